@@ -1,0 +1,90 @@
+"""The exception tree: every mistake a user can make has a name.
+
+    MbfmuError
+    ├── ModelError               a mechanism that cannot be
+    │   ├── NameInUseError       two things with one name
+    │   ├── UnknownNameError     a parameter, component, frame, model or stepper that does not exist
+    │   ├── ConnectionFault      frames connected wrongly, a body left alone
+    │   ├── MassError            a free body without mass or inertia
+    │   ├── AxisError            an axis that is not a unit vector
+    │   ├── ExpressionError      an expression of parameters that cannot be read
+    │   ├── ValueRangeError      a value that is NaN, infinite or outside its bounds
+    │   └── StartError           start values that contradict each other or the constraints
+    ├── ModelFileError           a model file that is missing or does not parse
+    ├── StepperError             a stepper, option or model that do not go together
+    ├── StepFailure              a step that could not be done (time, residual, remedy)
+    ├── FmuError                 an FMU that cannot be written, read or run
+    └── UsageError               a call or command whose arguments do not fit
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MbfmuError(Exception):
+    """Base of all errors of mbfmu; its text says what is wrong, where, and how to mend it."""
+
+
+class ModelError(MbfmuError):
+    """A mechanism that cannot be."""
+
+
+class NameInUseError(ModelError):
+    """Two things with one name."""
+
+
+class UnknownNameError(ModelError):
+    """A name that does not exist."""
+
+
+class ConnectionFault(ModelError):
+    """Frames connected wrongly, or a body that nothing holds in the mechanism."""
+
+
+class MassError(ModelError):
+    """A free body without mass or inertia."""
+
+
+class AxisError(ModelError):
+    """An axis or direction that is not a unit vector."""
+
+
+class ExpressionError(ModelError):
+    """An expression of parameters that cannot be read."""
+
+
+class ValueRangeError(ModelError):
+    """A value that is NaN, infinite or outside its bounds."""
+
+
+class StartError(ModelError):
+    """Start values that contradict each other or the constraints."""
+
+
+class ModelFileError(MbfmuError):
+    """A model file that is missing or does not parse."""
+
+
+class StepperError(MbfmuError):
+    """A stepper, an option and a model that do not go together."""
+
+
+class StepFailure(MbfmuError):
+    """A step that could not be done; the state is as it was before it."""
+
+
+class FmuError(MbfmuError):
+    """An FMU that cannot be written, read or run."""
+
+
+class UsageError(MbfmuError):
+    """A call or command whose arguments do not fit."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known name comes nearest to a wrong one, as a clause that ends an error message."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"known: {', '.join(sorted(names)) or 'none'}"

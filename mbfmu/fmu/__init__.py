@@ -1,0 +1,1 @@
+"""The FMU: its variables, description, slave, export and check."""
