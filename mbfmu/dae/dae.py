@@ -1,0 +1,183 @@
+"""Dae: the equations of motion of a mechanism as named functions, whatever the coordinates.
+
+    M(q) a + Phi_q^T lambda + G^T mu = force(q, v, u, p, t)
+    Phi(q, p, t) = 0                   holonomic, m rows
+    G(q, p, t) v + g(q, p, t) = 0      nonholonomic, k rows
+
+`M` is regular. With quaternions the kinetic energy leaves the direction of Q without mass; M then contains the
+additional term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is zero on the constraint |Q| = 1, and
+`force` belongs to it: the motion is the same, only the multiplier of the norm constraint differs. `momentum` and
+`momentum_rate` come from the kinetic energy itself, without that term:
+
+    d/dt momentum(q, v) = momentum_rate(q, v, u, p, t) - Phi_q^T lambda - G^T mu
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Function = Any
+"""A CasADi Function (CasADi carries no types)."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A scalar quantity that a user sees.
+
+    Args:
+        name: full dotted name, such as ``shoulder.phi``.
+        unit: SI unit.
+        description: one line.
+        kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
+        derivative_of: name of the signal it is the time derivative of, if it is one.
+    """
+
+    name: str
+    unit: str
+    description: str
+    kind: str = "local"
+    derivative_of: str | None = None
+
+
+@dataclass(frozen=True)
+class ParameterSignal:
+    """A free parameter of the Dae.
+
+    Args:
+        name: full dotted name.
+        unit: SI unit.
+        description: one line.
+        value: default.
+        min: least value allowed.
+        max: greatest value allowed.
+        tunable: may change during a run: neither the constraints nor the mass matrix depend on it.
+    """
+
+    name: str
+    unit: str
+    description: str
+    value: float
+    min: float
+    max: float
+    tunable: bool
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A closed loop of the mechanism.
+
+    Args:
+        joints: full names of the joints on the way round.
+        rows: which rows of Phi belong to them.
+    """
+
+    joints: tuple[str, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What the consistent start needs.
+
+    Args:
+        starts: names of the start values s.
+        values: their defaults.
+        positions: Function (q, s, p, t) -> residual of the start values of coordinates.
+        rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
+        guess: Function (s, p, t) -> q, exact for a tree of joints.
+        position_names: name of each row of `positions`.
+        rate_names: name of each row of `rates`.
+        loops: the closed loops.
+        constraint_names: joint or body of each row of Phi.
+    """
+
+    starts: tuple[ParameterSignal, ...]
+    positions: Function
+    rates: Function
+    guess: Function
+    position_names: tuple[str, ...]
+    rate_names: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    constraint_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Dae:
+    """The equations of a mechanism (see the module's text); all Functions take and give dense columns.
+
+    Args:
+        name: of the mechanism.
+        description: one line.
+        coordinates: names of q; the rates v = qdot follow the same order.
+        inputs: the inputs u.
+        parameters: the free parameters p.
+        bound: the parameters that follow others, in the order of `bound_values`.
+        outputs: what `output` gives, aliases left out.
+        aliases: further names of outputs: (name, name of the output).
+        m: number of holonomic rows.
+        k: number of nonholonomic rows.
+        M: (q, p) -> mass matrix, shape (n, n), positive definite.
+        force: (q, v, u, p, t) -> shape (n,).
+        Phi: (q, p, t) -> shape (m,).
+        Phi_q: (q, p, t) -> shape (m, n).
+        Phi_t: (q, p, t) -> shape (m,).
+        gamma: (q, v, p, t) -> shape (m,), with Phi_q a = gamma.
+        G: (q, p, t) -> shape (k, n).
+        g: (q, p, t) -> shape (k,).
+        gamma_G: (q, v, p, t) -> shape (k,), with G a = gamma_G.
+        momentum: (q, v, p) -> shape (n,).
+        momentum_rate: (q, v, u, p, t) -> shape (n,).
+        kinetic: (q, v, p) -> J.
+        potential: (q, p, t) -> J.
+        angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to 4 pi, to be counted on by continuity.
+        output: (q, v, turned, a, lambda_, u, p, t) -> shape (n_y,); turned: the counted angles, lambda_: (m + k,).
+        bound_values: (p) -> values of `bound`.
+        n_angles: number of counted angles.
+        assembly: the consistent start.
+        constant_mass: M does not depend on q.
+    """
+
+    name: str
+    description: str
+    coordinates: tuple[str, ...]
+    inputs: tuple[Signal, ...]
+    parameters: tuple[ParameterSignal, ...]
+    bound: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    aliases: tuple[tuple[str, str], ...]
+    m: int
+    k: int
+    M: Function
+    force: Function
+    Phi: Function
+    Phi_q: Function
+    Phi_t: Function
+    gamma: Function
+    G: Function
+    g: Function
+    gamma_G: Function
+    momentum: Function
+    momentum_rate: Function
+    kinetic: Function
+    potential: Function
+    angles: Function
+    output: Function
+    bound_values: Function
+    n_angles: int
+    assembly: Assembly
+    constant_mass: bool
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    def p_default(self) -> npt.NDArray[np.float64]:
+        """Return the default parameter values, shape (n_p,)."""
+        return np.array([item.value for item in self.parameters])
+
+    def s_default(self) -> npt.NDArray[np.float64]:
+        """Return the default start values, shape (n_s,)."""
+        return np.array([item.value for item in self.assembly.starts])

@@ -1,0 +1,143 @@
+"""What every component of a mechanism is: a frozen record of a name and declared quantities.
+
+How to add a component (a joint, a force, a part), in a file of your own or of mbfmu:
+
+1. Derive a frozen dataclass from `Part`, `Joint` or `Force`; its docstring states the equations.
+2. Declare each physical quantity with `quantity` (it becomes an FMU parameter), each start value with `start`
+   (it becomes a settable start), and give directions and switches as plain fields (they are fixed when exported).
+3. Give the equations as CasADi expressions of two frames; nothing is differentiated by hand.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mbfmu.errors import AxisError, NameInUseError, ValueRangeError
+from mbfmu.model.expression import Expression
+
+Value: TypeAlias = float | str
+"""A number, or an expression of the parameters of the enclosing system."""
+Vector: TypeAlias = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a field of a component means.
+
+    Args:
+        unit: SI unit.
+        description: one line for the user.
+        min: least value allowed.
+        max: greatest value allowed.
+        spatial_only: the field has no meaning in a planar system.
+        role: ``parameter``, or ``start`` for a start value (None leaves it to the assembly).
+    """
+
+    unit: str
+    description: str
+    min: float = -math.inf
+    max: float = math.inf
+    spatial_only: bool = False
+    role: str = "parameter"
+
+
+def quantity(
+    default: Any,
+    unit: str,
+    description: str,
+    *,
+    min: float = -math.inf,
+    max: float = math.inf,
+    spatial_only: bool = False,
+) -> Any:
+    """Declare a physical quantity of a component: a number, a vector, or an expression of parameters."""
+    return field(
+        default=default,
+        metadata={"quantity": Quantity(unit, description, min, max, spatial_only)},
+    )
+
+
+def start(unit: str, description: str, *, spatial_only: bool = False) -> Any:
+    """Declare a start value of a component; None leaves it free, to be found by the assembly."""
+    declared = Quantity(unit, description, spatial_only=spatial_only, role="start")
+    return field(default=None, metadata={"quantity": declared})
+
+
+@dataclass(frozen=True)
+class Component:
+    """Base of all components: a name, unique within its system, and declared quantities.
+
+    Args:
+        name: an identifier, the first part of the names of its variables.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise NameInUseError(
+                f"'{self.name}' cannot name a {type(self).__name__}: use letters, digits and underscores, "
+                "with a letter first"
+            )
+        for declared, label, value in self.declared():
+            check_value(f"{self.name}.{label}", value, declared)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames that `connect` may use."""
+        return ()
+
+    def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
+        """Yield quantity, field name and value of every declared field."""
+        for item in fields(self):
+            if "quantity" in item.metadata:
+                yield item.metadata["quantity"], item.name, getattr(self, item.name)
+
+
+def check_value(name: str, value: Any, declared: Quantity) -> None:
+    """Check one value of a component or parameter where it enters.
+
+    Raises:
+        ValueRangeError: a number that is NaN, infinite or outside the bounds, or something that is no value.
+        ExpressionError: a text that is not an expression.
+    """
+    if value is None and declared.role == "start":
+        return
+    if isinstance(value, str):
+        Expression(value)
+        return
+    if isinstance(value, (tuple, list, np.ndarray)):
+        for number, item in enumerate(value, 1):
+            check_value(f"{name}[{number}]", item, declared)
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise ValueRangeError(
+            f"{name} = {value!r} is no value: give a number in {declared.unit} or an expression of parameters"
+        )
+    if not math.isfinite(value):
+        raise ValueRangeError(f"{name} = {value} must be a finite number (in {declared.unit})")
+    if not declared.min <= value <= declared.max:
+        raise ValueRangeError(
+            f"{name} = {value} is outside its bounds {declared.min:g} to {declared.max:g} {declared.unit}"
+        )
+
+
+def unit_vector(component: Component, label: str, value: Any) -> tuple[float, ...]:
+    """Check that a direction is a unit vector of plain numbers and return it as floats.
+
+    Raises:
+        AxisError: it is not.
+    """
+    where = f"{component.name}.{label}"
+    try:
+        numbers = tuple(float(item) for item in value)
+    except (TypeError, ValueError):
+        raise AxisError(f"{where} = {value!r} must be 2 or 3 numbers, such as (0, 0, 1)") from None
+    length = math.hypot(*numbers)
+    if not abs(length - 1.0) <= 1e-9:
+        scaled = ", ".join(f"{item / length:.16g}" for item in numbers) if 0 < length < math.inf else "0, 0, 1"
+        raise AxisError(f"{where} = {value} is not a unit vector (its length is {length:g}): use ({scaled})")
+    return numbers

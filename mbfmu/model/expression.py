@@ -1,0 +1,125 @@
+"""Expressions of parameters, written as text and read without ever running it as code."""
+
+import ast
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.errors import ExpressionError
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 60
+
+CONSTANTS: dict[str, float] = {"pi": math.pi}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sqrt": ca.sqrt, "exp": ca.exp, "log": ca.log, "abs": ca.fabs,
+    "sin": ca.sin, "cos": ca.cos, "tan": ca.tan,
+    "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2,
+    "min": ca.fmin, "max": ca.fmax,
+}  # fmt: skip
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+    ast.USub: lambda a: -a,
+    ast.UAdd: lambda a: a,
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An arithmetic expression of named quantities, such as ``m1*l1**2/12``.
+
+    Names may be dotted. Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed.
+
+    Args:
+        text: the expression.
+
+    Raises:
+        ExpressionError: the text is not such an expression.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        try:
+            self.names  # noqa: B018 - reading the tree is the check
+        except RecursionError:
+            raise ExpressionError(f"expression is nested too deeply: '{self.text[:40]}...'") from None
+
+    @cached_property
+    def tree(self) -> ast.expr:
+        """The syntax tree of the text."""
+        if len(self.text) > MAX_LENGTH:
+            raise ExpressionError(f"expression of {len(self.text)} characters is too long (at most {MAX_LENGTH})")
+        try:
+            return ast.parse(self.text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, MemoryError):
+            raise ExpressionError(
+                f"cannot read the expression '{self.text}': use numbers, names of parameters, + - * / ** and "
+                f"{', '.join(FUNCTIONS)}"
+            ) from None
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names the expression refers to."""
+        found: set[str] = set()
+
+        def note(name: str) -> float:
+            found.add(name)
+            return 1.0
+
+        self._walk(self.tree, note, 0)
+        return frozenset(found)
+
+    def evaluate(self, lookup: Callable[[str], Any]) -> Any:
+        """Return the value of the expression, a number or a CasADi expression.
+
+        Args:
+            lookup: gives the value of a name; raises if there is none.
+        """
+        return self._walk(self.tree, lookup, 0)
+
+    def _walk(self, node: ast.expr, lookup: Callable[[str], Any], depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise ExpressionError(f"expression is nested too deeply: '{self.text[:40]}...'")
+        match node:
+            case ast.Constant(value=bool()):
+                pass
+            case ast.Constant(value=int() | float() as value):
+                return ca.SX(float(value))
+            case ast.Name() | ast.Attribute():
+                name = _dotted(node)
+                if name is not None:
+                    return ca.SX(CONSTANTS[name]) if name in CONSTANTS else lookup(name)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](self._walk(operand, lookup, depth + 1))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+                values = [self._walk(arg, lookup, depth + 1) for arg in args]
+                wanted = 2 if name in {"atan2", "min", "max"} else 1
+                if len(values) == wanted:
+                    return FUNCTIONS[name](*values)
+                raise ExpressionError(f"'{name}' takes {wanted} argument(s), not {len(values)}, in '{self.text}'")
+        hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
+        raise ExpressionError(
+            f"'{ast.unparse(node)}' is not allowed in the expression '{self.text}'{hint}: "
+            f"use numbers, names of parameters, + - * / ** and {', '.join(FUNCTIONS)}"
+        )
+
+
+def _dotted(node: ast.expr) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])

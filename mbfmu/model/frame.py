@@ -1,0 +1,141 @@
+"""Frames: the symbolic pose and velocity of a point with axes, and the algebra of orientations.
+
+Notation: ``r_0`` is resolved in the world frame 0; ``R_0F`` turns components resolved in F into components resolved
+in 0. A quaternion is ``(scalar, vector)``; it is *not* assumed to have norm one, so that everything stays polynomial
+and the norm remains a constraint like any other.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+SX = Any
+"""A CasADi SX expression (CasADi carries no types)."""
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Position and orientation of one frame relative to another.
+
+    Args:
+        r: SX, shape (2,) or (3,), m, resolved in the other frame.
+        angle: SX scalar, rad, or quaternion SX shape (4,): the orientation.
+    """
+
+    r: SX
+    angle: SX
+
+    @property
+    def planar(self) -> bool:
+        """Whether this is a pose in the plane."""
+        return bool(self.r.numel() == 2)
+
+    @property
+    def R(self) -> SX:
+        """Rotation matrix, shape (2, 2) or (3, 3)."""
+        return rotation_2d(self.angle) if self.planar else rotation_of(self.angle)
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        """Chain two poses: A seen from 0, then B seen from A, gives B seen from 0."""
+        r = self.r + self.R @ other.r
+        if self.planar:
+            return Pose(r, self.angle + other.angle)
+        return Pose(r, quaternion_product(self.angle, other.angle))
+
+    def inverse(self) -> "Pose":
+        """Return the pose of the other frame seen from this one (unit quaternions)."""
+        if self.planar:
+            return Pose(-rotation_2d(-self.angle) @ self.r, -self.angle)
+        conjugate = ca.vertcat(self.angle[0], -self.angle[1:])
+        return Pose(-rotation_of(conjugate) @ self.r, conjugate)
+
+
+def identity(planar: bool) -> Pose:
+    """Return the pose of a frame seen from itself."""
+    return Pose(ca.SX(2, 1), ca.SX(0)) if planar else Pose(ca.SX(3, 1), ca.SX([1, 0, 0, 0]))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame in motion; what a joint or force sees of the bodies it joins.
+
+    Args:
+        pose: pose seen from the world.
+        v_0: SX, shape (2,) or (3,), m/s, velocity of the origin, resolved in the world frame.
+        w_0: SX, scalar or shape (3,), rad/s, angular velocity, resolved in the world frame.
+    """
+
+    pose: Pose
+    v_0: SX
+    w_0: SX
+
+    @property
+    def planar(self) -> bool:
+        """Whether the frame moves in the plane."""
+        return self.pose.planar
+
+    @property
+    def r_0(self) -> SX:
+        """Position of the origin, m, resolved in the world frame."""
+        return self.pose.r
+
+    @property
+    def R(self) -> SX:
+        """Rotation matrix R_0F."""
+        return self.pose.R
+
+    @property
+    def phi(self) -> SX:
+        """Angle about z of a planar frame, rad."""
+        return self.pose.angle
+
+    @property
+    def Q(self) -> SX:
+        """Quaternion of a spatial frame."""
+        return self.pose.angle
+
+
+def rotation_2d(phi: SX) -> SX:
+    """Return the rotation matrix of a plane angle."""
+    c, s = ca.cos(phi), ca.sin(phi)
+    return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
+
+
+def skew(a: SX) -> SX:
+    """Return the matrix of the cross product: skew(a) b = a x b."""
+    return ca.vertcat(
+        ca.horzcat(0, -a[2], a[1]),
+        ca.horzcat(a[2], 0, -a[0]),
+        ca.horzcat(-a[1], a[0], 0),
+    )
+
+
+def rotation_of(Q: SX) -> SX:
+    """Return R(Q), quadratic in Q: a rotation times |Q|^2."""
+    s, e = Q[0], Q[1:]
+    return (s * s - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * s * skew(e)
+
+
+def quaternion_product(a: SX, b: SX) -> SX:
+    """Return the Hamilton product of two quaternions."""
+    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
+
+
+def G_matrix(Q: SX) -> SX:
+    """Return G(Q), shape (3, 4), with w_body = 2 G(Q) Qdot (Lu & Ren, section on the quaternion description)."""
+    return ca.horzcat(-Q[1:], Q[0] * ca.SX.eye(3) - skew(Q[1:]))
+
+
+def axis_quaternion(n: SX, angle: SX) -> SX:
+    """Return the unit quaternion of a turn by `angle` (rad) about the unit axis `n`."""
+    return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(n))
+
+
+def normals_of(n: tuple[float, ...]) -> tuple[SX, SX]:
+    """Return two constant unit vectors that complete the unit axis `n` to a right-handed frame."""
+    least = min(range(3), key=lambda k: abs(n[k]))
+    axis = ca.DM(list(n))
+    first = ca.cross(axis, ca.DM.eye(3)[:, least])
+    first = first / ca.norm_2(first)
+    return ca.SX(first), ca.SX(ca.cross(axis, first))

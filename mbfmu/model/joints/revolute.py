@@ -1,0 +1,56 @@
+"""Revolute: one rotation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.model.component import Value, start, unit_vector
+from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, normals_of
+from mbfmu.model.joints.joint import Joint, Motion
+
+
+@dataclass(frozen=True)
+class Revolute(Joint):
+    """frame_b turns by `phi` about the axis `n` fixed in frame_a.
+
+    Equations: ``r_b = r_a`` and, in space, ``e1 . n_b = e2 . n_b = 0`` with e1, e2 normal to n in frame_a
+    (Haug, Computer Aided Kinematics and Dynamics, dot-1 constraints).
+
+    Args:
+        n: axis, a unit vector resolved in frame_a and in frame_b (a planar joint turns about z).
+        phi: start angle of frame_b seen from frame_a, rad.
+        w: start angular velocity, rad/s.
+    """
+
+    n: tuple[float, ...] = (0.0, 0.0, 1.0)
+    phi: Value | None = start("rad", "angle of frame_b seen from frame_a")
+    w: Value | None = start("rad/s", "angular velocity of frame_b seen from frame_a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unit_vector(self, "n", self.n)
+
+    def position(self, p: Any, a: Frame, b: Frame) -> SX:
+        gap = b.r_0 - a.r_0
+        if p.planar:
+            return gap
+        e1, e2 = normals_of(self.n)
+        n_b = b.R @ ca.SX(list(self.n))
+        return ca.vertcat(gap, ca.dot(a.R @ e1, n_b), ca.dot(a.R @ e2, n_b))
+
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+        if p.planar:
+            phi = b.phi - a.phi
+        else:
+            relative = (Pose(a.r_0, a.Q).inverse() @ Pose(b.r_0, b.Q)).angle
+            phi = 2 * ca.atan2(ca.dot(ca.SX(list(self.n)), relative[1:]), relative[0])
+        return (
+            Motion("phi", "rad", phi, "w", "rad/s", "a", "rad/s2", "tau", "N.m", wraps=not p.planar),
+        )  # fmt: skip
+
+    def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
+        phi = coordinates["phi"]
+        if p.planar:
+            return Pose(ca.SX(2, 1), phi)
+        return Pose(ca.SX(3, 1), axis_quaternion(self.n, phi))

@@ -1,0 +1,46 @@
+"""Spherical: any rotation about a common point."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.errors import ModelError
+from mbfmu.model.component import Vector, start
+from mbfmu.model.frame import SX, Frame, Pose
+from mbfmu.model.joints.joint import Joint, Motion
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """frame_b turns freely about the origin of frame_a: ``r_b = r_a``. For spatial systems.
+
+    Args:
+        Q_rel: start quaternion of frame_b seen from frame_a, 4 numbers.
+        w_rel: start angular velocity of frame_b seen from frame_a, rad/s, resolved in frame_a.
+    """
+
+    Q_rel: Vector | None = start("1", "quaternion of frame_b seen from frame_a")
+    w_rel: Vector | None = start("rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a")
+
+    def position(self, p: Any, a: Frame, b: Frame) -> SX:
+        if p.planar:
+            raise ModelError(f"'{self.name}': a Spherical joint needs a spatial system; in the plane use Revolute")
+        return b.r_0 - a.r_0
+
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+        return (rotation(p, a, b),)
+
+    def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
+        return Pose(ca.SX(3, 1), coordinates["Q_rel"])
+
+
+def rotation(p: Any, a: Frame, b: Frame) -> Motion:
+    """Return the relative rotation of two spatial frames as a motion: quaternion and angular velocity in frame_a."""
+    del p
+    relative = (Pose(a.r_0, a.Q).inverse() @ Pose(b.r_0, b.Q)).angle
+    turning = a.R.T @ (b.w_0 - a.w_0)
+    return Motion(
+        "Q_rel", "1", relative, "w_rel", "rad/s", "z_rel", "rad/s2", "t_rel", "N.m",
+        rate_value=turning, neutral=(1.0, 0.0, 0.0, 0.0),
+    )  # fmt: skip

@@ -1,0 +1,251 @@
+"""System -> Mechanism: sub-systems resolved to dotted names, and everything checked that can be checked by name."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.errors import ConnectionFault, ExpressionError, ModelError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.model.component import Component, Quantity, Value
+from mbfmu.model.expression import Expression
+from mbfmu.model.forces import AxisForce
+from mbfmu.model.frame import SX
+from mbfmu.model.joints import Joint
+from mbfmu.model.parts import Part, World
+from mbfmu.model.system import Connection, Subsystem, System
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One scalar parameter of the whole mechanism.
+
+    Args:
+        name: full dotted name.
+        value: a number, or the expression it is bound to.
+        scope: dotted prefix of the system in which the names of the expression are looked up.
+        quantity: unit, bounds and description.
+    """
+
+    name: str
+    value: Value
+    scope: str
+    quantity: Quantity
+
+    @property
+    def free(self) -> bool:
+        """Whether the parameter has a value of its own."""
+        return not isinstance(self.value, str)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A flat mechanism: components by full name, connections of full frame names, parameters by full name.
+
+    Args:
+        name: name of the system.
+        planar: motion in the x-y plane.
+        description: one line for the user.
+        components: component by full name.
+        connections: between full frame names.
+        entries: scalar parameters by full name.
+        starts: scalar start values by full name (only those given).
+    """
+
+    name: str
+    planar: bool
+    description: str
+    components: Mapping[str, Component]
+    connections: tuple[Connection, ...]
+    entries: Mapping[str, Entry]
+    starts: Mapping[str, Entry]
+
+    @property
+    def world(self) -> str:
+        """Full name of the one World."""
+        return next(name for name, item in self.components.items() if isinstance(item, World))
+
+    def of(self, kind: type) -> dict[str, Any]:
+        """Return the components of a kind, by full name."""
+        return {name: item for name, item in self.components.items() if isinstance(item, kind)}
+
+
+def flatten(system: System) -> Mechanism:
+    """Resolve sub-systems and check the whole.
+
+    Raises:
+        ModelError: no World or two, a part of the wrong dimension, an unknown name in an expression, a frame of a
+            joint or force left open, and the like; the message says how to mend it.
+    """
+    components: dict[str, Component] = {}
+    connections: list[Connection] = []
+    entries: dict[str, Entry] = {}
+    starts: dict[str, Entry] = {}
+    _collect(system, "", system.planar, {}, "", components, connections, entries, starts)
+    mechanism = Mechanism(
+        system.name, system.planar, system.description, components, tuple(connections), entries, starts
+    )
+    _check(mechanism)
+    return mechanism
+
+
+def _collect(
+    system: System,
+    prefix: str,
+    planar: bool,
+    overrides: Mapping[str, Value],
+    outer: str,
+    components: dict[str, Component],
+    connections: list[Connection],
+    entries: dict[str, Entry],
+    starts: dict[str, Entry],
+) -> None:
+    if system.planar != planar:
+        kinds = ("planar", "spatial") if system.planar else ("spatial", "planar")
+        raise ModelError(f"sub-system '{prefix.rstrip('.')}' is {kinds[0]}, the system around it is {kinds[1]}")
+    for item in system.parameters:
+        overridden = item.name in overrides
+        value = overrides[item.name] if overridden else item.value
+        entries[prefix + item.name] = Entry(prefix + item.name, value, outer if overridden else prefix, item.quantity)
+    for component in system.components:
+        path = prefix + component.name
+        if isinstance(component, Subsystem):
+            _collect(
+                component.system, path + ".", planar, component.values, prefix,
+                components, connections, entries, starts,
+            )  # fmt: skip
+            continue
+        components[path] = component
+        for declared, label, value in component.declared():
+            if value is None or (planar and declared.spatial_only):
+                continue
+            table = starts if declared.role == "start" else entries
+            for suffix, scalar in _scalars(f"{path}.{label}", value, planar):
+                if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
+                    continue
+                table[path + "." + label + suffix] = Entry(path + "." + label + suffix, scalar, prefix, declared)
+    connections.extend(Connection(prefix + pair.a, prefix + pair.b) for pair in system.connections)
+
+
+def _structural_zero(component: Component, label: str, suffix: str, value: Value) -> bool:
+    """Whether a quantity is zero by structure: a vector entry 0, or a number nobody gave.
+
+    Such zeros are no parameters; the equations are generated without them. To tune one, bind it to a Parameter.
+    """
+    if isinstance(value, str) or value != 0:
+        return False
+    return bool(suffix) or value == next(item.default for item in fields(component) if item.name == label)
+
+
+def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
+    if not isinstance(value, (tuple, list)):
+        return [("", value)]
+    numbers = list(value)
+    if len(numbers) == 3 and planar:
+        if numbers[2] != 0:
+            raise ValueRangeError(f"{name}[3] = {numbers[2]} must be 0 in a planar system, or left out")
+        numbers = numbers[:2]
+    if len(numbers) == 2 and not planar:
+        raise ValueRangeError(f"{name} = {value} has 2 entries; a spatial system needs 3")
+    return [(f"[{index}]", item) for index, item in enumerate(numbers, 1)]
+
+
+def _check(mechanism: Mechanism) -> None:
+    worlds = mechanism.of(World)
+    if len(worlds) != 1:
+        raise ConnectionFault(
+            f"system '{mechanism.name}' has {len(worlds)} World components"
+            + (f" ({', '.join(worlds)})" if worlds else "")
+            + ": a mechanism needs exactly one, at the top"
+        )
+    touched = {end for pair in mechanism.connections for end in pair}
+    for path, component in mechanism.components.items():
+        if isinstance(component, (Part, AxisForce)):
+            continue
+        for frame in component.frames:
+            if f"{path}.{frame}" not in touched:
+                raise ConnectionFault(
+                    f"{type(component).__name__} '{path}': {frame} is connected to nothing; "
+                    f"add connect(\"{path}.{frame}\", ...)"
+                )
+    for path, force in mechanism.of(AxisForce).items():
+        joints = mechanism.of(Joint)
+        target = joint_of(path, force)
+        if target not in joints:
+            raise UnknownNameError(
+                f"{type(force).__name__} '{path}' acts on the joint '{force.joint}', which is not there; "
+                + nearest(force.joint, joints)
+            )
+    for table in (mechanism.entries, mechanism.starts):
+        for entry in table.values():
+            _numeric(mechanism, entry)
+
+
+def joint_of(path: str, force: AxisForce) -> str:
+    """Return the full name of the joint an axis force acts on."""
+    scope, dot, _ = path.rpartition(".")
+    return scope + dot + force.joint
+
+
+def _numeric(mechanism: Mechanism, entry: Entry) -> None:
+    value = float(ca.DM(ca.evalf(resolve(mechanism, entry, {}))))
+    if not math.isfinite(value):
+        raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
+    if not entry.quantity.min <= value <= entry.quantity.max:
+        raise ValueRangeError(
+            f"{entry.name} = {value:g} is outside its bounds {entry.quantity.min:g} to {entry.quantity.max:g} "
+            f"{entry.quantity.unit}"
+        )
+
+
+def resolve(mechanism: Mechanism, entry: Entry, symbols: Mapping[str, SX], chain: tuple[str, ...] = ()) -> SX:
+    """Return the expression of a parameter or start value in terms of the free parameters.
+
+    Args:
+        mechanism: the whole.
+        entry: what to express.
+        symbols: symbol of each free parameter; one that is missing stands for its number.
+        chain: the names on the way here, to find circles.
+
+    Raises:
+        ExpressionError: definitions that go in a circle.
+        UnknownNameError: an expression names no parameter.
+    """
+    if entry.free:
+        return symbols[entry.name] if entry.name in symbols else ca.SX(float(entry.value))
+    if entry.name in chain:
+        raise ExpressionError(f"parameters are defined in a circle: {' -> '.join([*chain, entry.name])}")
+
+    def lookup(name: str) -> SX:
+        full = entry.scope + name
+        if full not in mechanism.entries:
+            known = [item.removeprefix(entry.scope) for item in mechanism.entries if item.startswith(entry.scope)]
+            raise UnknownNameError(
+                f"{entry.name} = '{entry.value}': there is no parameter '{name}'; {nearest(name, known)}"
+            )
+        return resolve(mechanism, mechanism.entries[full], symbols, (*chain, entry.name))
+
+    return Expression(str(entry.value)).evaluate(lookup)
+
+
+def quantities(mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX) -> SimpleNamespace:
+    """Return a component's quantities as expressions: what its methods get as `p`.
+
+    Args:
+        mechanism: the whole.
+        path: full name of the component.
+        symbols: symbol of each free parameter.
+        time: symbol of the time, s.
+    """
+    values: dict[str, Any] = {"planar": mechanism.planar, "time": time}
+    for declared, label, value in mechanism.components[path].declared():
+        if declared.role == "start" or (mechanism.planar and declared.spatial_only):
+            continue
+        parts = [
+            resolve(mechanism, mechanism.entries[name], symbols) if name in mechanism.entries else ca.SX(1, 1)
+            for name in (f"{path}.{label}{suffix}" for suffix, _ in _scalars(label, value, mechanism.planar))
+        ]
+        values[label] = ca.vertcat(*parts)
+    return SimpleNamespace(**values)

@@ -1,0 +1,169 @@
+"""Rigid parts: what is fixed to a body or to the world. All frames of a part move together."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.model.component import Component, Value, Vector, quantity, unit_vector
+from mbfmu.model.frame import SX, Pose, axis_quaternion, identity
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass properties of a part.
+
+    Args:
+        m: SX scalar, kg.
+        r_CM: SX, shape (2,) or (3,), m, centre of mass, resolved in frame_a.
+        I_CM: SX scalar (planar) or shape (3, 3), kg.m2, about the centre of mass, resolved in frame_a.
+    """
+
+    m: SX
+    r_CM: SX
+    I_CM: SX
+
+
+@dataclass(frozen=True)
+class Part(Component):
+    """Base of rigid parts: it says where its frames are and what mass it has."""
+
+    def poses(self, p: Any) -> dict[str, Pose]:
+        """Return the pose of each frame seen from frame_a.
+
+        Args:
+            p: the component's quantities as expressions.
+        """
+        return {"frame_a": identity(p.planar)}
+
+    def inertia(self, p: Any) -> Inertia | None:
+        """Return the mass properties, None for a massless part."""
+        del p
+        return None
+
+
+@dataclass(frozen=True)
+class World(Part):
+    """The inertial frame, with a uniform gravity field: acceleration ``g * n``.
+
+    Args:
+        g: gravity acceleration, m/s2.
+        n: direction of gravity, a unit vector resolved in the world frame (default: -y).
+    """
+
+    name: str = "world"
+    g: Value = quantity(9.81, "m/s2", "gravity acceleration")
+    n: tuple[float, ...] = (0.0, -1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unit_vector(self, "n", self.n)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_b",)
+
+    def poses(self, p: Any) -> dict[str, Pose]:
+        return {"frame_b": identity(p.planar)}
+
+    def gravity(self, p: Any) -> SX:
+        """Return the gravity acceleration, shape (2,) or (3,), m/s2, resolved in the world frame."""
+        return p.g * ca.SX(list(self.n[: 2 if p.planar else 3]))
+
+
+@dataclass(frozen=True)
+class Body(Part):
+    """A rigid body with one frame.
+
+    Args:
+        m: mass, kg.
+        r_CM: from frame_a to the centre of mass, m, resolved in frame_a.
+        I_11, I_22, I_33, I_21, I_31, I_32: inertia about the centre of mass, kg.m2, resolved in frame_a; a planar
+            body has I_33 only.
+    """
+
+    m: Value = quantity(0.0, "kg", "mass", min=0)
+    r_CM: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to centre of mass, resolved in frame_a")
+    I_11: Value = quantity(0.0, "kg.m2", "inertia about x", min=0, spatial_only=True)
+    I_22: Value = quantity(0.0, "kg.m2", "inertia about y", min=0, spatial_only=True)
+    I_33: Value = quantity(0.0, "kg.m2", "inertia about z", min=0)
+    I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_a",)
+
+    def inertia(self, p: Any) -> Inertia:
+        if p.planar:
+            return Inertia(p.m, p.r_CM, p.I_33)
+        rows = ((p.I_11, p.I_21, p.I_31), (p.I_21, p.I_22, p.I_32), (p.I_31, p.I_32, p.I_33))
+        return Inertia(p.m, p.r_CM, ca.vertcat(*(ca.horzcat(*row) for row in rows)))
+
+
+@dataclass(frozen=True)
+class BodyShape(Body):
+    """A rigid body with two frames of the same orientation.
+
+    Args:
+        r: from frame_a to frame_b, m, resolved in frame_a.
+        m, r_CM, I_11 and so on: as in `Body`.
+    """
+
+    r: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to frame_b, resolved in frame_a")
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_a", "frame_b")
+
+    def poses(self, p: Any) -> dict[str, Pose]:
+        here = identity(p.planar)
+        return {"frame_a": here, "frame_b": Pose(p.r, here.angle)}
+
+
+@dataclass(frozen=True)
+class FixedTranslation(Part):
+    """Massless rod: frame_b is frame_a moved by `r`.
+
+    Args:
+        r: from frame_a to frame_b, m, resolved in frame_a.
+    """
+
+    r: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to frame_b, resolved in frame_a")
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_a", "frame_b")
+
+    def poses(self, p: Any) -> dict[str, Pose]:
+        here = identity(p.planar)
+        return {"frame_a": here, "frame_b": Pose(p.r, here.angle)}
+
+
+@dataclass(frozen=True)
+class FixedRotation(Part):
+    """Massless bracket: frame_b is frame_a moved by `r` and turned by `angle` about `n`.
+
+    Args:
+        r: from frame_a to frame_b, m, resolved in frame_a.
+        n: axis, a unit vector resolved in frame_a (a planar system turns about z).
+        angle: rad.
+    """
+
+    r: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to frame_b, resolved in frame_a")
+    n: tuple[float, ...] = (0.0, 0.0, 1.0)
+    angle: Value = quantity(0.0, "rad", "angle of frame_b seen from frame_a", min=-4 * math.pi, max=4 * math.pi)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unit_vector(self, "n", self.n)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_a", "frame_b")
+
+    def poses(self, p: Any) -> dict[str, Pose]:
+        turn = p.angle if p.planar else axis_quaternion(self.n, p.angle)
+        return {"frame_a": identity(p.planar), "frame_b": Pose(p.r, turn)}

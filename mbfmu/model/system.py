@@ -1,0 +1,188 @@
+"""System: the frozen description of a mechanism, as data."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from mbfmu.errors import ConnectionFault, NameInUseError, UnknownNameError, nearest
+from mbfmu.model.component import Component, Quantity, Value, check_value
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a system.
+
+    Args:
+        name: an identifier.
+        value: a number, or an expression of other parameters of the system (then it follows them).
+        unit: SI unit.
+        description: one line for the user.
+        min: least value allowed.
+        max: greatest value allowed.
+    """
+
+    name: str
+    value: Value
+    unit: str = "1"
+    description: str = ""
+    min: float = -math.inf
+    max: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise NameInUseError(f"'{self.name}' cannot name a parameter: use letters, digits and underscores")
+        check_value(self.name, self.value, self.quantity)
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the parameter means, in the form component fields have."""
+        return Quantity(self.unit, self.description, self.min, self.max)
+
+
+class Connection(NamedTuple):
+    """Two frames that coincide; each is written ``component.frame`` (or ``subsystem.component.frame``)."""
+
+    a: str
+    b: str
+
+
+def connect(frame_a: str, frame_b: str) -> Connection:
+    """Say that two frames coincide, such as ``connect("shoulder.frame_b", "link1.frame_a")``."""
+    return Connection(frame_a, frame_b)
+
+
+@dataclass(frozen=True)
+class System:
+    """A mechanism: parameters, components, and which frames coincide.
+
+    Args:
+        name: an identifier.
+        components: the parts, joints, forces and sub-systems.
+        connections: made with `connect`.
+        parameters: the quantities that expressions in the components refer to.
+        planar: motion in the x-y plane; else in space.
+        description: one line for the user.
+
+    Raises:
+        NameInUseError: two parts of the system share a name.
+        UnknownNameError: a connection names something that is not there.
+        ConnectionFault: a frame is connected to itself, or a pair is connected twice.
+    """
+
+    name: str
+    components: tuple["Component | Subsystem", ...]
+    connections: tuple[Connection, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    planar: bool = False
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for item in (*self.parameters, *self.components):
+            if item.name in seen:
+                raise NameInUseError(f"system '{self.name}' has two things named '{item.name}': rename one")
+            seen.add(item.name)
+        known = self.frames()
+        pairs: set[frozenset[str]] = set()
+        for pair in self.connections:
+            for end in pair:
+                if end not in known:
+                    raise UnknownNameError(
+                        f"connect({pair.a!r}, {pair.b!r}) in '{self.name}': there is no frame '{end}'; "
+                        + nearest(end, known)
+                    )
+            if frozenset(pair) in pairs or pair.a == pair.b:
+                raise ConnectionFault(f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is said twice: drop one")
+            pairs.add(frozenset(pair))
+
+    def frames(self) -> frozenset[str]:
+        """Names of all frames, sub-systems' included."""
+        found: set[str] = set()
+        for item in self.components:
+            inner = item.system.frames() if isinstance(item, Subsystem) else item.frames
+            found.update(f"{item.name}.{frame}" for frame in inner)
+        return frozenset(found)
+
+    def with_values(self, values: Mapping[str, Any]) -> "System":
+        """Return the system with some parameters, component quantities or start values replaced.
+
+        Args:
+            values: by dotted name, such as ``{"l1": 0.5, "world.g": 1.62, "shoulder.phi": 0.1}``.
+
+        Raises:
+            UnknownNameError: there is nothing of that name.
+            ValueRangeError: a value is not finite or outside its bounds.
+        """
+        system = self
+        for name, value in values.items():
+            system = system._with_value(name, value, name)
+        return system
+
+    def _with_value(self, name: str, value: Value, full: str) -> "System":
+        head, _, rest = name.partition(".")
+        parameters = {item.name: item for item in self.parameters}
+        if not rest and head in parameters:
+            changed = replace(parameters[head], value=value)
+            return replace(self, parameters=tuple(changed if i.name == head else i for i in self.parameters))
+        for item in self.components:
+            if item.name == head and rest:
+                new = (
+                    replace(item, system=item.system._with_value(rest, value, full))
+                    if isinstance(item, Subsystem)
+                    else _component_with(item, rest, value, full)
+                )
+                return replace(self, components=tuple(new if i is item else i for i in self.components))
+        raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, self.values())}")
+
+    def values(self) -> tuple[str, ...]:
+        """Names of everything `with_values` can replace."""
+        found = [item.name for item in self.parameters]
+        for item in self.components:
+            if isinstance(item, Subsystem):
+                found += [f"{item.name}.{name}" for name in item.system.values()]
+                continue
+            for declared, label, value in item.declared():
+                if self.planar and declared.spatial_only:
+                    continue
+                if isinstance(value, tuple):
+                    count = 2 if self.planar and len(value) == 3 else len(value)
+                    found += [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
+                else:
+                    found.append(f"{item.name}.{label}")
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    """A system used as a component of another.
+
+    Args:
+        name: an identifier, the first part of the names of all inside.
+        system: the inner system.
+        values: inner parameters, by name, as numbers or expressions of the outer system's parameters.
+    """
+
+    name: str
+    system: System
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {item.name for item in self.system.parameters}
+        for name in self.values:
+            if name not in known:
+                raise UnknownNameError(f"sub-system '{self.name}' has no parameter '{name}'; {nearest(name, known)}")
+
+
+def _component_with(item: Component, label: str, value: Value, full: str) -> Component:
+    base, bracket, index = label.rstrip("]").partition("[")
+    known = {field_name: old for _, field_name, old in item.declared()}
+    if base in known:
+        if not bracket:
+            return replace(item, **{base: value})
+        old = known[base]
+        if isinstance(old, tuple) and index.isdigit() and 1 <= int(index) <= len(old):
+            entries = list(old)
+            entries[int(index) - 1] = value
+            return replace(item, **{base: tuple(entries)})
+    raise UnknownNameError(f"'{full}': a {type(item).__name__} has no '{label}'; {nearest(label, known)}")
