@@ -1,0 +1,78 @@
+"""Formulas: pure maps whose middle may be the solution of equations.
+
+A formula is data. The kernel turns it into functions and solves its stages; nobody else loops.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+SX = Any
+"""A CasADi SX expression (CasADi carries no types)."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Equations solved inside a formula by repeated correction.
+
+    Args:
+        unknowns: SX symbols z, shape (n_z,).
+        guess: SX, shape (n_z,), in terms of the formula's arguments and earlier stages' unknowns.
+        residual: SX, shape (n_z,): the stage is solved by Newton's method on residual = 0; or None, then
+        correction: SX, shape (n_z,), what is added to z in each pass; a method states its own iteration this way.
+        watched: how many leading unknowns decide about convergence (the rest are multipliers); None: all.
+    """
+
+    unknowns: SX
+    guess: SX
+    residual: SX | None = None
+    correction: SX | None = None
+    watched: int | None = None
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments every formula has, as symbols.
+
+    Args:
+        u: inputs at time t.
+        du: their time derivatives, constant over the step.
+        p: parameters.
+        t: time at the start of the step, s.
+        h: step, s.
+    """
+
+    u: SX
+    du: SX
+    p: SX
+    t: SX
+    h: SX
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A map x -> result with solved stages in between.
+
+    Args:
+        x: symbols of the argument.
+        arguments: the further arguments.
+        stages: solved in this order.
+        result: in terms of x, the arguments and the stages' unknowns.
+    """
+
+    x: SX
+    arguments: Arguments
+    stages: tuple[Stage, ...]
+    result: SX
+
+
+def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
+    """Return fresh symbols for the arguments of a formula.
+
+    Args:
+        n_u: number of inputs.
+        n_p: number of parameters.
+        kind: `casadi.SX`, or `casadi.MX` where function calls shall stay calls.
+    """
+    return Arguments(
+        kind.sym("u", n_u), kind.sym("du", n_u), kind.sym("p", n_p), kind.sym("t"), kind.sym("h")
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""Consistent start: coordinates and velocities that meet the constraints and the start values.
+
+Positions: Gauss-Newton steps that change the coordinates least in the metric of the mass matrix,
+
+    dq = -M^-1 C^T (C M^-1 C^T + eps I)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
+
+from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage, arguments
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.errors import StartError
+
+SX = Any
+EPSILON = 1e-12
+"""Relative regularisation: rows that say the same twice do no harm."""
+LARGEST_CORRECTION = 0.3
+"""m or rad; a longer correction is shortened, for loops that start far from closed."""
+TOLERANCE = 1e-9
+"""Largest residual of the constraints and start values that counts as consistent."""
+
+
+def start_formula(dae: Dae) -> Formula:
+    """Return the formula s -> [q; v; residual]; residual: the largest of the constraints and start values."""
+    given = arguments(len(dae.inputs), len(dae.parameters), ca.SX)
+    s = ca.SX.sym("s", len(dae.assembly.starts))
+    p, t = given.p, given.t
+    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
+    M = dae.M(q, p)
+
+    closing = ca.vertcat(dae.Phi(q, p, t), dae.assembly.positions(q, s, p, t))
+    dq = _least_change(M, ca.jacobian(closing, q), closing)
+    dq = dq * ca.fmin(1, LARGEST_CORRECTION / (ca.norm_inf(dq) + 1e-300))
+
+    moving = ca.vertcat(
+        dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t),
+        dae.G(q, p, t) @ v + dae.g(q, p, t),
+        dae.assembly.rates(q, v, s, p, t),
+    )
+    dv = _least_change(M, ca.jacobian(moving, v), moving)
+    residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
+    return Formula(
+        s,
+        given,
+        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv)),
+        ca.vertcat(q, v, residual),
+    )
+
+
+def _least_change(M: SX, C: SX, residual: SX) -> SX:
+    if not residual.numel():
+        return ca.SX.zeros(M.shape[0])
+    factor = SchurFactor(M, ca.SX(0, M.shape[0]))
+    S = C @ factor.mass_solve(C.T)
+    S += EPSILON * ca.trace(S) / S.shape[0] * ca.SX.eye(S.shape[0])
+    return -factor.mass_solve(C.T @ ca.ldl_solve(residual, *ca.ldl(S)))
+
+
+def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> StartError:
+    """Say why a start failed: which loop cannot be closed, or which start values contradict each other.
+
+    Args:
+        dae: the equations.
+        s: start values, shape (n_s,).
+        p: parameters, shape (n_p,).
+        t: start time, s.
+    """
+    q = _assembled(dae, s, p, t)
+    Phi = np.abs(_column(dae.Phi(q, p, t)))
+    asked = np.abs(_column(dae.assembly.positions(q, s, p, t)))
+    values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.assembly.starts, s, strict=True))
+    if not np.all(np.isfinite(np.concatenate([Phi, asked]))):
+        return StartError(f"{dae.name}: the start values give coordinates that are not finite: {values}")
+    gap = max([*Phi, *asked], default=0.0)
+    if gap <= TOLERANCE:
+        return StartError(
+            f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free"
+        )
+    if not dae.assembly.loops:
+        return StartError(
+            f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free"
+        )
+    worst = max(dae.assembly.loops, key=lambda loop: max(Phi[list(loop.rows)], default=0.0))
+    return StartError(
+        f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "
+        "leave start values in the loop free, bring them nearer to a closed pose, or check the lengths"
+    )
+
+
+def _assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
+    """Return the coordinates at which the assembly stops."""
+    formula = start_formula(dae)
+    stage, given = formula.stages[0], formula.arguments
+    correct = ca.Function("correct", [stage.unknowns, formula.x, given.p, given.t], [stage.correction])
+    q = dae.assembly.guess(s, p, t)
+    for _ in range(100):
+        q = q + correct(q, s, p, t)
+    return q
+
+
+def _column(value: Any) -> npt.NDArray[np.float64]:
+    return np.array(value, dtype=float).reshape(-1)

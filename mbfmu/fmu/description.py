@@ -1,0 +1,150 @@
+"""Interface -> modelDescription.xml (FMI 2.0 co-simulation)."""
+
+import math
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from mbfmu.fmu.interface import Interface, Variable
+from mbfmu.fmu.units import known_unit
+
+LOG_CATEGORIES = {
+    "logStatusWarning": "what is unusual",
+    "logStatusDiscard": "steps that could not be done, with time, residual and remedy",
+    "logStatusError": "calls that were refused, with the reason",
+    "logAll": "all messages",
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What modelDescription.xml says about the FMU as a whole.
+
+    Args:
+        model: name of the model.
+        identifier: name of the binary, a C identifier.
+        description: one line.
+        tool: name and version of the tool that made it.
+        stop: default stop time, s.
+        step: default communication step, s.
+    """
+
+    model: str
+    identifier: str
+    description: str
+    tool: str
+    stop: float
+    step: float
+
+
+def model_description(interface: Interface, header: Header, guid: str) -> bytes:
+    """Return modelDescription.xml, the same bytes for the same arguments (hence without a date).
+
+    Args:
+        interface: the variables.
+        header: about the whole.
+        guid: identifies this content; what is hashed to make it has an empty one.
+    """
+    root = Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": "2.0",
+            "modelName": header.model,
+            "guid": guid,
+            "description": header.description,
+            "generationTool": header.tool,
+            "variableNamingConvention": "structured",
+        },
+    )
+    SubElement(
+        root,
+        "CoSimulation",
+        {
+            "modelIdentifier": header.identifier,
+            "needsExecutionTool": "false",
+            "canHandleVariableCommunicationStepSize": "true",
+            "canInterpolateInputs": "false",
+            "canBeInstantiatedOnlyOncePerProcess": "false",
+            "canNotUseMemoryManagementFunctions": "true",
+            "canGetAndSetFMUstate": "true",
+            "canSerializeFMUstate": "true",
+        },
+    )
+    _units(root, interface)
+    categories = SubElement(root, "LogCategories")
+    for name, text in LOG_CATEGORIES.items():
+        SubElement(categories, "Category", {"name": name, "description": text})
+    SubElement(
+        root,
+        "DefaultExperiment",
+        {"startTime": "0", "stopTime": _number(header.stop), "stepSize": _number(header.step)},
+    )
+    variables = SubElement(root, "ModelVariables")
+    positions = {item.name: str(number) for number, item in enumerate(interface.variables, 1)}
+    for item in interface.variables:
+        _variable(variables, item, positions)
+    _structure(SubElement(root, "ModelStructure"), interface, positions)
+    indent(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
+
+
+def _units(root: Element, interface: Interface) -> None:
+    used = sorted({item.unit for item in interface.variables})
+    definitions = SubElement(root, "UnitDefinitions")
+    for name in used:
+        unit = known_unit(name)
+        node = SubElement(definitions, "Unit", {"name": name})
+        SubElement(node, "BaseUnit", {base: str(power) for base, power in unit.base.items()})
+        for label, factor in unit.display.items():
+            SubElement(node, "DisplayUnit", {"name": label, "factor": _number(factor)})
+    types = SubElement(root, "TypeDefinitions")
+    for name in used:
+        unit = known_unit(name)
+        if unit.quantity:
+            node = SubElement(types, "SimpleType", {"name": unit.quantity})
+            shown = {"displayUnit": next(iter(unit.display))} if name.startswith("rad") else {}
+            SubElement(node, "Real", {"quantity": unit.quantity, "unit": name, **shown})
+
+
+def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> None:
+    head = {
+        "name": item.name,
+        "valueReference": str(item.reference),
+        "description": item.description,
+        "causality": item.causality,
+        "variability": item.variability,
+    }
+    if item.initial:
+        head["initial"] = item.initial
+    node = SubElement(parent, "ScalarVariable", {key: value for key, value in head.items() if value})
+    quantity = known_unit(item.unit).quantity
+    real = {"declaredType": quantity} if quantity else {"unit": item.unit}
+    if math.isfinite(item.min):
+        real["min"] = _number(item.min)
+    if math.isfinite(item.max):
+        real["max"] = _number(item.max)
+    if item.start is not None:
+        real["start"] = _number(item.start)
+    if item.derivative_of:
+        real["derivative"] = positions[item.derivative_of]
+    SubElement(node, "Real", real)
+
+
+def _structure(parent: Element, interface: Interface, positions: dict[str, str]) -> None:
+    """Outputs depend on inputs by direct feed-through; initial unknowns on parameters where that is simple."""
+    outputs = SubElement(parent, "Outputs")
+    for item in interface.variables:
+        if item.causality == "output":
+            on = [positions[name] for name in interface.feedthrough[item.name]]
+            SubElement(outputs, "Unknown", {"index": positions[item.name], "dependencies": " ".join(on)})
+    initial = SubElement(parent, "InitialUnknowns")
+    for item in interface.variables:
+        if item.initial == "calculated" and item.causality in {"output", "calculatedParameter"}:
+            known = {}
+            if item.causality == "calculatedParameter":
+                known["dependencies"] = " ".join(positions[name] for name in interface.bound_on[item.name])
+            SubElement(initial, "Unknown", {"index": positions[item.name], **known})
+
+
+def _number(value: float) -> str:
+    """Write a number so that reading it gives the same number."""
+    return repr(float(value))

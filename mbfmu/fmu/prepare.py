@@ -1,0 +1,81 @@
+"""System -> everything an FMU or a simulation is made of, in one go."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mbfmu.dae import Dae, absolute
+from mbfmu.dae.start import start_error
+from mbfmu.errors import UsageError
+from mbfmu.fmu.interface import Interface, interface
+from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
+from mbfmu.kernel.runtime import OK
+from mbfmu.model.system import System
+from mbfmu.steppers import Scheme, make_scheme
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model with its stepper, ready to run or to pack.
+
+    Args:
+        dae: the equations.
+        scheme: the stepper.
+        bundle: its functions.
+        interface: the variables.
+        step: default of solver.step, s.
+    """
+
+    dae: Dae
+    scheme: Scheme
+    bundle: Bundle
+    interface: Interface
+    step: float
+
+    @cached_property
+    def kernel(self) -> Compiled | Interpreted:
+        """The kernel for this machine."""
+        return load(self.bundle)
+
+    @property
+    def stepper(self) -> str:
+        """The stepper with its options, as a user writes it."""
+        return " ".join([self.scheme.name, *(f"{key}={value}" for key, value in self.scheme.options.items())])
+
+    def initial_state(self, u: Any = None) -> Any:
+        """Return the consistent state x at t = 0 of the default start values.
+
+        Args:
+            u: inputs at t = 0 (default: zeros).
+
+        Raises:
+            StartError: there is none; the message names the loop or the start values.
+        """
+        s, p = vector(self.dae.s_default()), vector(self.dae.p_default())
+        x, status = self.kernel.initialize(s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step)
+        if status.code != OK:
+            raise start_error(self.dae, list(s), list(p), 0.0)
+        return x
+
+
+def prepare(system: System, stepper: str, options: Mapping[str, Any] | None, step: float) -> Prepared:
+    """Derive a system's equations and compose them with a stepper.
+
+    Args:
+        system: the mechanism.
+        stepper: name of the stepper.
+        options: its options.
+        step: default of solver.step, s.
+
+    Raises:
+        ModelError, StepperError, UnknownNameError: what was asked for cannot be.
+        UsageError: the step is not a positive number.
+    """
+    if not (math.isfinite(step) and step > 0):
+        raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
+    dae = absolute(system)
+    scheme = make_scheme(dae, stepper, options)
+    bundle = compose(dae, scheme)
+    return Prepared(dae, scheme, bundle, interface(dae, bundle, step), step)

@@ -1,0 +1,49 @@
+"""Units of the FMU's variables: SI base units, what a user likes to see, and the declared types."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An SI unit.
+
+    Args:
+        base: exponents of the SI base units, as FMI names them.
+        display: display units: name -> factor, with value in display unit = factor * value.
+        quantity: name of the declared type, empty for none.
+    """
+
+    base: dict[str, int]
+    display: dict[str, float] = field(default_factory=dict)
+    quantity: str = ""
+
+
+DEGREES = 57.29577951308232
+RPM = 9.549296585513721
+
+UNITS: dict[str, Unit] = {
+    "1": Unit({}),
+    "s": Unit({"s": 1}, {"ms": 1e3}, "Time"),
+    "m": Unit({"m": 1}, {"mm": 1e3}, "Length"),
+    "m/s": Unit({"m": 1, "s": -1}, {}, "Velocity"),
+    "m/s2": Unit({"m": 1, "s": -2}, {}, "Acceleration"),
+    "rad": Unit({"rad": 1}, {"deg": DEGREES}, "Angle"),
+    "rad/s": Unit({"rad": 1, "s": -1}, {"deg/s": DEGREES, "rev/min": RPM}, "AngularVelocity"),
+    "rad/s2": Unit({"rad": 1, "s": -2}, {"deg/s2": DEGREES}, "AngularAcceleration"),
+    "kg": Unit({"kg": 1}, {}, "Mass"),
+    "kg.m2": Unit({"kg": 1, "m": 2}, {}, "MomentOfInertia"),
+    "N": Unit({"kg": 1, "m": 1, "s": -2}, {"kN": 1e-3}, "Force"),
+    "N.m": Unit({"kg": 1, "m": 2, "s": -2}, {}, "Torque"),
+    "N.s": Unit({"kg": 1, "m": 1, "s": -1}, {}, "Momentum"),
+    "N.m.s": Unit({"kg": 1, "m": 2, "s": -1}, {}, "AngularMomentum"),
+    "N/m": Unit({"kg": 1, "s": -2}, {}, "TranslationalSpringConstant"),
+    "N.s/m": Unit({"kg": 1, "s": -1}, {}, "TranslationalDampingConstant"),
+    "N.m/rad": Unit({"kg": 1, "m": 2, "s": -2, "rad": -1}, {}, "RotationalSpringConstant"),
+    "N.m.s/rad": Unit({"kg": 1, "m": 2, "s": -1, "rad": -1}, {}, "RotationalDampingConstant"),
+    "J": Unit({"kg": 1, "m": 2, "s": -2}, {}, "Energy"),
+}
+
+
+def known_unit(name: str) -> Unit:
+    """Return a unit; one that is not in the table is declared by its name alone."""
+    return UNITS.get(name, Unit({}))

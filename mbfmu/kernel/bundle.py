@@ -1,0 +1,159 @@
+"""Dae + Scheme -> Bundle: the pure functions a kernel is made of.
+
+Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a ``result``. All have the arguments
+(x, u, du, p, t, h, z), with z the unknowns of all stages one after the other:
+
+    guess{k}   -> first value of the stage's unknowns
+    correct{k} -> (the unknowns after one correction, the size of the correction)
+    result     -> what the formula gives
+
+Whoever runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until the correction is at round-off.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.start import start_formula
+from mbfmu.steppers.scheme import Scheme, acceleration
+
+FULL_TURN = 12.566370614359172
+"""rad; an angle from a quaternion is known up to 4 pi."""
+FORMULAS = ("start", "begin", "step")
+
+
+@dataclass(frozen=True)
+class FormulaFunctions:
+    """A formula as functions.
+
+    Args:
+        sizes: number of unknowns of each stage.
+        guess: one Function a stage.
+        correct: one Function a stage.
+        result: Function.
+    """
+
+    sizes: tuple[int, ...]
+    guess: tuple[Any, ...]
+    correct: tuple[Any, ...]
+    result: Any
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """All functions of one model with one stepper.
+
+    Args:
+        formulas: ``start`` s -> [q; v; residual], ``begin`` [q; v] -> x, ``step`` x -> x.
+        outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
+        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v].
+    """
+
+    formulas: Mapping[str, FormulaFunctions]
+    outputs: Any
+    nx: int
+    ns: int
+    nu: int
+    np: int
+    ny: int
+    nqv: int
+
+    def functions(self) -> list[Any]:
+        """Return all functions, each with a name of its own."""
+        found = [self.outputs]
+        for item in self.formulas.values():
+            found += [*item.guess, *item.correct, item.result]
+        return found
+
+
+def compose(dae: Dae, scheme: Scheme) -> Bundle:
+    """Return the bundle of a Dae and a scheme made for it.
+
+    The state of the bundle is the scheme's, followed by the angles counted over full turns.
+    """
+    start = start_formula(dae)
+    begin, step = scheme.begin, scheme.step
+    n_scheme = step.x.numel()
+    formulas = {
+        "start": _functions("start", start),
+        "begin": _functions("begin", _with_first_angles(dae, begin)),
+        "step": _functions("step", _with_counted_angles(dae, scheme)),
+    }
+    outputs = _outputs(dae, scheme)
+    return Bundle(
+        formulas=formulas,
+        outputs=outputs,
+        nx=n_scheme + dae.n_angles,
+        ns=start.x.numel(),
+        nu=len(dae.inputs),
+        np=len(dae.parameters),
+        ny=outputs.numel_out(0),
+        nqv=2 * dae.n,
+    )
+
+
+def _with_first_angles(dae: Dae, begin: Formula) -> Formula:
+    given = begin.arguments
+    angles = dae.angles(begin.x[: dae.n], given.p, given.t)
+    return Formula(begin.x, given, begin.stages, ca.vertcat(begin.result, angles))
+
+
+def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
+    step, given = scheme.step, scheme.step.arguments
+    if not dae.n_angles:
+        return step
+    turned = type(step.x).sym("turned", dae.n_angles)
+    q1, _ = scheme.read(step.result, given.p, given.t + given.h)
+    change = dae.angles(q1, given.p, given.t + given.h) - turned
+    change = change - FULL_TURN * ca.floor(change / FULL_TURN + 0.5)
+    return Formula(ca.vertcat(step.x, turned), given, step.stages, ca.vertcat(step.result, turned + change))
+
+
+def _outputs(dae: Dae, scheme: Scheme) -> Any:
+    n_scheme = scheme.step.x.numel()
+    x = ca.SX.sym("x", n_scheme + dae.n_angles)
+    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    q, v = scheme.read(x[:n_scheme], p, t)
+    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    y = ca.vertcat(dae.output(q, v, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
+    return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
+
+
+def _functions(name: str, formula: Formula) -> FormulaFunctions:
+    given = formula.arguments
+    empty = type(given.h)(0, 1)
+    z = ca.vertcat(empty, *(stage.unknowns for stage in formula.stages))
+    inputs = [formula.x, given.u, given.du, given.p, given.t, given.h, z]
+    sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
+
+    def function(label: str, *results: Any) -> Any:
+        return ca.Function(f"{name}_{label}", inputs, ca.cse([ca.densify(item) for item in results]))
+
+    guesses, corrections, offset = [], [], 0
+    for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
+        guesses.append(function(f"guess{number}", stage.guess))
+        if stage.correction is not None:
+            watched = stage.correction[: stage.watched]
+            corrections.append(
+                function(f"correct{number}", stage.unknowns + stage.correction, ca.norm_inf(ca.densify(watched)))
+            )
+        else:
+            equations = ca.Function(
+                f"{name}_equations{number}", inputs,
+                ca.cse([stage.residual, ca.jacobian(stage.residual, stage.unknowns)]),
+            )  # fmt: skip
+            corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
+        offset += size
+    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), function("result", formula.result))
+
+
+def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:
+    """Return one Newton correction as a Function: (..., z) -> (unknowns of the stage, size of the correction)."""
+    inputs = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
+    residual, jacobian = equations(*inputs)
+    d = -ca.solve(jacobian, ca.densify(residual), "qr")
+    return ca.Function(name, inputs, [inputs[-1][where] + d, ca.norm_inf(d[: stage.watched])])

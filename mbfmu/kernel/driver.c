@@ -1,0 +1,159 @@
+/* The loops around the generated functions: solve a formula's stages, take many steps in one call.
+ *
+ * Every function is pure: state in, state out, all memory from the caller. runtime.py holds the same loops in Python
+ * for the interpreted kernel; a change here is a change there.
+ *
+ * Included after the generated code and these tables:
+ *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula
+ *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v] and of all unknowns of a formula
+ *   STAGES                                       most stages of a formula
+ *   SZ_ARG SZ_RES SZ_IW SZ_W                     work sizes of the largest generated function
+ */
+#include <math.h>
+#include <string.h>
+
+#ifdef _WIN32
+#define MBFMU_EXPORT __declspec(dllexport)
+#else
+#define MBFMU_EXPORT __attribute__((visibility("default")))
+#endif
+
+enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3 };
+enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_SIZE };
+
+#define MAX_PASSES 40
+#define ROUND_OFF 1e-14  /* estimated error of the unknowns at which a stage counts as solved */
+#define STALLED 1e-9     /* below it, corrections that shrink no more are round-off */
+#define MAX_HALVINGS 6   /* a step that fails is retried with up to 2^6 substeps */
+#define CONSISTENT 1e-9  /* largest residual of a consistent start */
+
+struct memory {
+    const double **arg;
+    double **res;
+    casadi_int *iw;
+    double *w, *z, *next, *x;
+};
+
+static struct memory carve(double *work) {
+    struct memory m;
+    m.z = work;
+    m.next = m.z + NZ;
+    m.x = m.next + NZ;
+    m.w = m.x + (NX > NQV + 1 ? NX : NQV + 1);
+    m.iw = (casadi_int *)(m.w + SZ_W);
+    m.arg = (const double **)(m.iw + SZ_IW);
+    m.res = (double **)(m.arg + SZ_ARG);
+    return m;
+}
+
+static void call(casadi_function f, const double *const in[7], double *out0, double *out1, struct memory *m) {
+    for (int i = 0; i < 7; ++i) m->arg[i] = in[i];
+    m->res[0] = out0;
+    m->res[1] = out1;
+    f(m->arg, m->res, m->iw, m->w, 0);
+}
+
+static int all_finite(const double *values, int n) {
+    for (int i = 0; i < n; ++i)
+        if (!isfinite(values[i])) return 0;
+    return 1;
+}
+
+/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then its result. */
+static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
+                    double t, double h, double *result, double *status, struct memory *m) {
+    const double *in[7] = {x, u, du, p, &t, &h, m->z};
+    double *z = m->z;
+    for (int k = 0; k < f->stages; ++k) {
+        double last = NAN, correction = NAN; /* the first pass has no rate of convergence */
+        int solved = 0;
+        call(f->guess[k], in, m->next, 0, m);
+        memcpy(z, m->next, sizeof(double) * f->size[k]);
+        for (int pass = 0; pass < MAX_PASSES && !solved; ++pass) {
+            call(f->correct[k], in, m->next, &correction, m);
+            status[S_ITERATIONS] += 1;
+            status[S_CORRECTION] = correction;
+            if (!isfinite(correction)) return NOT_FINITE;
+            memcpy(z, m->next, sizeof(double) * f->size[k]);
+            double ratio = correction / last;
+            solved = correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
+                     (ratio > 0.5 && correction <= STALLED);
+            last = correction;
+        }
+        if (!solved) return NOT_CONVERGED;
+        z += f->size[k];
+    }
+    call(f->result, in, result, 0, m);
+    return OK;
+}
+
+MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
+    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE,
+        2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W + SZ_IW + SZ_ARG + SZ_RES};
+    memcpy(sizes, all, sizeof all);
+}
+
+/* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
+MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t,
+                                  double h, double *x, double *status, double *work) {
+    struct memory m = carve(work);
+    memset(status, 0, sizeof(double) * S_SIZE);
+    status[S_TIME] = t;
+    int code = evaluate(&FORMULA_start, s, u, du, p, t, h, m.x, status, &m);
+    if (code == OK) {
+        status[S_CORRECTION] = m.x[NQV];
+        if (!(m.x[NQV] <= CONSISTENT)) code = INCONSISTENT_START;
+    }
+    if (code == OK) code = evaluate(&FORMULA_begin, m.x, u, du, p, t, h, x, status, &m);
+    if (code == OK && !all_finite(x, NX)) code = NOT_FINITE;
+    status[S_CODE] = code;
+    return code;
+}
+
+/* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
+ * A step that fails is done again in halves, quarters and so on; x1 is written only if all is well. */
+MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
+                               double h, long long n, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+    double now[NX + 1], inputs[NU + 1];
+    const int whole = 1 << MAX_HALVINGS;
+    memset(status, 0, sizeof(double) * S_SIZE);
+    memcpy(now, x, sizeof(double) * NX);
+    status[S_LEAST_STEP] = h;
+    for (long long k = 0; k < n; ++k) {
+        int level = 0, done = 0; /* done counts in whole-ths of the step */
+        while (done < whole) {
+            int part = whole >> level;
+            double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
+            for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+            int code = evaluate(&FORMULA_step, now, inputs, du, p, t + dt, small, m.x, status, &m);
+            if (code == OK && !all_finite(m.x, NX)) code = NOT_FINITE;
+            status[S_TIME] = t + dt;
+            if (code != OK) {
+                if (level == MAX_HALVINGS) {
+                    status[S_CODE] = code;
+                    return code;
+                }
+                ++level;
+                continue;
+            }
+            if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
+            status[S_SUBSTEPS] += 1;
+            memcpy(now, m.x, sizeof(double) * NX);
+            done += part;
+            while (level && done % (whole >> (level - 1)) == 0) --level;
+        }
+    }
+    memcpy(x1, now, sizeof(double) * NX);
+    return OK;
+}
+
+MBFMU_EXPORT void mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
+    struct memory m = carve(work);
+    m.arg[0] = x;
+    m.arg[1] = u;
+    m.arg[2] = p;
+    m.arg[3] = &t;
+    m.res[0] = y;
+    outputs(m.arg, m.res, m.iw, m.w, 0);
+}

@@ -1,0 +1,234 @@
+"""Running a kernel: from a compiled library, or interpreted by CasADi.
+
+This file is packed into every FMU, so with a compiled kernel it needs nothing but the standard library. Both kernels
+have the same three pure functions; vectors are ctypes arrays of doubles and are never changed in place.
+
+    initialize(s, u, p, t, h)        -> x, status     consistent state of the start values s at time t
+    advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
+    outputs(x, u, p, t)              -> y
+"""
+
+import ctypes
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START = range(4)
+
+# the same numbers as in driver.c, which says what they mean
+MAX_PASSES = 40
+ROUND_OFF = 1e-14
+STALLED = 1e-9
+MAX_HALVINGS = 6
+CONSISTENT = 1e-9
+
+Vector = Any
+"""A ctypes array of c_double."""
+
+
+class Status(NamedTuple):
+    """How a call went.
+
+    Args:
+        code: OK, NOT_CONVERGED, NOT_FINITE or INCONSISTENT_START.
+        iterations: corrections made in all.
+        correction: size of the last one (m, rad); after an inconsistent start the residual.
+        time: s, the start of the last substep tried.
+        substeps: substeps done.
+        least_step: s, the shortest of them.
+    """
+
+    code: int
+    iterations: int
+    correction: float
+    time: float
+    substeps: int
+    least_step: float
+
+    def message(self, model: str) -> str:
+        """Say what failed, where and what to do, in one sentence."""
+        where = f"{model}: no step from t = {self.time:.9g} s"
+        if self.code == OK:
+            return f"{model}: done, {self.iterations} corrections in {self.substeps} substeps"
+        if self.code == INCONSISTENT_START:
+            return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
+        if self.code == NOT_FINITE:
+            return (
+                f"{where}: the solution is no longer finite, even with the step halved {MAX_HALVINGS} times; "
+                "check inputs and parameters, or take a smaller solver.step"
+            )
+        return (
+            f"{where}: the equations did not converge (last correction {self.correction:.2g}), even with the step "
+            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, or a stepper for stiff forces"
+        )
+
+
+def vector(values: Iterable[float]) -> Vector:
+    """Return a vector of the given numbers."""
+    numbers = list(values)
+    return (ctypes.c_double * len(numbers))(*numbers)
+
+
+class Compiled:
+    """A kernel in a shared library.
+
+    Args:
+        path: of the library.
+
+    Raises:
+        OSError: the library cannot be loaded here.
+    """
+
+    def __init__(self, path: str) -> None:
+        library = ctypes.CDLL(path)
+        sizes = (ctypes.c_longlong * 7)()
+        library.mbfmu_sizes(sizes)
+        self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work = sizes
+        self._status = (ctypes.c_double * n_status)()
+        self._work = (ctypes.c_double * n_work)()
+        self._no_rate = (ctypes.c_double * self.nu)()
+        pointer, real = ctypes.c_void_p, ctypes.c_double
+        self._initialize = library.mbfmu_initialize
+        self._initialize.argtypes = [pointer] * 4 + [real, real] + [pointer] * 3
+        self._advance = library.mbfmu_advance
+        self._advance.argtypes = [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3
+        self._outputs = library.mbfmu_outputs
+        self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
+        self._outputs.restype = None
+
+    def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
+        """Return the consistent state of the start values and how it went."""
+        x = (ctypes.c_double * self.nx)()
+        self._initialize(s, u, self._no_rate, p, t, h, x, self._status, self._work)
+        return x, self._read_status()
+
+    def advance(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int
+    ) -> tuple[Vector, Status]:
+        """Return the state after n steps of length h and how it went."""
+        x1 = (ctypes.c_double * self.nx)()
+        code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work)
+        return (x1 if code == OK else x), self._read_status()
+
+    def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
+        """Return the outputs."""
+        y = (ctypes.c_double * self.ny)()
+        self._outputs(x, u, p, t, y, self._work)
+        return y
+
+    def _read_status(self) -> Status:
+        code, iterations, correction, time, substeps, least = self._status
+        return Status(int(code), int(iterations), correction, time, int(substeps), least)
+
+
+class Interpreted:
+    """A kernel whose functions CasADi interprets: no compiler, the same numbers to round-off.
+
+    Args:
+        description: ``sizes`` (nx, ns, nu, np, ny, nqv), ``stages`` (sizes of the stages of each formula) and
+            ``functions`` (CasADi Functions, or their serialised text, by name), as `kernel.describe` gives it.
+    """
+
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        self.nx, self.ns, self.nu, self.np, self.ny, self._nqv = description["sizes"]
+        self._stages = description["stages"]
+        self._call = {name: _callable(function) for name, function in description["functions"].items()}
+        self._no_rate = (ctypes.c_double * self.nu)()
+
+    def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
+        """Return the consistent state of the start values and how it went."""
+        nothing = (ctypes.c_double * self.nx)()
+        code, found, work = self._evaluate("start", s, u, self._no_rate, p, t, h)
+        if code == OK:
+            work[1] = found[self._nqv]
+            if not found[self._nqv] <= CONSISTENT:
+                code = INCONSISTENT_START
+        if code != OK:
+            return nothing, Status(code, work[0], work[1], t, 0, 0.0)
+        code, x, more = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h)
+        if code == OK and not all(map(math.isfinite, x)):
+            code = NOT_FINITE
+        return (x if code == OK else nothing), Status(code, work[0] + more[0], work[1], t, 0, 0.0)
+
+    def advance(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int
+    ) -> tuple[Vector, Status]:
+        """Return the state after n steps of length h and how it went."""
+        now, whole, least, substeps, iterations = x, 1 << MAX_HALVINGS, h, 0, 0
+        correction, dt = 0.0, 0.0
+        for k in range(n):
+            level, done = 0, 0
+            while done < whole:
+                part = whole >> level
+                dt = k * h + (h * done / whole if done else 0.0)
+                small = h * part / whole if level else h
+                inputs = vector(a + b * dt for a, b in zip(u, du)) if any(du) else u  # noqa: B905 - Python 3.9 hosts
+                code, x1, work = self._evaluate("step", now, inputs, du, p, t + dt, small)
+                iterations, correction = iterations + work[0], work[1]
+                if code == OK and not all(map(math.isfinite, x1)):
+                    code = NOT_FINITE
+                if code != OK:
+                    if level == MAX_HALVINGS:
+                        return x, Status(code, iterations, correction, t + dt, substeps, least)
+                    level += 1
+                    continue
+                least, substeps, now = min(least, small), substeps + 1, x1
+                done += part
+                while level and done % (whole >> (level - 1)) == 0:
+                    level -= 1
+        return now, Status(OK, iterations, correction, t + dt, substeps, least)
+
+    def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
+        """Return the outputs."""
+        return self._call["outputs"](x, u, p, vector([t]))[0]
+
+    def _evaluate(
+        self, name: str, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float
+    ) -> tuple[int, Vector, list[Any]]:
+        sizes = self._stages[name]
+        z = (ctypes.c_double * sum(sizes))()
+        arguments = (x, u, du, p, vector([t]), vector([h]), z)
+        iterations, correction, offset = 0, 0.0, 0
+        for k, size in enumerate(sizes):
+            z[offset : offset + size] = self._call[f"{name}_guess{k}"](*arguments)[0][:]
+            last, solved = math.nan, False  # the first pass has no rate of convergence
+            for _ in range(MAX_PASSES):
+                found, (correction,) = self._call[f"{name}_correct{k}"](*arguments)
+                iterations += 1
+                if not math.isfinite(correction):
+                    return NOT_FINITE, None, [iterations, correction]
+                z[offset : offset + size] = found[:]
+                ratio = correction / last
+                solved = (
+                    correction <= ROUND_OFF / 10
+                    or (ratio < 1 and correction * ratio <= ROUND_OFF * (1 - ratio))
+                    or (ratio > 0.5 and correction <= STALLED)
+                )
+                if solved:
+                    break
+                last = correction
+            if not solved:
+                return NOT_CONVERGED, None, [iterations, correction]
+            offset += size
+        return OK, self._call[f"{name}_result"](*arguments)[0], [iterations, correction]
+
+
+def _callable(function: Any) -> Callable[..., tuple[Vector, ...]]:
+    """Return a function of vectors that evaluates a CasADi Function without converting anything."""
+    if isinstance(function, str):
+        import casadi
+
+        function = casadi.Function.deserialize(function)
+    buffer, run = function.buffer()
+    sizes = [function.nnz_out(k) for k in range(function.n_out())]
+
+    def call(*arguments: Vector) -> tuple[Vector, ...]:
+        results = tuple((ctypes.c_double * size)() for size in sizes)
+        for k, item in enumerate(arguments):
+            buffer.set_arg(k, memoryview(item))
+        for k, item in enumerate(results):
+            buffer.set_res(k, memoryview(item))
+        run()
+        return results
+
+    return call

@@ -1,0 +1,47 @@
+"""The table of steppers: one row a family."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mbfmu.dae.dae import Dae
+from mbfmu.errors import StepperError, UnknownNameError, nearest
+from mbfmu.steppers import direct, gauss, local, rattle
+from mbfmu.steppers.scheme import Family, Option, Scheme
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        direct.FAMILY,
+        local.FAMILY,
+        gauss.FAMILY,
+        rattle.FAMILY,
+    )
+}
+
+__all__ = ["FAMILIES", "Family", "Option", "Scheme", "make_scheme"]
+
+
+def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
+    """Return the stepper of a name, made for a Dae.
+
+    Args:
+        dae: the equations.
+        name: of the family.
+        options: values by name; text is read as the kind of value the option takes.
+
+    Raises:
+        UnknownNameError: there is no such stepper.
+        StepperError: there is no such option or choice, or the stepper cannot take the model.
+    """
+    if name not in FAMILIES:
+        raise UnknownNameError(f"there is no stepper '{name}'; {nearest(name, FAMILIES)}")
+    family = FAMILIES[name]
+    chosen = {key: option.default for key, option in family.options.items()}
+    for key, value in (options or {}).items():
+        if key not in family.options:
+            raise StepperError(f"stepper '{name}' has no option '{key}'; {nearest(key, family.options)}")
+        by_text = {str(choice): choice for choice in family.options[key].choices}
+        if str(value) not in by_text:
+            raise StepperError(f"stepper '{name}': {key}={value} is not one of {', '.join(by_text)}")
+        chosen[key] = by_text[str(value)]
+    return family.make(dae, **chosen)

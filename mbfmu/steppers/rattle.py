@@ -1,0 +1,77 @@
+"""rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.steppers.scheme import Family, Problem, Scheme, holonomic_only
+
+
+def rattle(dae: Dae) -> Scheme:
+    """RATTLE for a general mass matrix, with the forces taken implicitly in the velocities.
+
+    (Hairer, Lubich, Wanner, Geometric Numerical Integration, VII.1, equations (1.26)); with V = M^-1 p and
+    F = T_q - V_q + Q, the force on the momentum without multipliers:
+
+        M(q0) V0 = p0 + h/2 (F(q0, V0, t0) - Phi_q(q0)^T lambda)
+        M(q1) V1 = M(q0) V0,    q1 = q0 + h/2 (V0 + V1),    Phi(q1) = 0
+        p1 = M(q1) V1 + h/2 (F(q1, V1, t1) - Phi_q(q1)^T mu),    Phi_q(q1) M(q1)^-1 p1 + Phi_t = 0
+
+    Unknown are the displacements d0 = h V0, d1 = h V1 and the impulses h^2/2 lambda. State x = [q; p; lambda].
+    """
+    holonomic_only("rattle", dae)
+    problem = Problem(dae)
+    n, m, t, h = problem.n, problem.m, problem.t, problem.h
+    x = ca.SX.sym("x", 2 * n + m)
+    q0, p0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
+    q_free, v_free = ca.SX.sym("q", n), ca.SX.sym("v", n)
+
+    d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
+    d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
+    q1 = q0 + (d0 + d1) / 2
+    P0 = problem.Phi_q(q0, t)
+    balance = (
+        problem.M(q0) @ d0
+        - h * p0
+        - h**2 / 2 * problem.impulse_rate(q0, d0 / h, t)
+        + P0.T @ impulse
+    )  # fmt: skip
+    v0 = SchurFactor(problem.M(q0), ca.SX(0, n)).mass_solve(p0)
+    if dae.constant_mass:
+        unknowns, guess = ca.vertcat(d0, impulse), ca.vertcat(h * v0, h**2 / 2 * lambda0)
+        residual = ca.vertcat(balance, problem.Phi(q1, t + h))
+        watched = n
+    else:
+        unknowns, guess = ca.vertcat(d0, d1, impulse), ca.vertcat(h * v0, h * v0, h**2 / 2 * lambda0)
+        same = problem.M(q1) @ d1 - problem.M(q0) @ d0
+        residual = ca.vertcat(balance, same, problem.Phi(q1, t + h))
+        watched = 2 * n
+    M1, V1 = problem.M(q1), d1 / h
+    kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, t + h)
+    v1, _ = SchurFactor(M1, problem.Phi_q(q1, t + h)).solve(kicked, -problem.Phi_t(q1, t + h))
+    return Scheme(
+        name="rattle",
+        options={},
+        order=2,
+        exact=frozenset({"position", "velocity"}),
+        begin=Formula(
+            ca.vertcat(q_free, v_free), problem.given, (),
+            ca.vertcat(q_free, problem.M(q_free) @ v_free, problem.acceleration(q_free, v_free, t)[1]),
+        ),
+        step=Formula(
+            x, problem.given, (Stage(unknowns, guess, residual, watched=watched),),
+            ca.vertcat(q1, M1 @ v1, 2 / h**2 * impulse),
+        ),
+        read=ca.Function("read", [x, problem.p, t], [q0, v0]),
+    )  # fmt: skip
+
+
+FAMILY = Family(
+    name="rattle",
+    make=rattle,
+    order="2",
+    preserves="position and velocity constraints at every step end; symplectic: energy error without drift",
+    needs="holonomic constraints",
+    source="Jay 1996; Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1",
+)

@@ -1,0 +1,193 @@
+"""What a stepper is: data that says how the state of one step follows from the state before.
+
+How to add a stepper:
+
+1. Write one file with a function ``(dae, **options) -> Scheme`` and a `Family` that names its options and claims.
+2. Choose the state x: all that the next step needs (q, v or p, multipliers, history). An FMU's state is the bytes of
+   x, so nothing may be kept elsewhere. A multistep method keeps its history in x together with the step it was made
+   with, and rescales it inside the step formula (for Adams: the rates at t - j h from those at t - j h_old by
+   interpolation); its `begin` formula makes the first history, with stages of its own.
+3. Give three maps: `begin` (q, v) -> x, `step` x -> x, `read` x -> (q, v). Their stages are solved by the kernel.
+4. Add the family's row to the table in ``steppers/__init__.py``; every suite then runs it.
+
+A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage, arguments
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.errors import StepperError
+
+SX = Any
+"""A CasADi expression (CasADi carries no types)."""
+
+__all__ = ["Family", "Option", "Problem", "Scheme", "Stage", "holonomic_only"]
+
+
+class Problem:
+    """A Dae over one step, with parameters and inputs put in.
+
+    The input at time t' within the step is ``u + du (t' - t)``; no scheme need think of it.
+
+    Args:
+        dae: the equations.
+        kind: `casadi.SX` (everything inlined), or `casadi.MX` (accelerations stay function calls: shorter code).
+    """
+
+    def __init__(self, dae: Dae, kind: Any = ca.SX) -> None:
+        self.dae = dae
+        self.n, self.m, self.k = dae.n, dae.m, dae.k
+        self.given = arguments(len(dae.inputs), len(dae.parameters), kind)
+        self.t, self.h, self.p = self.given.t, self.given.h, self.given.p
+        self._acceleration: Any = None
+
+    def u(self, t: SX) -> SX:
+        """Return the inputs at time t, shape (n_u,)."""
+        return self.given.u + self.given.du * (t - self.t)
+
+    def M(self, q: SX) -> SX:
+        """Return the mass matrix, shape (n, n)."""
+        return self.dae.M(q, self.p)
+
+    def Phi(self, q: SX, t: SX) -> SX:
+        """Return the holonomic residual, shape (m,)."""
+        return self.dae.Phi(q, self.p, t)
+
+    def Phi_q(self, q: SX, t: SX) -> SX:
+        """Return the Jacobian of Phi, shape (m, n)."""
+        return self.dae.Phi_q(q, self.p, t)
+
+    def Phi_t(self, q: SX, t: SX) -> SX:
+        """Return the partial time derivative of Phi, shape (m,)."""
+        return self.dae.Phi_t(q, self.p, t)
+
+    def gamma(self, q: SX, v: SX, t: SX) -> SX:
+        """Return the right side of Phi_q a = gamma, shape (m,)."""
+        return self.dae.gamma(q, v, self.p, t)
+
+    def force(self, q: SX, v: SX, t: SX) -> SX:
+        """Return the force that belongs to M, shape (n,)."""
+        return self.dae.force(q, v, self.u(t), self.p, t)
+
+    def momentum(self, q: SX, v: SX) -> SX:
+        """Return T_v, shape (n,)."""
+        return self.dae.momentum(q, v, self.p)
+
+    def momentum_rate(self, q: SX, v: SX, t: SX) -> SX:
+        """Return the force on the momentum without multipliers, shape (n,)."""
+        return self.dae.momentum_rate(q, v, self.u(t), self.p, t)
+
+    def impulse_rate(self, q: SX, v: SX, t: SX) -> SX:
+        """Return the force on M(q) v without multipliers: force + (M v)_q v, shape (n,)."""
+        if self.dae.constant_mass:
+            return self.force(q, v, t)
+        frozen = ca.SX.sym("w", self.n)
+        place = ca.SX.sym("q", self.n)
+        turning = ca.Function(
+            "Mdot_v", [place, frozen, self.p], [ca.jtimes(self.M(place) @ frozen, place, frozen)]
+        )  # fmt: skip
+        return self.force(q, v, t) + turning(q, v, self.p)
+
+    def velocity(self, q: SX, p: SX, t: SX) -> SX:
+        """Return the admissible velocity of a momentum p: M v + Phi_q^T mu = p, Phi_q v + Phi_t = 0; shape (n,)."""
+        return SchurFactor(self.M(q), self.Phi_q(q, t)).solve(p, -self.Phi_t(q, t))[0]
+
+    def acceleration(self, q: SX, v: SX, t: SX) -> tuple[SX, SX]:
+        """Return (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
+        if self._acceleration is None:
+            self._acceleration = acceleration(self.dae)
+        a, lambda_ = self._acceleration(q, v, self.u(t), self.p, t)
+        return a, lambda_
+
+
+def acceleration(dae: Dae) -> Any:
+    """Return the Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form
+
+        [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
+    """  # noqa: D400, D415 - the claim ends in its equation
+    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
+    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
+    gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    a, lambda_ = SchurFactor(dae.M(q, p), C).solve(dae.force(q, v, u, p, t), gamma)
+    return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A stepper made for one Dae.
+
+    Args:
+        name: of the family.
+        options: the options it was made with.
+        order: of q and v at the step ends.
+        exact: the constraint levels met to round-off at the step ends: ``position``, ``velocity``.
+        begin: formula [q; v] -> x.
+        step: formula x -> x.
+        read: Function (x, p, t) -> (q, v).
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    order: int
+    exact: frozenset[str]
+    begin: Formula
+    step: Formula
+    read: Any
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a family.
+
+    Args:
+        default: its value if not given.
+        choices: the values allowed.
+        text: what it chooses.
+    """
+
+    default: Any
+    choices: tuple[Any, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table of steppers.
+
+    Args:
+        name: what a user types.
+        make: function (dae, **options) -> Scheme.
+        order: as text, such as ``2`` or ``2 s``.
+        preserves: what is exact, and where.
+        needs: what the model must be.
+        source: where the method comes from.
+        options: by name.
+    """
+
+    name: str
+    make: Callable[..., Scheme]
+    order: str
+    preserves: str
+    needs: str
+    source: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+def holonomic_only(name: str, dae: Dae) -> None:
+    """Refuse a Dae with nonholonomic constraints.
+
+    Raises:
+        StepperError: it has some.
+    """
+    if dae.k:
+        raise StepperError(
+            f"stepper '{name}' takes holonomic constraints only, and '{dae.name}' has {dae.k} nonholonomic one(s): "
+            "choose 'direct'"
+        )
