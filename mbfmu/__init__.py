@@ -1,3 +1,35 @@
 """mbfmu: multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from mbfmu.fmu.check import check
+    from mbfmu.fmu.export import export
+    from mbfmu.model import System
+    from mbfmu.model.library import load
+    from mbfmu.result import Result
+    from mbfmu.simulation import simulate
+    from mbfmu.steppers import steppers
+
+__all__ = ["Result", "System", "__version__", "check", "export", "load", "simulate", "steppers"]
+
+_HOMES = {
+    "Result": "mbfmu.result",
+    "System": "mbfmu.model",
+    "check": "mbfmu.fmu.check",
+    "export": "mbfmu.fmu.export",
+    "load": "mbfmu.model.library",
+    "simulate": "mbfmu.simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name where it is used: `import mbfmu` stays light."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name == "steppers":  # the package, which can be called
+        return import_module("mbfmu.steppers")
+    raise AttributeError(f"module 'mbfmu' has no attribute '{name}'")

@@ -100,7 +100,7 @@ class MultibodySlave(Fmi2Slave):
             if self._phase == RUNNING and not tunable and value != self._known(vr):
                 return "a fixed parameter cannot be set after initialisation; use reset"
             if not _number(least, -math.inf) <= value <= _number(greatest, math.inf):
-                return f"outside its bounds {least} to {greatest}"
+                return f"outside its bounds [{_number(least, -math.inf)}, {_number(greatest, math.inf)}]"
         return ""
 
     def _refresh(self):

@@ -1,6 +1,8 @@
 """The table of steppers: one row a family."""
 
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from mbfmu.dae.dae import Dae
@@ -18,7 +20,22 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
-__all__ = ["FAMILIES", "Family", "Option", "Scheme", "make_scheme"]
+__all__ = ["FAMILIES", "Family", "Option", "Scheme", "make_scheme", "steppers"]
+
+
+def steppers() -> tuple[Family, ...]:
+    """Return the table of steppers."""
+    return tuple(FAMILIES.values())
+
+
+class _Table(ModuleType):
+    """Lets `mbfmu.steppers()` be called, though `mbfmu.steppers` is this package."""
+
+    def __call__(self) -> tuple[Family, ...]:
+        return steppers()
+
+
+sys.modules[__name__].__class__ = _Table
 
 
 def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:

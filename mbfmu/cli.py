@@ -1,0 +1,265 @@
+"""The command line: mbfmu demo | list | export | simulate | check."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import mbfmu
+from mbfmu.errors import MbfmuError, UsageError
+
+app = typer.Typer(
+    name="mbfmu",
+    help="Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console()
+err = Console(stderr=True)
+
+
+class Listing(str, Enum):
+    """What `mbfmu list` can show."""
+
+    models = "models"
+    steppers = "steppers"
+    components = "components"
+
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="a name in models/, or a path of a .py file")]
+Stepper = Annotated[str | None, typer.Option("--stepper", metavar="NAME", help="see `mbfmu list steppers`")]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", metavar="K=V", help="option of the stepper; may be repeated")
+]
+Step = Annotated[float | None, typer.Option("--step", metavar="H", help="longest step of the stepper, s")]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="parameter or start value; may be repeated"),
+]
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--folder", "-o", help="where the files go")] = Path("mbfmu_demo"),
+) -> None:
+    """Export the two-link arm, check it, and drive it in closed loop through FMPy."""
+    from mbfmu.demo import run_demo
+
+    with _progress() as task:
+        found = run_demo(folder, task)
+    table = Table(title="two_link as an FMU, PD with gravity compensation, 10 s", title_justify="left")
+    table.add_column("what")
+    table.add_column("measured", justify="right")
+    for what, value in found.rows:
+        table.add_row(what, value)
+    out.print(table)
+    for problem in found.problems:
+        out.print(problem, markup=False)
+    out.print("check: no problem" if not found.problems else f"check: {len(found.problems)} problem(s)")
+    out.print(f"wrote {found.fmu}, {found.csv}, {found.png}", soft_wrap=True, highlight=False)
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[Listing | None, typer.Argument(help="leave it out for all")] = None,
+) -> None:
+    """List the models, steppers or components there are."""
+    from mbfmu.listing import components_table, models_table, steppers_table
+
+    tables: dict[Listing, Callable[[], Table]] = {
+        Listing.models: models_table,
+        Listing.steppers: steppers_table,
+        Listing.components: components_table,
+    }
+    for kind, table in tables.items():
+        if what in {None, kind}:
+            out.print(table())
+
+
+@app.command()
+def export(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="a name in models/ or fmus/, or a path of a .py or recipe .toml file")
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
+    values: Values = None,
+) -> None:
+    """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
+    from mbfmu.fmu.recipe import Recipe, known_recipes, read_recipe
+    from mbfmu.model.library import known_models
+
+    recipes = known_recipes()
+    if model.endswith(".toml") or (model in recipes and model not in known_models()):
+        recipe = read_recipe(recipes.get(model, Path(model)))
+    else:
+        recipe = Recipe(model)
+    system = mbfmu.load(recipe.model).with_values({**recipe.values, **_numbers(values)})
+    same = stepper is None or stepper == recipe.stepper
+    with _progress() as task:
+        task("export", 0.0)
+        path = mbfmu.export(
+            system,
+            output or Path(f"{recipe.model if recipe.model == model else Path(model).stem}.fmu").name,
+            stepper=stepper or recipe.stepper,
+            options={**(recipe.options if same else {}), **_pairs(option)},
+            step=recipe.step if step is None else step,
+            stop=recipe.stop if stop is None else stop,
+        )
+    out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def simulate(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL_OR_FMU", help="a name in models/, a path of a .py file, or an .fmu file")
+    ],
+    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    output_interval: Annotated[
+        float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
+    ] = None,
+    values: Values = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+) -> None:
+    """Run a model, or an .fmu through FMPy."""
+    if model.endswith(".fmu"):
+        if stepper or option:
+            raise UsageError(f"'{model}' has its stepper inside: --stepper and --option go with export")
+        source: Any = Path(model)
+    else:
+        source = mbfmu.load(model)
+    with _progress() as task:
+        result = mbfmu.simulate(
+            source,
+            stop,
+            stepper=stepper or "rattle",
+            options=_pairs(option),
+            step=step,
+            output_interval=output_interval,
+            values=_numbers(values),
+            inputs=_pairs(inputs),
+            progress=lambda fraction: task("simulate", fraction),
+        )
+    if output:
+        result.write_csv(output)
+    if plot:
+        from mbfmu.plot import plot_result
+
+        plot_result(result, plot, Path(model).stem)
+    _summary(result)
+    written = [str(path) for path in (output, plot) if path]
+    if written:
+        out.print(f"wrote {', '.join(written)}", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def check(
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
+) -> None:
+    """Check an FMU: schema, FMPy's rules, and every trap mbfmu knows; exit status 1 if there is a problem."""
+    with _progress() as task:
+        task("check", 0.0)
+        problems = mbfmu.check(fmu)
+    for problem in problems:
+        out.print(str(problem), markup=False, soft_wrap=True, highlight=False)
+    count = len(problems)
+    out.print(f"{fmu}: {'no problem' if not count else f'{count} problem(s)'}", soft_wrap=True, highlight=False)
+    if count:
+        raise typer.Exit(1)
+
+
+@app.callback(invoke_without_command=True)
+def common(
+    version: Annotated[bool, typer.Option("--version", help="show the version and stop")] = False,
+) -> None:
+    """Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
+    if version:
+        out.print(f"mbfmu {mbfmu.__version__}", highlight=False)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one clear line and exit status 1."""
+    warnings.showwarning = _notice
+    try:
+        app()
+    except MbfmuError as error:
+        err.print(f"mbfmu: {error}", style="red", markup=False, soft_wrap=True, highlight=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _notice(message: Warning | str, *_: Any, **__: Any) -> None:
+    err.print(f"mbfmu: notice: {message}", markup=False, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """Show a bar on a terminal, nothing when piped."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(what: str, fraction: float) -> None:
+            bar.update(task, description=what, total=1.0 if fraction else None, completed=fraction)
+
+        yield tell
+
+
+def _summary(result: Any) -> None:
+    table = Table(title_justify="left")
+    for heading in ("variable", "unit", "last", "min", "max"):
+        table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
+    shown = ("energy.total", "constraint.position", "constraint.velocity")
+    joints = [n for n in result.names if n.rsplit(".", 1)[-1] in {"phi", "s", "w", "v"} and n.count(".") >= 1]
+    for name in [*joints[:12], *(name for name in shown if name in result.names)]:
+        column = result[name]
+        numbers = (column[-1], column.min(), column.max())
+        table.add_row(name, result.units.get(name, ""), *(f"{number:.6g}" for number in numbers))
+    out.print(table)
+    if result.steps:
+        each = result.seconds / result.steps * 1e6
+        out.print(f"{result.steps} steps, {each:.2f} microseconds each", highlight=False)
+
+
+def _pairs(items: list[str] | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in items or ():
+        name, equals, value = item.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise UsageError(f"'{item}' is not NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _numbers(items: list[str] | None) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, text in _pairs(items).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            raise UsageError(f"--set {name}={text}: '{text}' is not a number") from None
+    return found

@@ -1,0 +1,83 @@
+"""Finding and reading model files: by path, or by name in models/."""
+
+import importlib.util
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, nearest
+from mbfmu.model.system import System
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder(name: str) -> Path:
+    """Return a folder of data, ``models`` or ``fmus``: in a checkout beside the package, else in the wheel."""
+    beside = PACKAGE.parent / name
+    return beside if (PACKAGE.parent / "pyproject.toml").is_file() and beside.is_dir() else PACKAGE / "data" / name
+
+
+def known_models() -> dict[str, Path]:
+    """Return the model files that have a name, by name."""
+    return {path.stem: path for path in sorted(folder("models").glob("*.py")) if not path.stem.startswith("_")}
+
+
+def load(source: str | os.PathLike[str]) -> System:
+    """Read a mechanism.
+
+    Args:
+        source: a name found in models/, or the path of a .py file with a function of the file's name (or just one
+            function) that takes no argument and returns a `System`.
+
+    Raises:
+        UnknownNameError: no model has that name.
+        ModelFileError: the file is missing, does not parse, or does not give a System.
+        ModelError: the System it gives cannot be.
+    """
+    text = os.fspath(source)
+    path = Path(text)
+    looks_like_path = path.suffix != "" or os.sep in text
+    if not looks_like_path:
+        known = known_models()
+        if text not in known:
+            raise UnknownNameError(f"there is no model '{text}'; {nearest(text, known)}")
+        path = known[text]
+    if not path.is_file():
+        raise ModelFileError(f"there is no model file '{path}'")
+    if path.suffix != ".py":
+        raise ModelFileError(f"'{path}': a model file ends in .py")
+    return _from_python(path)
+
+
+def _from_python(path: Path) -> System:
+    name = f"mbfmu_model_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses in the file look their module up
+    try:
+        spec.loader.exec_module(module)
+        functions = {
+            key: item
+            for key, item in vars(module).items()
+            if callable(item) and getattr(item, "__module__", "") == name and not isinstance(item, type)
+        }
+        make = functions.get(path.stem) or (next(iter(functions.values())) if len(functions) == 1 else None)
+        if make is None:
+            raise ModelFileError(f"'{path}' needs a function '{path.stem}()' that returns a System")
+        system = make()
+    except MbfmuError:
+        raise
+    except SyntaxError as error:
+        raise ModelFileError(f"'{path}', line {error.lineno}: {error.msg}") from None
+    except Exception as error:  # noqa: BLE001 - whatever a user's file raises becomes one clear line
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        where = f", line {lines[-1]}" if lines else ""
+        raise ModelFileError(f"'{path}'{where}: {type(error).__name__}: {error}") from None
+    finally:
+        sys.modules.pop(name, None)
+    if not isinstance(system, System):
+        raise ModelFileError(f"'{path}': {path.stem}() gave a {type(system).__name__}, not a System")
+    return system

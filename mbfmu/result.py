@@ -1,0 +1,101 @@
+"""Result: what a simulation gives."""
+
+import csv
+import io
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import MbfmuError, UnknownNameError, nearest
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values of variables over time.
+
+    Args:
+        time: s, shape (n_t,).
+        names: of the variables.
+        values: shape (n_t, n_names), in SI units.
+        units: SI unit by name.
+        steps: number of steps the stepper made, 0 if unknown.
+        seconds: wall time they took, s.
+    """
+
+    time: npt.NDArray[np.float64]
+    names: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    units: dict[str, str] = field(default_factory=dict)
+    steps: int = 0
+    seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
+        """Return the values of one variable, shape (n_t,).
+
+        Raises:
+            UnknownNameError: there is none of that name.
+        """
+        if name == "time":
+            return self.time
+        if name not in self.names:
+            raise UnknownNameError(f"the result has no variable '{name}'; {nearest(name, self.names)}")
+        return self.values[:, self.names.index(name)]
+
+    def write_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write a CSV file: first column ``time``, then the variables; numbers read back exactly.
+
+        Raises:
+            MbfmuError: the file cannot be written.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["time", *self.names])
+        writer.writerows([repr(t), *map(repr, row)] for t, row in zip(self.time.tolist(), self.values.tolist(), strict=True))
+        return write_aside(Path(path), text.getvalue().encode("utf-8"))
+
+
+def write_aside(path: Path, content: bytes) -> Path:
+    """Write a file whole or not at all.
+
+    Raises:
+        MbfmuError: it cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(content)
+        os.replace(aside, path)
+    except OSError as error:
+        raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
+    finally:
+        aside.unlink(missing_ok=True)
+    return path
+
+
+def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a CSV file with a header line into columns of finite numbers, by name.
+
+    Raises:
+        MbfmuError: the file is missing, has no ``time`` column that increases, or holds something else than numbers.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise MbfmuError(f"cannot read '{path}': {error}") from None
+    if len(rows) < 2 or "time" not in rows[0]:
+        raise MbfmuError(f"'{path}' needs a header line with a column 'time', and at least one row")
+    try:
+        table = np.array(rows[1:], dtype=float)
+    except ValueError:
+        raise MbfmuError(f"'{path}' holds something that is not a number, or rows of different length") from None
+    if table.ndim != 2 or table.shape[1] != len(rows[0]) or not np.all(np.isfinite(table)):
+        raise MbfmuError(f"'{path}': every row needs {len(rows[0])} finite numbers")
+    columns = dict(zip(rows[0], table.T, strict=True))
+    if not np.all(np.diff(columns["time"]) > 0):
+        raise MbfmuError(f"'{path}': the times must increase")
+    return columns
