@@ -90,7 +90,8 @@ def list_(
 @app.command()
 def export(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="a name in models/ or fmus/, or a path of a .py or recipe .toml file")
+        str,
+        typer.Argument(metavar="MODEL", help="a name in models/ or fmus/, or a path of a .py or recipe .toml file"),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
     stepper: Stepper = None,
@@ -126,7 +127,8 @@ def export(
 @app.command()
 def simulate(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL_OR_FMU", help="a name in models/, a path of a .py file, or an .fmu file")
+        str,
+        typer.Argument(metavar="MODEL_OR_FMU", help="a name in models/, a path of a .py file, or an .fmu file"),
     ],
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
     stepper: Stepper = None,

@@ -154,11 +154,11 @@ def _closed_loop(fmu: Path, progress: Callable[[float], None]) -> tuple[Result, 
                 progress((k + 1) / count)
         slave.terminate()
         slave.freeInstance()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{fmu}' did not run in FMPy: {error}") from None
     finally:
         shutil.rmtree(unzipped, ignore_errors=True)
-    time = np.arange(count + 1) * STEP
+    time = np.arange(count + 1, dtype=np.float64) * np.float64(STEP)
     return Result(time, SHOWN, np.array(rows)), np.array(wanted), spent / count * 1e6
 
 
@@ -175,11 +175,17 @@ def _picture(result: Result, wanted: Array, error: Array, balance: Array, path: 
     for name in ("constraint.position", "constraint.velocity"):
         residuals.semilogy(result.time, np.maximum(result[name], FLOOR), label=name, linewidth=0.8)
     energies.plot(result.time, balance, "C4", label="energy - start - work of the drives")
-    labels = ("angle [deg]\n(dotted: wanted)", "tracking error [deg]", "torque [N.m]", "residual", "balance [J]")
+    labels = (
+        "angle [deg]\n(dotted: wanted)",
+        "tracking error [deg]",
+        "torque [N.m]",
+        "residual",
+        "balance [J]",
+    )
     for axes, label in zip((angles, errors, torques, residuals, energies), labels, strict=True):
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
         axes.margins(x=0)
-        axes.legend(loc="upper right", fontsize="small", ncols=2)
+        axes.legend(loc="best", fontsize="small", ncols=2, framealpha=0.6)
     energies.set_xlabel("time [s]")
     return save(figure, path)

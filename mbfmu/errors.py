@@ -1,20 +1,20 @@
 """The exception tree: every mistake a user can make has a name.
 
-    MbfmuError
-    ├── ModelError               a mechanism that cannot be
-    │   ├── NameInUseError       two things with one name
-    │   ├── UnknownNameError     a parameter, component, frame, model or stepper that does not exist
-    │   ├── ConnectionFault      frames connected wrongly, a body left alone
-    │   ├── MassError            a free body without mass or inertia
-    │   ├── AxisError            an axis that is not a unit vector
-    │   ├── ExpressionError      an expression of parameters that cannot be read
-    │   ├── ValueRangeError      a value that is NaN, infinite or outside its bounds
-    │   └── StartError           start values that contradict each other or the constraints
-    ├── ModelFileError           a model file that is missing or does not parse
-    ├── StepperError             a stepper, option or model that do not go together
-    ├── StepFailure              a step that could not be done (time, residual, remedy)
-    ├── FmuError                 an FMU that cannot be written, read or run
-    └── UsageError               a call or command whose arguments do not fit
+MbfmuError
+├── ModelError               a mechanism that cannot be
+│   ├── NameInUseError       two things with one name
+│   ├── UnknownNameError     a parameter, component, frame, model or stepper that does not exist
+│   ├── FrameConnectionError      frames connected wrongly, a body left alone
+│   ├── MassError            a free body without mass or inertia
+│   ├── AxisError            an axis that is not a unit vector
+│   ├── ExpressionError      an expression of parameters that cannot be read
+│   ├── ValueRangeError      a value that is NaN, infinite or outside its bounds
+│   └── StartError           start values that contradict each other or the constraints
+├── ModelFileError           a model file that is missing or does not parse
+├── StepperError             a stepper, option or model that do not go together
+├── StepError              a step that could not be done (time, residual, remedy)
+├── FmuError                 an FMU that cannot be written, read or run
+└── UsageError               a call or command whose arguments do not fit
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class UnknownNameError(ModelError):
     """A name that does not exist."""
 
 
-class ConnectionFault(ModelError):
+class FrameConnectionError(ModelError):
     """Frames connected wrongly, or a body that nothing holds in the mechanism."""
 
 
@@ -69,7 +69,7 @@ class StepperError(MbfmuError):
     """A stepper, an option and a model that do not go together."""
 
 
-class StepFailure(MbfmuError):
+class StepError(MbfmuError):
     """A step that could not be done; the state is as it was before it."""
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 
+from rich.markup import escape
 from rich.table import Table
 
 import mbfmu.model as model
@@ -16,9 +17,7 @@ def models_table() -> Table:
     for name in known_models():
         system = load(name)
         joints = [item.name for item in system.components if isinstance(item, model.Joint)]
-        table.add_row(
-            name, system.description, ", ".join(joints), ", ".join(item.name for item in system.parameters)
-        )
+        table.add_row(name, system.description, ", ".join(joints), ", ".join(item.name for item in system.parameters))
     return table
 
 
@@ -44,7 +43,7 @@ def components_table() -> Table:
         if name in {"Component", "Part", "Joint", "Force", "AxisForce"}:
             continue
         item = kind(name=name)
-        quantities = ", ".join(f"{label} [{declared.unit}]" for declared, label, _ in item.declared())
+        quantities = ", ".join(escape(f"{label} [{declared.unit}]") for declared, label, _ in item.declared())
         table.add_row(name, (inspect.getdoc(kind) or "").partition("\n")[0], quantities)
     return table
 

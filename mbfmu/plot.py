@@ -48,7 +48,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
         axes.grid(alpha=0.3)
         if logarithmic:
             axes.set_yscale("log")
-        axes.legend(loc="upper right", fontsize="small", ncols=min(len(names), 4))
+        axes.legend(loc="best", fontsize="small", ncols=min(len(names), 4), framealpha=0.6)
         axes.margins(x=0)
     axes.set_xlabel("time [s]")
     if title:
@@ -86,4 +86,3 @@ def _coordinates(result: Result) -> list[str]:
 
 def _present(result: Result, *names: str) -> list[str]:
     return [name for name in names if name in result.names]
-

@@ -54,7 +54,9 @@ class Result:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["time", *self.names])
-        writer.writerows([repr(t), *map(repr, row)] for t, row in zip(self.time.tolist(), self.values.tolist(), strict=True))
+        writer.writerows(
+            [repr(t), *map(repr, row)] for t, row in zip(self.time.tolist(), self.values.tolist(), strict=True)
+        )
         return write_aside(Path(path), text.getvalue().encode("utf-8"))
 
 

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import FmuError, StepFailure, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
@@ -57,16 +57,23 @@ def simulate(
     Raises:
         UsageError: the arguments do not fit.
         ModelError, StepperError, StartError: the model cannot be.
-        StepFailure: a step could not be done.
+        StepError: a step could not be done.
         FmuError: the FMU cannot be run.
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     signals = {name: _signal(name, given) for name, given in (inputs or {}).items()}
-    report = progress or (lambda fraction: None)
+    report = progress or (lambda _: None)
     if isinstance(model, System):
         return _simulate_system(
-            model.with_values(values or {}), stop, stepper, options, step or 1e-3, output_interval, signals, report
+            model.with_values(values or {}),
+            stop,
+            stepper,
+            options,
+            step or 1e-3,
+            output_interval,
+            signals,
+            report,
         )
     path = Path(model)
     if path.suffix != ".fmu":
@@ -94,7 +101,7 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     if stop / interval > MOST_POINTS:
         raise UsageError(f"an output interval of {interval} s gives {stop / interval:.3g} points: take a longer one")
     count = max(1, math.ceil(stop / interval * (1 - 1e-12)))
-    points = np.arange(count + 1) * interval
+    points: npt.NDArray[np.float64] = np.arange(count + 1, dtype=np.float64) * np.float64(interval)
     points[-1] = stop
     return points
 
@@ -111,7 +118,9 @@ def _signal(name: str, given: str | Signal) -> Signal:
     expression = Expression(given)
     unknown = expression.names - {"time"}
     if unknown:
-        raise UsageError(f"input {name} = '{given}': an input is an expression of 'time', not of {sorted(unknown)[0]!r}")
+        raise UsageError(
+            f"input {name} = '{given}': an input is an expression of 'time', not of {sorted(unknown)[0]!r}"
+        )
     symbol = ca.SX.sym("time")
     function = ca.Function("input", [symbol], [expression.evaluate(lambda _: symbol)])
     return lambda t: float(function(t))
@@ -155,7 +164,7 @@ def _simulate_system(
         x, status = kernel.advance(x, u, still, p, t, (t1 - t) / n, n)
         seconds += clock.perf_counter() - begin
         if status.code != OK:
-            raise StepFailure(status.message(system.name))
+            raise StepError(status.message(system.name))
         steps += status.substeps
         u = vector([column[k + 1] for column in columns])
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
@@ -187,7 +196,7 @@ def _simulate_fmu(
         raise FmuError(f"there is no FMU '{path}'")
     try:
         description = fmpy.read_model_description(str(path))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is no FMU that FMPy can read: {error}") from None
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *signals]:
@@ -234,11 +243,11 @@ def _simulate_fmu(
             step_finished=finished,
             set_stop_time=False,
         )
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}': {'; '.join(messages) or error}") from None
     seconds = clock.perf_counter() - begin
     if found["time"][-1] < stop * (1 - 1e-9):
-        raise StepFailure(f"'{path}' stopped at t = {found['time'][-1]:g} s: {'; '.join(messages)}")
+        raise StepError(f"'{path}' stopped at t = {found['time'][-1]:g} s: {'; '.join(messages)}")
     return Result(
         np.array(found["time"]),
         tuple(shown),

@@ -9,7 +9,6 @@ Symbols as in Lu & Ren (displacement-form Gauss integrator of a rigid body) for 
 """
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -147,7 +146,12 @@ class _Builder:
 
     def _coordinates(self) -> Coordinates:
         names: list[str] = []
-        q, v, poses, rates = [], [], [identity(self.planar)], [(ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))]
+        q, v, poses, rates = (
+            [],
+            [],
+            [identity(self.planar)],
+            [(ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))],
+        )
         labels = ("x", "y", "phi") if self.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
         for group in self.groups[1:]:
             owner = next(path for path in group.parts if isinstance(self.mechanism.components[path], Body))
@@ -370,9 +374,7 @@ class _Builder:
         component = self.mechanism.components[path]
         return next((declared.description for declared, name, _ in component.declared() if name == label), "")
 
-    def _reaction_outputs(
-        self, table: "_Table", lambda_: SX, m: int, efforts: dict[str, tuple[SX, ...]]
-    ) -> None:
+    def _reaction_outputs(self, table: "_Table", lambda_: SX, m: int, efforts: dict[str, tuple[SX, ...]]) -> None:
         """Cut force and torque at frame_b: what the body there does to the joint, resolved in frame_b."""
         row, row_G = 0, m
         shift = ca.SX.sym("dr", self.dim)
@@ -383,11 +385,18 @@ class _Builder:
             faster = Frame(item.b.pose, item.b.v_0 + shift, item.b.w_0 + turn)
             held = [(ca.vertcat(joint.position(p, item.a, moved)), lambda_[row : row + item.Phi.numel()], 1)]
             held.append(
-                (ca.vertcat(joint.velocity(p, item.a, faster)), lambda_[row_G : row_G + item.velocity.numel()], 1)
+                (
+                    ca.vertcat(joint.velocity(p, item.a, faster)),
+                    lambda_[row_G : row_G + item.velocity.numel()],
+                    1,
+                )
             )
             row, row_G = row + item.Phi.numel(), row_G + item.velocity.numel()
             pairs = zip(
-                joint.motion(p, item.a, moved), joint.motion(p, item.a, faster), efforts.get(path, ()), strict=False
+                joint.motion(p, item.a, moved),
+                joint.motion(p, item.a, faster),
+                efforts.get(path, ()),
+                strict=False,
             )
             for by_place, by_speed, effort in pairs:
                 value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
@@ -395,7 +404,11 @@ class _Builder:
             for label, unit, wiggle in (("f", "N", shift), ("t", "N.m", turn)):
                 cut = ca.SX(wiggle.numel(), 1)
                 for residual, multiplier, sign in held:
-                    slope = ca.substitute(ca.jacobian(residual, wiggle), ca.vertcat(shift, turn), ca.SX.zeros(shift.numel() + turn.numel(), 1))
+                    slope = ca.substitute(
+                        ca.jacobian(residual, wiggle),
+                        ca.vertcat(shift, turn),
+                        ca.SX.zeros(shift.numel() + turn.numel(), 1),
+                    )
                     cut += sign * slope.T @ multiplier
                 cut = cut if wiggle.numel() == 1 else item.b.R.T @ cut
                 text = f"cut {'force' if label == 'f' else 'torque'} on the joint at frame_b, resolved in frame_b"
@@ -416,13 +429,15 @@ class _Builder:
                     f"{path}.a_0", "m/s2", f"acceleration {where}", self._ddot(frame.v_0, acc),
                     derivative_of=f"{path}.v_0",
                 )  # fmt: skip
-                aliases += [
-                    (name.replace(".r_0", ".frame_a.r_0"), name) for name in _labels(f"{path}.r_0", frame.r_0)
-                ]
+                aliases += [(name.replace(".r_0", ".frame_a.r_0"), name) for name in _labels(f"{path}.r_0", frame.r_0)]
                 if self.planar:
                     table.add(f"{path}.phi", "rad", "angle of frame_a seen from the world", frame.phi)
                     table.add(
-                        f"{path}.w", "rad/s", "angular velocity about z", frame.w_0, derivative_of=f"{path}.phi"
+                        f"{path}.w",
+                        "rad/s",
+                        "angular velocity about z",
+                        frame.w_0,
+                        derivative_of=f"{path}.phi",
                     )
                 else:
                     table.add(f"{path}.Q", "1", "quaternion of frame_a seen from the world", frame.Q)
@@ -531,7 +546,13 @@ class _Table:
         self.values: list[SX] = []
 
     def add(
-        self, name: str, unit: str, text: str, value: SX, kind: str = "local", derivative_of: str | None = None
+        self,
+        name: str,
+        unit: str,
+        text: str,
+        value: SX,
+        kind: str = "local",
+        derivative_of: str | None = None,
     ) -> None:
         value = ca.vertcat(value)
         parents = _labels(derivative_of, value) if derivative_of else [None] * value.numel()
@@ -548,7 +569,13 @@ def _labels(name: str, value: SX) -> list[str]:
 def _parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:
     declared = entry.quantity
     return ParameterSignal(
-        entry.name, declared.unit, declared.description, float(entry.value), declared.min, declared.max, tunable
+        entry.name,
+        declared.unit,
+        declared.description,
+        float(entry.value),
+        declared.min,
+        declared.max,
+        tunable,
     )
 
 

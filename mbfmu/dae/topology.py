@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from mbfmu.errors import ConnectionFault
+from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism
@@ -60,7 +60,7 @@ def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tup
         local: for each part, the pose of each of its frames seen from its own origin.
 
     Raises:
-        ConnectionFault: a connection joins two frames that are rigidly connected already.
+        FrameConnectionError: a connection joins two frames that are rigidly connected already.
     """
     owner = {f"{path}.{frame}": path for path, frames in local.items() for frame in frames}
     fixed = [sorted(frame for frame in node if frame in owner) for node in nodes_of(mechanism)]
@@ -103,7 +103,7 @@ def _refuse_rigid_loops(fixed: list[list[str]], owner: dict[str, str]) -> None:
         for other in frames[1:]:
             a, b = owner[frames[0]], owner[other]
             if find(a) == find(b):
-                raise ConnectionFault(
+                raise FrameConnectionError(
                     f"'{frames[0]}' and '{other}' are connected, but '{a}' and '{b}' are rigidly connected already; "
                     "drop one connection, or put a joint in the loop"
                 )
@@ -114,7 +114,7 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
     """Return, for each frame of a joint or force, its group and the frame of a part that it coincides with.
 
     Raises:
-        ConnectionFault: the frame reaches no part.
+        FrameConnectionError: the frame reaches no part.
     """
     of_part = {frame: number for number, group in enumerate(groups) for frame in group.poses}
     found: dict[str, tuple[int, str]] = {}
@@ -122,7 +122,7 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
         anchor = next((frame for frame in sorted(node) if frame in of_part), None)
         for frame in node - of_part.keys():
             if anchor is None:
-                raise ConnectionFault(
+                raise FrameConnectionError(
                     f"'{frame}' reaches no part: between two joints there must be a body, "
                     "or a FixedTranslation fixed to one"
                 )
@@ -134,13 +134,13 @@ def spanning_tree(mechanism: Mechanism, groups: tuple[Group, ...], where: dict[s
     """Walk the joints outward from the world, nearest first.
 
     Raises:
-        ConnectionFault: a joint has both ends on one body, or a body hangs on nothing.
+        FrameConnectionError: a joint has both ends on one body, or a body hangs on nothing.
     """
     ends: dict[str, tuple[int, int]] = {}
     for path in mechanism.of(Joint):
         a, b = where[f"{path}.frame_a"][0], where[f"{path}.frame_b"][0]
         if a == b:
-            raise ConnectionFault(
+            raise FrameConnectionError(
                 f"joint '{path}': frame_a and frame_b are on one rigid body ({', '.join(groups[a].parts)})"
             )
         ends[path] = (a, b)
@@ -157,14 +157,12 @@ def spanning_tree(mechanism: Mechanism, groups: tuple[Group, ...], where: dict[s
                     queue.append(far)
     for number, group in enumerate(groups):
         if number not in parent and any(isinstance(mechanism.components[part], Body) for part in group.parts):
-            raise ConnectionFault(
+            raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"
             )
     on_tree = {path for path, *_ in order}
-    loops = tuple(
-        (path, *_way(parent, a, b)) for path, (a, b) in ends.items() if path not in on_tree and a in parent
-    )
+    loops = tuple((path, *_way(parent, a, b)) for path, (a, b) in ends.items() if path not in on_tree and a in parent)
     return Tree(tuple(order), loops)
 
 

@@ -116,9 +116,7 @@ def interface(dae: Dae, bundle: Bundle, step: float) -> Interface:
     originals = {item.name: item for item in found}
     for alias, name in dae.aliases:
         same = originals[name]
-        found.append(
-            Variable(alias, same.reference, "local", "continuous", "calculated", same.unit, same.description)
-        )
+        found.append(Variable(alias, same.reference, "local", "continuous", "calculated", same.unit, same.description))
     return Interface(
         variables=tuple(found),
         feedthrough=_feedthrough(dae, bundle),

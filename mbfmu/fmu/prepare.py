@@ -54,7 +54,9 @@ class Prepared:
             StartError: there is none; the message names the loop or the start values.
         """
         s, p = vector(self.dae.s_default()), vector(self.dae.p_default())
-        x, status = self.kernel.initialize(s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step)
+        x, status = self.kernel.initialize(
+            s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step
+        )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(p), 0.0)
         return x

@@ -12,10 +12,12 @@ import os
 import struct
 import sys
 import zlib
+from typing import Any
 
-from mbfmu.kernel.runtime import OK, Compiled, Interpreted, vector
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
+
+from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
 
 FMU = "unpacked"
 """Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
@@ -23,10 +25,10 @@ FMU = "unpacked"
 INSTANTIATED, INITIALIZING, RUNNING = range(3)
 
 
-class MultibodySlave(Fmi2Slave):
+class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     """One instance: values of all variables, the state x, and the kernel that advances it."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         while self.resources in sys.path:  # pythonfmu leaves one entry an instance
             sys.path.remove(self.resources)
@@ -34,17 +36,17 @@ class MultibodySlave(Fmi2Slave):
             model = json.load(file)
         self._model = model
         self._kernel = _load(self.resources)
-        self._u = vector([0.0] * model["n_u"])
+        self._u: Vector = vector([0.0] * model["n_u"])
         self._du = vector([0.0] * model["n_u"])
         self._p = vector(model["p"])
         self._s = vector(model["s"])
-        self._step = model["step"]
+        self._step = float(model["step"])
         self._y = vector([0.0] * model["n_y"])
         self._x = None
         self._time = 0.0
         self._phase = INSTANTIATED
         self._stale = True  # values have changed since outputs were computed
-        self._refused = {}  # name of a variable -> why its last value was not taken
+        self._refused: dict[str, str] = {}  # name of a variable -> why its last value was not taken
         self._first_p = 1 + model["n_u"]
         self._solver_step = self._first_p + model["n_p"]
         self._first_y = self._solver_step + 1
@@ -52,23 +54,23 @@ class MultibodySlave(Fmi2Slave):
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def get_real(self, vrs):
+    def get_real(self, vrs: list[int]) -> list[float]:
         """Return the values of the given value references."""
         if self._stale:
             self._refresh()
         first = self._first_y
         return [self._y[vr - first] if vr >= first else self._known(vr) for vr in vrs]
 
-    def _known(self, vr):
+    def _known(self, vr: int) -> float:
         if vr == self._solver_step:
             return self._step
         if vr >= self._first_p:
-            return self._p[vr - self._first_p]
-        return self._u[vr - 1] if vr else self._time
+            return float(self._p[vr - self._first_p])
+        return float(self._u[vr - 1]) if vr else self._time
 
-    def set_real(self, vrs, values):
+    def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Take values; one that may not be taken is refused with a message, and the old one stays."""
-        for vr, value in zip(vrs, values):
+        for vr, value in zip(vrs, values, strict=True):
             reason = self._why_not(vr, value)
             name = self._model["names"].get(str(vr), f"value reference {vr}")
             if reason:
@@ -86,7 +88,7 @@ class MultibodySlave(Fmi2Slave):
                 self._s[self._start_of[vr]] = value
         self._stale = True
 
-    def _why_not(self, vr, value):
+    def _why_not(self, vr: int, value: float) -> str:
         """Return why a value may not be set, empty if it may."""
         if not math.isfinite(value):
             return "not a finite number; the value before is kept"
@@ -103,7 +105,7 @@ class MultibodySlave(Fmi2Slave):
                 return f"outside its bounds [{_number(least, -math.inf)}, {_number(greatest, math.inf)}]"
         return ""
 
-    def _refresh(self):
+    def _refresh(self) -> str:
         """Compute the outputs that belong to the present values."""
         if self._phase != RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._step)
@@ -116,23 +118,25 @@ class MultibodySlave(Fmi2Slave):
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
-    def setup_experiment(self, start_time, stop_time=None, tolerance=None):
+    def setup_experiment(
+        self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
+    ) -> None:
         """Take the start time."""
         self._time = start_time
         self._stale = True
 
-    def enter_initialization_mode(self):
+    def enter_initialization_mode(self) -> None:
         """Start values, inputs and parameters may still be set."""
         self._phase = INITIALIZING
 
-    def exit_initialization_mode(self):
+    def exit_initialization_mode(self) -> None:
         """Find the consistent start. An impossible one is the only error that leaves as an exception."""
         problem = "; ".join(self._refused.values()) or self._refresh()
         if problem:
             raise ValueError(problem)
         self._phase = RUNNING
 
-    def do_step(self, current_time, step_size):
+    def do_step(self, current_time: float, step_size: float) -> bool:
         """Advance by the communication step in equal steps of at most solver.step; False discards the step."""
         try:
             problem = self._advance(current_time, step_size)
@@ -143,7 +147,7 @@ class MultibodySlave(Fmi2Slave):
             return False
         return True
 
-    def _advance(self, time, step_size):
+    def _advance(self, time: float, step_size: float) -> str:
         name = self._model["name"]
         if self._phase != RUNNING:
             return f"{name}: a step before the initialisation is finished"
@@ -161,12 +165,12 @@ class MultibodySlave(Fmi2Slave):
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
         return ""
 
-    def _say(self, text, status):
+    def _say(self, text: str, status: Fmi2Status) -> None:
         self.log(text.replace("%", "%%"), status)
 
     # -- state --------------------------------------------------------------------------------------------------
 
-    def _get_fmu_state(self):
+    def _get_fmu_state(self) -> bytes:
         """Return everything that the next step depends on, as bytes."""
         x = self._x if self._x is not None else ()
         numbers = [self._time, self._step, *self._u, *self._p, *self._s, *x]
@@ -175,7 +179,7 @@ class MultibodySlave(Fmi2Slave):
         body = head + struct.pack(f"<{len(numbers)}d", *numbers) + refused
         return body + struct.pack("<I", zlib.crc32(body))
 
-    def _set_fmu_state(self, state):
+    def _set_fmu_state(self, state: bytes) -> None:
         """Go back to a state; one of another FMU or a damaged one is refused and changes nothing."""
         size = struct.calcsize("<32sBBII")
         if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
@@ -196,15 +200,15 @@ class MultibodySlave(Fmi2Slave):
             self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)
 
     @staticmethod
-    def _fmu_state_to_bytes(state):
+    def _fmu_state_to_bytes(state: bytes) -> bytes:
         return state
 
     @staticmethod
-    def _fmu_state_from_bytes(state):
+    def _fmu_state_from_bytes(state: bytes) -> bytes:
         return bytes(state)
 
 
-def _load(resources):
+def _load(resources: str) -> Compiled | Interpreted:
     """Return the kernel compiled for this platform if the FMU carries one, else the interpreted one."""
     name = {"linux": "kernel_linux64.so", "win32": "kernel_win64.dll", "darwin": "kernel_darwin64.dylib"}
     library = os.path.join(resources, name.get(sys.platform, ""))
@@ -224,5 +228,5 @@ def _load(resources):
         ) from None
 
 
-def _number(value, missing):
+def _number(value: float | None, missing: float) -> float:
     return missing if value is None else value

@@ -4,4 +4,14 @@ from mbfmu.kernel.bundle import Bundle, compose
 from mbfmu.kernel.library import compiled_library, describe, load
 from mbfmu.kernel.runtime import Compiled, Interpreted, Status, vector
 
-__all__ = ["Bundle", "Compiled", "Interpreted", "Status", "compiled_library", "compose", "describe", "load", "vector"]
+__all__ = [
+    "Bundle",
+    "Compiled",
+    "Interpreted",
+    "Status",
+    "compiled_library",
+    "compose",
+    "describe",
+    "load",
+    "vector",
+]

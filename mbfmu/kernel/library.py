@@ -68,7 +68,10 @@ def _compiler() -> str | None:
     if sys.platform == "win32":
         return None
     named = os.environ.get("CC")
-    return next((path for name in ([named] if named else ["cc", "gcc", "clang"]) if (path := shutil.which(name))), None)
+    return next(
+        (path for name in ([named] if named else ["cc", "gcc", "clang"]) if (path := shutil.which(name))),
+        None,
+    )
 
 
 @cache

@@ -87,7 +87,8 @@ class Compiled:
         self._status = (ctypes.c_double * n_status)()
         self._work = (ctypes.c_double * n_work)()
         self._no_rate = (ctypes.c_double * self.nu)()
-        pointer, real = ctypes.c_void_p, ctypes.c_double
+        pointer: Any = ctypes.c_void_p
+        real: Any = ctypes.c_double
         self._initialize = library.mbfmu_initialize
         self._initialize.argtypes = [pointer] * 4 + [real, real] + [pointer] * 3
         self._advance = library.mbfmu_advance
@@ -102,9 +103,7 @@ class Compiled:
         self._initialize(s, u, self._no_rate, p, t, h, x, self._status, self._work)
         return x, self._read_status()
 
-    def advance(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int
-    ) -> tuple[Vector, Status]:
+    def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
         """Return the state after n steps of length h and how it went."""
         x1 = (ctypes.c_double * self.nx)()
         code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work)
@@ -150,9 +149,7 @@ class Interpreted:
             code = NOT_FINITE
         return (x if code == OK else nothing), Status(code, work[0] + more[0], work[1], t, 0, 0.0)
 
-    def advance(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int
-    ) -> tuple[Vector, Status]:
+    def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
         """Return the state after n steps of length h and how it went."""
         now, whole, least, substeps, iterations = x, 1 << MAX_HALVINGS, h, 0, 0
         correction, dt = 0.0, 0.0
@@ -162,7 +159,7 @@ class Interpreted:
                 part = whole >> level
                 dt = k * h + (h * done / whole if done else 0.0)
                 small = h * part / whole if level else h
-                inputs = vector(a + b * dt for a, b in zip(u, du)) if any(du) else u  # noqa: B905 - Python 3.9 hosts
+                inputs = vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
                 code, x1, work = self._evaluate("step", now, inputs, du, p, t + dt, small)
                 iterations, correction = iterations + work[0], work[1]
                 if code == OK and not all(map(math.isfinite, x1)):

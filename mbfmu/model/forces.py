@@ -26,12 +26,10 @@ class Force(Component):
 
     def potential(self, p: Any, a: Frame, b: Frame) -> SX:
         """Return the potential energy, SX scalar, J."""
-        del p, a, b
         return ca.SX(0)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         """Return pairs (rate, effort), each an SX scalar or column; effort times rate is the power put in, W."""
-        del p, a, b
         return ()
 
 
@@ -49,12 +47,10 @@ class AxisForce(Component):
 
     def potential(self, p: Any, s: SX) -> SX:
         """Return the potential energy, J, for the axis coordinate s (rad or m)."""
-        del p, s
         return ca.SX(0)
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         """Return the effort on the axis (N.m or N) for its coordinate s and rate v."""
-        del p, s, v
         return ca.SX(0)
 
 
@@ -123,7 +119,6 @@ class RotationalDamper(AxisForce):
     axis_unit: ClassVar[str] = "rad"
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
-        del s
         return -p.d * v
 
 
@@ -156,5 +151,4 @@ class TranslationalDamper(AxisForce):
     axis_unit: ClassVar[str] = "m"
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
-        del s
         return -p.d * v

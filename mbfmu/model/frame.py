@@ -103,7 +103,7 @@ def rotation_2d(phi: SX) -> SX:
 
 
 def skew(a: SX) -> SX:
-    """Return the matrix of the cross product: skew(a) b = a x b."""
+    """Return the matrix whose product with b is the cross product a x b."""
     return ca.vertcat(
         ca.horzcat(0, -a[2], a[1]),
         ca.horzcat(a[2], 0, -a[0]),

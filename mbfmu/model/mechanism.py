@@ -8,7 +8,14 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.errors import ConnectionFault, ExpressionError, ModelError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.errors import (
+    ExpressionError,
+    FrameConnectionError,
+    ModelError,
+    UnknownNameError,
+    ValueRangeError,
+    nearest,
+)
 from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxisForce
@@ -155,7 +162,7 @@ def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
 def _check(mechanism: Mechanism) -> None:
     worlds = mechanism.of(World)
     if len(worlds) != 1:
-        raise ConnectionFault(
+        raise FrameConnectionError(
             f"system '{mechanism.name}' has {len(worlds)} World components"
             + (f" ({', '.join(worlds)})" if worlds else "")
             + ": a mechanism needs exactly one, at the top"
@@ -166,9 +173,9 @@ def _check(mechanism: Mechanism) -> None:
             continue
         for frame in component.frames:
             if f"{path}.{frame}" not in touched:
-                raise ConnectionFault(
+                raise FrameConnectionError(
                     f"{type(component).__name__} '{path}': {frame} is connected to nothing; "
-                    f"add connect(\"{path}.{frame}\", ...)"
+                    f'add connect("{path}.{frame}", ...)'
                 )
     for path, force in mechanism.of(AxisForce).items():
         joints = mechanism.of(Joint)

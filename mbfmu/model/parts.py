@@ -39,7 +39,6 @@ class Part(Component):
 
     def inertia(self, p: Any) -> Inertia | None:
         """Return the mass properties, None for a massless part."""
-        del p
         return None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from mbfmu.errors import ConnectionFault, NameInUseError, UnknownNameError, nearest
+from mbfmu.errors import FrameConnectionError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component, Quantity, Value, check_value
 
 
@@ -67,7 +67,7 @@ class System:
     Raises:
         NameInUseError: two parts of the system share a name.
         UnknownNameError: a connection names something that is not there.
-        ConnectionFault: a frame is connected to itself, or a pair is connected twice.
+        FrameConnectionError: a frame is connected to itself, or a pair is connected twice.
     """
 
     name: str
@@ -93,7 +93,7 @@ class System:
                         + nearest(end, known)
                     )
             if frozenset(pair) in pairs or pair.a == pair.b:
-                raise ConnectionFault(f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is said twice: drop one")
+                raise FrameConnectionError(f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is said twice: drop one")
             pairs.add(frozenset(pair))
 
     def frames(self) -> frozenset[str]:
@@ -133,7 +133,9 @@ class System:
                     else _component_with(item, rest, value, full)
                 )
                 return replace(self, components=tuple(new if i is item else i for i in self.components))
-        raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, self.values())}")
+        raise UnknownNameError(
+            f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, self.values())}"
+        )
 
     def values(self) -> tuple[str, ...]:
         """Names of everything `with_values` can replace."""
@@ -179,10 +181,12 @@ def _component_with(item: Component, label: str, value: Value, full: str) -> Com
     known = {field_name: old for _, field_name, old in item.declared()}
     if base in known:
         if not bracket:
-            return replace(item, **{base: value})
+            changes: dict[str, Any] = {base: value}
+            return replace(item, **changes)
         old = known[base]
         if isinstance(old, tuple) and index.isdigit() and 1 <= int(index) <= len(old):
             entries = list(old)
             entries[int(index) - 1] = value
-            return replace(item, **{base: tuple(entries)})
+            changes = {base: tuple(entries)}
+            return replace(item, **changes)
     raise UnknownNameError(f"'{full}': a {type(item).__name__} has no '{label}'; {nearest(label, known)}")

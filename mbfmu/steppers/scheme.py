@@ -109,8 +109,8 @@ class Problem:
 def acceleration(dae: Dae) -> Any:
     """Return the Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form
 
-        [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
-    """  # noqa: D400, D415 - the claim ends in its equation
+    [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
+    """  # noqa: D415 - the claim ends in its equation
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
     C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))

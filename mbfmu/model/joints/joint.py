@@ -68,20 +68,16 @@ class Joint(Component):
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         """Return the residual of the holonomic equations, SX column."""
-        del p, a, b
         return ca.SX(0, 1)
 
     def velocity(self, p: Any, a: Frame, b: Frame) -> SX:
         """Return the residual of the nonholonomic equations, SX column, linear in the velocities."""
-        del p, a, b
         return ca.SX(0, 1)
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
         """Return the coordinates of the joint."""
-        del p, a, b
         return ()
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         """Return the pose of frame_b seen from frame_a for given coordinates."""
-        del coordinates
         return identity(p.planar)
