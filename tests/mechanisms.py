@@ -88,7 +88,9 @@ def free_body(g: float = 0.0) -> System:
         name="free_body",
         components=(
             World(g=g),
-            FreeMotion("free", r_rel=(0, 0, 0), v_rel=(1.0, -0.5, 0.2), Q_rel=(0.9, 0.1, -0.3, 0.2), w_rel=(1.0, 2.0, 3.0)),
+            FreeMotion(
+                "free", r_rel=(0, 0, 0), v_rel=(1.0, -0.5, 0.2), Q_rel=(0.9, 0.1, -0.3, 0.2), w_rel=(1.0, 2.0, 3.0)
+            ),
             Body("body", m=1.5, r_CM=(0.1, -0.2, 0.3), I_11=0.2, I_22=0.3, I_33=0.4, I_21=0.02),
         ),
         connections=(connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "body.frame_a")),

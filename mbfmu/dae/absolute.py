@@ -404,6 +404,8 @@ class _Builder:
             for label, unit, wiggle in (("f", "N", shift), ("t", "N.m", turn)):
                 cut = ca.SX(wiggle.numel(), 1)
                 for residual, multiplier, sign in held:
+                    if not residual.numel():
+                        continue
                     slope = ca.substitute(
                         ca.jacobian(residual, wiggle),
                         ca.vertcat(shift, turn),

@@ -13,6 +13,8 @@ from mbfmu.fmu.check.problem import Problem
 
 MEMBER_LIMIT = 2**29
 """Bytes one member may unpack to."""
+DESCRIPTION_LIMIT = 2**26
+"""Bytes modelDescription.xml may unpack to; its tree takes many times as much."""
 TOTAL_LIMIT = 2**30
 """Bytes the file may have, and all members together may unpack to."""
 STORED_LIMIT = 2**16
@@ -80,10 +82,8 @@ def _names(members: list[zipfile.ZipInfo]) -> Iterator[Problem]:
 def _sizes(members: list[zipfile.ZipInfo]) -> Iterator[Problem]:
     """Nothing unpacks to more than a model needs, so a ZIP bomb is never opened."""
     for member in members:
-        if member.file_size > MEMBER_LIMIT:
-            yield Problem(
-                "zip-size", f"the member {member.filename!r} would unpack to {member.file_size} bytes"
-            )
+        if member.file_size > (DESCRIPTION_LIMIT if member.filename == DESCRIPTION else MEMBER_LIMIT):
+            yield Problem("zip-size", f"the member {member.filename!r} would unpack to {member.file_size} bytes")
     total = sum(member.file_size for member in members)
     if total > TOTAL_LIMIT:
         yield Problem("zip-size", f"the archive would unpack to {total} bytes")

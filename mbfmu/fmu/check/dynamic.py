@@ -5,6 +5,7 @@ The FMU is foreign machine code: it may crash, hang or end the process, and each
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -33,15 +34,17 @@ def run_fmu(fmu: Fmu) -> list[Problem]:
         return []
     with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        fmpy.extract(BytesIO(fmu.archive.data), folder / "fmu")
+        try:
+            fmpy.extract(BytesIO(fmu.archive.data), folder / "fmu")
+        except (OSError, ValueError) as error:
+            return [Problem("zip-path", f"the archive cannot be unpacked: {error}")]
         (folder / "job.json").write_text(json.dumps(_job(fmu, folder / "fmu")), encoding="utf-8")
         return list(_supervise(folder))
 
 
 def _job(fmu: Fmu, folder: Path) -> dict[str, Any]:
     """Gather what probe.py must know of an FMU."""
-    experiment = fmu.root.find("DefaultExperiment")
-    given = {} if experiment is None else {name: float(value) for name, value in experiment.attrib.items()}
+    given = fmu.experiment
     outputs: dict[str, dict[str, int]] = {}
     for v in fmu.variables:
         if v.causality == "output":
@@ -109,7 +112,8 @@ def _supervise(folder: Path) -> Iterator[Problem]:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End the process, and what the FMU started, as far as the system can tell."""
     if sys.platform != "win32":
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):  # it may have ended in the meantime
+            os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
 

@@ -285,7 +285,7 @@ RULES: tuple[tuple[Callable[[Probe], Iterator[str]], str | None], ...] = (
 )
 """Each rule, with the entry of the job that must be there for it."""
 
-VITAL = (instantiate, initialise, step)
+VITAL = (instantiate, initialise, step, output_finite)
 """Rules without which the others make no sense."""
 
 REFUSALS = (zero_step, negative_step, nan_input)
@@ -295,8 +295,9 @@ REFUSALS = (zero_step, negative_step, nan_input)
 def main(job: dict[str, Any], report: Callable[..., None]) -> None:
     """Apply the rules in turn; stop where going on makes no sense."""
     probe = Probe(job, report)
+    skipped = {entry for _, entry in RULES if entry is not None and not job[entry]}
     for rule, entry in RULES:
-        if entry is not None and not job[entry]:
+        if entry in skipped:
             continue
         name = rule.__name__.replace("_", "-")
         report(stage=name)
@@ -316,6 +317,8 @@ def main(job: dict[str, Any], report: Callable[..., None]) -> None:
             probe.problem(name, text + said)
         if fatal or (found and rule in VITAL):
             break
+        if found and rule is state:
+            skipped.add("serialize")  # it would only say the same again
     report(done=True)
 
 

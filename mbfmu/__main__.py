@@ -1,0 +1,5 @@
+"""python -m mbfmu: the command line."""
+
+from mbfmu.cli import main
+
+main()

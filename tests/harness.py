@@ -1,0 +1,66 @@
+"""Running a system with a stepper, for tests: states, statuses and both kernels."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.fmu.prepare import Prepared
+from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
+from mbfmu.kernel.runtime import OK
+
+Array = npt.NDArray[np.float64]
+
+SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("direct", {}),
+    ("local", {"basis": "kkt"}),
+    ("local", {"basis": "qr"}),
+    ("local", {"basis": "gauss"}),
+    ("gauss", {"stages": 1}),
+    ("gauss", {"stages": 2}),
+    ("gauss", {"stages": 3}),
+    ("gauss", {"stages": 4}),
+    ("rattle", {}),
+)
+"""Every family with every option."""
+
+
+def label(scheme: tuple[str, Mapping[str, Any]]) -> str:
+    """Name a scheme in a test's id."""
+    return "-".join([scheme[0], *map(str, scheme[1].values())])
+
+
+def both_kernels(prepared: Prepared) -> tuple[Compiled, Interpreted]:
+    """Return the compiled and the interpreted kernel of the same bundle."""
+    library = compiled_library(prepared.bundle)
+    assert library is not None, "the tests need a C compiler"
+    return Compiled(str(library)), Interpreted(describe(prepared.bundle))
+
+
+class Run(NamedTuple):
+    """Where a run ended."""
+
+    q: Array
+    v: Array
+    y: dict[str, float]
+    x: Any
+    status: Status
+
+
+def run(prepared: Prepared, stop: float, h: float, u: float = 0.0, kernel: Any = None, x: Any = None) -> Run:
+    """Take stop / h equal steps from the start values (or from x), all inputs held at u."""
+    kernel = kernel or prepared.kernel
+    p, held = vector(prepared.dae.p_default()), vector([u] * prepared.interface.n_u)
+    still = vector([0.0] * prepared.interface.n_u)
+    if x is None:
+        x, begun = kernel.initialize(vector(prepared.dae.s_default()), held, p, 0.0, h)
+        assert begun.code == OK, begun
+    n = max(1, round(abs(stop / h)))
+    x1, status = kernel.advance(x, held, still, p, 0.0, stop / n, n)
+    assert status.code == OK, status
+    scheme_x = np.array(x1)[: prepared.scheme.step.x.numel()]
+    q, v = prepared.scheme.read(scheme_x, np.array(p), stop)
+    y = kernel.outputs(x1, held, p, stop)
+    names = [item.name for item in prepared.dae.outputs]
+    return Run(np.array(q).ravel(), np.array(v).ravel(), dict(zip(names, y, strict=False)), x1, status)

@@ -1,0 +1,209 @@
+"""Kernels: compiled equals interpreted, failures are reported, state in and state out."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from harness import SCHEMES, both_kernels, label, run
+from mechanisms import MECHANISMS, free_body, slider_crank
+
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import compiled_library, load, vector
+from mbfmu.kernel.codegen import c_source
+from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted
+from mbfmu.model import System
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_compiled_and_interpreted_kernels_agree_to_round_off(
+    mechanism: str, scheme: tuple[str, Mapping[str, Any]]
+) -> None:
+    prepared = prepare(MECHANISMS[mechanism](), scheme[0], scheme[1], 1e-3)
+    compiled, interpreted = (run(prepared, 0.05, 1e-3, 0.2, kernel) for kernel in both_kernels(prepared))
+    assert compiled.status.substeps == interpreted.status.substeps == 50
+    for name, value in compiled.y.items():
+        scale = 1.0 + abs(value)
+        assert abs(value - interpreted.y[name]) < 2e-10 * scale, name
+    assert np.array(compiled.x) == pytest.approx(np.array(interpreted.x), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda p: both_kernels(p)[0], lambda p: both_kernels(p)[1]], ids=["compiled", "interpreted"]
+)
+class TestFailures:
+    """What both kernels do when a step or a start cannot be done."""
+
+    def test_a_step_that_does_not_converge_is_reported_and_keeps_the_state(
+        self, make: Callable[[Any], Any], two_link: System
+    ) -> None:
+        prepared = prepare(two_link, "rattle", {}, 1.0)
+        kernel = make(prepared)
+        x = prepared.initial_state()
+        before = bytes(x)
+        u, p = vector([1e9, -1e9]), vector(prepared.dae.p_default())
+        x1, status = kernel.advance(x, u, vector([0.0, 0.0]), p, 0.0, 10.0, 3)
+        assert status.code in {NOT_CONVERGED, NOT_FINITE}
+        assert bytes(x1) == before == bytes(x)
+        assert "t = " in status.message("arm")
+        assert "solver.step" in status.message("arm")
+
+    def test_inputs_that_are_not_finite_are_reported(self, make: Callable[[Any], Any], two_link: System) -> None:
+        prepared = prepare(two_link, "direct", {}, 1e-3)
+        kernel = make(prepared)
+        x = prepared.initial_state()
+        bad = vector([float("nan"), 0.0])
+        x1, status = kernel.advance(x, bad, vector([0.0, 0.0]), vector(prepared.dae.p_default()), 0.0, 1e-3, 1)
+        assert status.code == NOT_FINITE
+        assert bytes(x1) == bytes(x)
+
+    def test_a_step_too_long_is_done_in_parts(self, make: Callable[[Any], Any]) -> None:
+        """A step over which the slider-crank's Newton method fails is taken in halves, and all parts count."""
+        prepared = prepare(slider_crank().with_values({"crank.w": 40.0}), "rattle", {}, 1e-3)
+        kernel = make(prepared)
+        x = prepared.initial_state()
+        p, u = vector(prepared.dae.p_default()), vector([0.0])
+        tried = [kernel.advance(x, u, u, p, 0.0, h, 1)[1] for h in np.linspace(0.02, 0.4, 39)]
+        parted = [status for status in tried if status.code == OK and status.substeps > 1]
+        assert parted
+        assert all(status.least_step < 0.4 for status in parted)
+
+    def test_an_impossible_start_is_reported(self, make: Callable[[Any], Any]) -> None:
+        prepared = prepare(slider_crank(crank_phi=1.5, l1=2.0, l2=1.0), "rattle", {}, 1e-3)
+        kernel = make(prepared)
+        s, p = vector(prepared.dae.s_default()), vector(prepared.dae.p_default())
+        _, status = kernel.initialize(s, vector([0.0]), p, 0.0, 1e-3)
+        assert status.code in {NOT_CONVERGED, INCONSISTENT_START}
+
+
+def test_many_steps_in_one_call_equal_single_steps_bitwise(two_link: System) -> None:
+    prepared = prepare(two_link, "rattle", {}, 1e-3)
+    kernel, p, u = prepared.kernel, vector(prepared.dae.p_default()), vector([0.1, -0.2])
+    still = vector([0.0, 0.0])
+    x = prepared.initial_state(u)
+    together, _ = kernel.advance(x, u, still, p, 0.0, 1e-3, 100)
+    for k in range(100):
+        x, _ = kernel.advance(x, u, still, p, k * 1e-3, 1e-3, 1)
+    assert bytes(x) == bytes(together)
+
+
+def test_input_rates_interpolate_the_inputs_within_the_call(two_link: System) -> None:
+    """Both kernels take u + du (t' - t): a ramp over ten steps is the ramp cut into ten calls."""
+    prepared = prepare(two_link, "direct", {}, 1e-3)
+    p, u, du = vector(prepared.dae.p_default()), vector([1.0, 0.0]), vector([50.0, -20.0])
+    ends = []
+    for kernel in both_kernels(prepared):
+        x0 = prepared.initial_state(u)
+        once, _ = kernel.advance(x0, u, du, p, 0.0, 1e-3, 10)
+        x = x0
+        for k in range(10):
+            now = vector([a + b * k * 1e-3 for a, b in zip(u, du, strict=True)])
+            x, _ = kernel.advance(x, now, du, p, k * 1e-3, 1e-3, 1)
+        assert np.array(once) == pytest.approx(np.array(x), abs=1e-14)
+        held, _ = kernel.advance(x0, u, vector([0.0, 0.0]), p, 0.0, 1e-3, 10)
+        assert np.max(np.abs(np.array(once) - np.array(held))) > 1e-6
+        ends.append(np.array(once))
+    assert ends[0] == pytest.approx(ends[1], abs=1e-12)
+
+
+def test_the_same_bundle_gives_the_same_source(two_link: System) -> None:
+    first, second = (c_source(prepare(two_link, "gauss", {}, 1e-3).bundle) for _ in range(2))
+    assert first == second
+
+
+def test_the_source_compiles_without_a_warning_of_our_own(two_link: System, tmp_path: Path) -> None:
+    source = tmp_path / "kernel.c"
+    source.write_text(c_source(prepare(two_link, "rattle", {}, 1e-3).bundle))
+    command = [
+        "cc",
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused",
+        "-Werror",
+        "-c",
+        str(source),
+        "-o",
+        str(tmp_path / "k.o"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_compiled_kernel_is_found_again_in_the_cache(two_link: System) -> None:
+    bundle = prepare(two_link, "rattle", {}, 1e-3).bundle
+    first, second = compiled_library(bundle), compiled_library(bundle)
+    assert first is not None
+    assert first == second
+    assert first.stat().st_mtime_ns == second.stat().st_mtime_ns  # type: ignore[union-attr]
+
+
+def test_without_a_compiler_kernels_are_interpreted_with_one_notice(tmp_path: Path) -> None:
+    script = (
+        "import warnings, mbfmu\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(3):\n"
+        "        result = mbfmu.simulate(mbfmu.load('two_link'), 0.01)\n"
+        "print(len(seen), seen[0].message, result['constraint.position'].max() < 1e-12)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 no C compiler found")
+    assert done.stdout.rstrip().endswith("True")
+
+
+def test_a_failing_compiler_falls_back_to_the_interpreter(
+    two_link: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken-cc"
+    broken.write_text("#!/bin/sh\ntest \"$1\" = --version && exit 0\necho 'kernel.c: cannot' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    bundle = prepare(two_link, "direct", {}, 1e-3).bundle
+    with pytest.warns(RuntimeWarning, match="the C compiler failed: kernel.c: cannot"):
+        kernel = load(bundle)
+    assert isinstance(kernel, Interpreted)
+
+
+def test_angles_are_counted_over_full_turns_by_both_kernels() -> None:
+    """The state carries the angle, so a spatial revolute goes on beyond 2 pi where its quaternion cannot tell."""
+    from mbfmu.model import Body, Revolute, World, connect
+
+    spinning = System(
+        name="rotor",
+        components=(
+            World(g=0.0),
+            Revolute("axle", n=(0, 0, 1), phi=1.0, w=20.0),
+            Body("rotor", m=1.0, I_11=1.0, I_22=1.0, I_33=1.0),
+        ),
+        connections=(connect("world.frame_b", "axle.frame_a"), connect("axle.frame_b", "rotor.frame_a")),
+    )
+    prepared = prepare(spinning, "rattle", {}, 1e-3)
+    for kernel in both_kernels(prepared):
+        assert isinstance(kernel, Compiled | Interpreted)
+        assert run(prepared, 2.0, 1e-3, kernel=kernel).y["axle.phi"] == pytest.approx(41.0, abs=1e-2)
+
+
+def test_a_free_body_has_no_inputs_and_still_runs() -> None:
+    prepared = prepare(free_body(), "direct", {}, 1e-3)
+    assert prepared.interface.n_u == 0
+    assert prepared.kernel.nu == 0
+    assert not ca.DM(
+        prepared.dae.force(
+            prepared.dae.assembly.guess(prepared.dae.s_default(), prepared.dae.p_default(), 0),
+            np.zeros(7),
+            [],
+            prepared.dae.p_default(),
+            0,
+        )
+    ).is_empty()

@@ -1,0 +1,165 @@
+"""One suite for all steppers: order, constraints, invariants, symmetry, iterates."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import SCHEMES, Array, Run, label, run
+from mechanisms import free_body, slider_crank, spatial_arm
+
+import mbfmu
+from mbfmu.dae import absolute
+from mbfmu.errors import StepperError, UnknownNameError
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.model import System
+from mbfmu.steppers import FAMILIES, make_scheme
+from mbfmu.steppers.gauss import gauss_tableau
+
+Scheme = tuple[str, Mapping[str, Any]]
+EXACT = [scheme for scheme in SCHEMES if scheme[0] in {"local", "rattle"}]
+PROBLEMS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "spatial_arm": spatial_arm}
+HELD = 0.3
+"""All inputs, N.m or N: the suite also sees forces from outside."""
+
+
+@cache
+def prepared(problem: str, name: str, options: tuple[tuple[str, Any], ...]) -> Prepared:
+    """A problem with a stepper, made once."""
+    return prepare(PROBLEMS[problem](), name, dict(options), 1e-3)
+
+
+def of(problem: str, scheme: Scheme) -> Prepared:
+    """The same, for a row of SCHEMES."""
+    return prepared(problem, scheme[0], tuple(scheme[1].items()))
+
+
+@cache
+def reference(problem: str) -> Run:
+    """The solution at 0.4 s: direct with steps so short that its error, O(h^4), is below 1e-12."""
+    return run(of(problem, ("direct", {})), 0.4, 1e-4, HELD)
+
+
+def distance(a: Array, b: Array) -> float:
+    """Largest difference."""
+    return float(np.max(np.abs(a - b)))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_measured_order_is_the_claimed_order(problem: str, scheme: Scheme) -> None:
+    this = of(problem, scheme)
+    exact = reference(problem)
+    ends = [run(this, 0.4, h, HELD) for h in (0.01, 0.005)]
+    for quantity in (0, 1):
+        errors = [distance(end[quantity], exact[quantity]) for end in ends]
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(this.scheme.order, abs=0.15)
+
+
+@pytest.mark.parametrize("scheme", EXACT, ids=label)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_constraints_claimed_exact_hold_to_round_off(problem: str, scheme: Scheme) -> None:
+    this = of(problem, scheme)
+    assert this.scheme.exact == {"position", "velocity"}
+    x, worst = None, 0.0
+    for _ in range(50):
+        end = run(this, 0.1, 0.01, HELD, x=x)
+        x = end.x
+        worst = max(worst, end.y["constraint.position"], end.y["constraint.velocity"])
+    assert worst < 2e-13
+
+
+def test_direct_drifts_off_the_constraints() -> None:
+    end = run(of("two_link", ("direct", {})), 10.0, 0.01)
+    assert 1e-5 < end.y["constraint.position"] < 1e-2
+
+
+def test_gauss_meets_the_position_constraint_at_the_step_ends_to_order_s_plus_1() -> None:
+    this = of("two_link", ("gauss", {"stages": 3}))
+    residuals = [run(this, 0.1, h).y["constraint.position"] for h in (0.02, 0.02 / 3)]  # both after an odd count
+    assert np.log(residuals[0] / residuals[1]) / np.log(3) == pytest.approx(4, abs=0.3)
+
+
+@pytest.mark.parametrize("basis", ["qr", "gauss"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_null_space_bases_give_the_iterates_of_the_kkt_form(problem: str, basis: str) -> None:
+    kkt = run(of(problem, ("local", {"basis": "kkt"})), 1.0, 0.01, HELD)
+    other = run(of(problem, ("local", {"basis": basis})), 1.0, 0.01, HELD)
+    assert distance(kkt.q, other.q) < 1e-11
+    assert distance(kkt.v, other.v) < 1e-10
+    assert other.status.iterations == pytest.approx(kkt.status.iterations, abs=3)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_rattle_is_time_reversible(problem: str) -> None:
+    this = of(problem, ("rattle", {}))
+    there = run(this, 0.5, 0.01, HELD)
+    back = run(this, -0.5, -0.01, HELD, x=there.x)
+    begin = this.initial_state(u=(type(there.x))(*there.x[:0]) if not this.interface.n_u else None)
+    q0, v0 = this.scheme.read(np.array(begin)[: this.scheme.step.x.numel()], this.dae.p_default(), 0.0)
+    assert distance(back.q, np.array(q0).ravel()) < 1e-11
+    assert distance(back.v, np.array(v0).ravel()) < 1e-10
+
+
+@pytest.mark.slow
+def test_rattle_keeps_the_energy_error_of_a_conservative_mechanism_bounded() -> None:
+    this = of("two_link", ("rattle", {}))
+    x, energy = None, []
+    for _ in range(1000):
+        end = run(this, 0.1, 0.005, x=x)
+        x = end.x
+        energy.append(end.y["energy.total"])
+    swing = max(map(abs, energy))
+    assert swing < 2e-2
+    assert abs(np.mean(energy[:200]) - np.mean(energy[-200:])) < 0.1 * swing
+
+
+def test_gauss_conserves_the_spatial_angular_momentum_of_a_free_rigid_body() -> None:
+    """The bilinear form E(q) p / 2 of the method's own q and p is constant to round-off, at any step."""
+    this = prepare(
+        free_body().with_values({"body.r_CM[1]": 0.0, "body.r_CM[2]": 0.0, "body.r_CM[3]": 0.0}), "gauss", {}, 0.2
+    )
+    n = this.dae.n
+
+    def spatial(x: Any) -> Array:
+        Q, p = np.array(x)[3:7], np.array(x)[n + 3 : n + 7]
+        E = np.array([[-Q[1], Q[0], -Q[3], Q[2]], [-Q[2], Q[3], Q[0], -Q[1]], [-Q[3], -Q[2], Q[1], Q[0]]])
+        return np.asarray(E @ p / 2)
+
+    x = this.initial_state()
+    first = spatial(x)
+    for _ in range(100):
+        x = run(this, 0.2, 0.2, x=x).x
+        assert distance(spatial(x), first) < 1e-11
+
+
+@pytest.mark.parametrize("s", [1, 2, 3, 4])
+def test_gauss_tableau_satisfies_the_simplifying_assumptions(s: int) -> None:
+    A, b, c = gauss_tableau(s)
+    for k in range(1, 2 * s + 1):
+        assert b @ c ** (k - 1) == pytest.approx(1 / k, abs=1e-14)
+    for k in range(1, s + 1):
+        assert A @ c ** (k - 1) == pytest.approx(c**k / k, abs=1e-14)
+    assert b[:, None] * A + (b[:, None] * A).T == pytest.approx(np.outer(b, b), abs=1e-14)
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in SCHEMES if scheme[0] != "direct"], ids=label)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_work_per_step_is_bounded(problem: str, scheme: Scheme) -> None:
+    end = run(of(problem, scheme), 0.4, 0.005, HELD)
+    assert end.status.iterations / end.status.substeps < (9 if scheme[0] == "local" else 3.5)
+
+
+def test_an_unknown_stepper_option_or_choice_is_refused_by_name(two_link: System) -> None:
+    dae = absolute(two_link)
+    with pytest.raises(UnknownNameError, match="did you mean 'rattle'"):
+        make_scheme(dae, "ratle")
+    with pytest.raises(StepperError, match="no option 'stage'; did you mean 'stages'"):
+        make_scheme(dae, "gauss", {"stage": 2})
+    with pytest.raises(StepperError, match="stages=5 is not one of 1, 2, 3, 4"):
+        make_scheme(dae, "gauss", {"stages": 5})
+
+
+def test_the_table_of_steppers_can_be_called() -> None:
+    assert [family.name for family in mbfmu.steppers()] == list(FAMILIES)
