@@ -26,6 +26,9 @@ app = typer.Typer(
 out = Console()
 err = Console(stderr=True)
 
+DRIFT = 1e-6
+"""Constraint residual from which a run is worth a notice."""
+
 
 class Listing(str, Enum):
     """What `mbfmu list` can show."""
@@ -214,7 +217,7 @@ def main() -> None:
         sys.exit(130)
 
 
-def _notice(message: Warning | str, *_: Any, **__: Any) -> None:
+def _notice(message: object, *_: Any, **__: Any) -> None:
     err.print(f"mbfmu: notice: {message}", markup=False, soft_wrap=True, highlight=False)
 
 
@@ -242,6 +245,9 @@ def _summary(result: Any) -> None:
         numbers = (column[-1], column.min(), column.max())
         table.add_row(name, result.units.get(name, ""), *(f"{number:.6g}" for number in numbers))
     out.print(table)
+    drift = max((result[name].max() for name in shown[1:] if name in result.names), default=0.0)
+    if not drift <= DRIFT:
+        _notice(f"the constraints are violated by up to {drift:.2g}: take a smaller step, or the stepper 'rattle'")
     if result.steps:
         each = result.seconds / result.steps * 1e6
         out.print(f"{result.steps} steps, {each:.2f} microseconds each", highlight=False)

@@ -213,6 +213,9 @@ def _simulate_fmu(
         start_values[STEP] = step
     points = communication_points(stop, step or default, interval)
     table = _sampled(signals, points)
+    if table:  # FMPy wants every input in its table
+        rest = [item for item in description.modelVariables if item.causality == "input" and item.name not in table]
+        table.update({item.name: np.full(len(points), float(item.start or 0.0)) for item in rest})
     dtype = [("time", float), *((name, float) for name in table)]
     rows = np.array(list(zip(points, *table.values(), strict=True)), dtype=dtype) if table else None
     shown = [

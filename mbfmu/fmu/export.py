@@ -1,7 +1,6 @@
 """System -> .fmu: equations, kernel, description and slave in one reproducible archive."""
 
 import hashlib
-import importlib.util
 import io
 import json
 import os
@@ -9,6 +8,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -129,11 +129,14 @@ def _bound(value: float) -> float | None:
 
 
 def _pythonfmu(identifier: str) -> dict[str, bytes]:
-    """Return the pythonfmu runtime: its package for resources/, its loaders for binaries/."""
-    found = importlib.util.find_spec("pythonfmu")
-    if found is None or found.origin is None:
-        raise FmuError("pythonfmu is not installed: python -m pip install pythonfmu")
-    package = Path(found.origin).parent
+    """Return the pythonfmu runtime: its package for resources/, its loaders for binaries/.
+
+    It is taken from the installation: the module that is imported may come out of an FMU run in this process.
+    """
+    try:
+        package = Path(str(distribution("pythonfmu").locate_file("pythonfmu")))
+    except PackageNotFoundError:
+        raise FmuError("pythonfmu is not installed: python -m pip install pythonfmu") from None
     members = {f"resources/pythonfmu/{file.name}": file.read_bytes() for file in sorted(package.glob("*.py"))}
     for platform, name in BINARIES.items():
         loader = package / "resources" / "binaries" / platform / name

@@ -1,0 +1,1 @@
+"""Benchmarks: time against true error, side by side."""

@@ -1,0 +1,1 @@
+"""Examples: scripts whose main() returns numbers."""

@@ -1,0 +1,95 @@
+"""The structure holds: imports follow the pipeline, heavy libraries live in one room, the wheel is complete."""
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "mbfmu"
+ORDER = (
+    "errors",
+    "model",
+    "dae",
+    "steppers",
+    "kernel",
+    "fmu",
+    "result",
+    "plot",
+    "simulation",
+    "demo",
+    "listing",
+    "cli",
+)
+"""Each room may import from those before it, and from itself."""
+HOMES = {
+    "lxml": {"fmu/check/static.py"},
+    "pythonfmu": {"fmu/slave.py"},
+    "matplotlib": {"plot.py", "demo.py"},
+    "typer": {"cli.py"},
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the dotted names of all modules a file imports, wherever in the file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in {"__init__.py", "__main__.py"}])
+def test_imports_go_one_way_along_the_pipeline(name: str) -> None:
+    room = name.split("/")[0].removesuffix(".py")
+    for imported in imports_of(PACKAGE / name):
+        parts = imported.split(".")
+        if parts[0] == "mbfmu" and len(parts) > 1 and parts[1] in ORDER:
+            assert ORDER.index(parts[1]) <= ORDER.index(room), f"{name} imports {imported}"
+
+
+def test_every_room_is_in_the_order() -> None:
+    rooms = {name.split("/")[0].removesuffix(".py") for name in FILES} - {"__init__", "__main__"}
+    assert rooms == set(ORDER)
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_heavy_libraries_live_in_one_room(library: str) -> None:
+    users = {name for name in FILES if any(item.split(".")[0] == library for item in imports_of(PACKAGE / name))}
+    assert users == HOMES[library]
+
+
+def test_importing_mbfmu_imports_nothing_heavy() -> None:
+    script = "import sys, mbfmu; print(sorted({'casadi', 'numpy', 'fmpy', 'matplotlib', 'typer'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_wheel_finds_its_models_and_recipes_anywhere(tmp_path: Path) -> None:
+    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    script = (
+        "import mbfmu, mbfmu.fmu.recipe as r\n"
+        "print(mbfmu.__file__, mbfmu.load('two_link').name, sorted(r.known_recipes()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path, env={"PYTHONPATH": str(site)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    where, model, recipes = done.stdout.split(" ", 2)
+    assert where.startswith(str(site))
+    assert model == "two_link"
+    assert "two_link_rattle" in recipes
