@@ -12,7 +12,6 @@ import sys
 import time
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -95,17 +94,7 @@ class Case:
         return round(2.0 / self.h)
 
 
-SCHEMES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("direct", {}),
-    ("local", {"basis": "kkt"}),
-    ("local", {"basis": "qr"}),
-    ("local", {"basis": "gauss"}),
-    ("gauss", {"stages": 1}),
-    ("gauss", {"stages": 2}),
-    ("gauss", {"stages": 3}),
-    ("gauss", {"stages": 4}),
-    ("rattle", {}),
-)
+SCHEMES = tuple((family.name, options) for family in mbfmu.steppers() for options in family.variants())
 
 
 def two_link() -> list[tuple[str, Case]]:

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mbfmu.errors import UsageError
-from mbfmu.result import Result, write_aside
+from mbfmu.files import write_aside
+from mbfmu.result import Result
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 FLOOR = 1e-17

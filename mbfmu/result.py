@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import MbfmuError, UnknownNameError, nearest
+from mbfmu.files import write_aside
 
 
 @dataclass(frozen=True)
@@ -58,24 +59,6 @@ class Result:
             [repr(t), *map(repr, row)] for t, row in zip(self.time.tolist(), self.values.tolist(), strict=True)
         )
         return write_aside(Path(path), text.getvalue().encode("utf-8"))
-
-
-def write_aside(path: Path, content: bytes) -> Path:
-    """Write a file whole or not at all.
-
-    Raises:
-        MbfmuError: it cannot be written.
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
-        os.replace(aside, path)
-    except OSError as error:
-        raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return path
 
 
 def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:

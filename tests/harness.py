@@ -6,22 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import mbfmu
 from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
 from mbfmu.kernel.runtime import OK
 
 Array = npt.NDArray[np.float64]
 
-SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("direct", {}),
-    ("local", {"basis": "kkt"}),
-    ("local", {"basis": "qr"}),
-    ("local", {"basis": "gauss"}),
-    ("gauss", {"stages": 1}),
-    ("gauss", {"stages": 2}),
-    ("gauss", {"stages": 3}),
-    ("gauss", {"stages": 4}),
-    ("rattle", {}),
+SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
+    (family.name, options) for family in mbfmu.steppers() for options in family.variants()
 )
 """Every family with every option."""
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mbfmu"
 ORDER = (
     "errors",
+    "files",
     "model",
     "dae",
     "steppers",

@@ -15,6 +15,7 @@ from typing import Any
 
 import mbfmu
 from mbfmu.errors import FmuError, UsageError
+from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import compiled_library, describe
@@ -52,24 +53,14 @@ def export(
         ModelError, StepperError, UnknownNameError: the model or stepper cannot be.
         StartError: the default start values contradict the constraints.
         UsageError: the path does not end in .fmu, or the step is not positive.
-        FmuError: the file cannot be written.
+        MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
     if target.suffix != ".fmu":
         raise UsageError(f"'{target}' must end in .fmu")
     prepared = prepare(system, stepper, options, step)
     prepared.initial_state()
-    content = _archive(_members(prepared, stop))
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
-        os.replace(aside, target)
-    except OSError as error:
-        raise FmuError(f"cannot write '{target}': {error.strerror or error}") from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return target
+    return write_aside(target, _archive(_members(prepared, stop)))
 
 
 def _members(prepared: Prepared, stop: float) -> dict[str, bytes]:

@@ -142,7 +142,7 @@ class FixedTranslation(Part):
 
 
 @dataclass(frozen=True)
-class FixedRotation(Part):
+class FixedRotation(FixedTranslation):
     """Massless bracket: frame_b is frame_a moved by `r` and turned by `angle` about `n`.
 
     Args:
@@ -151,17 +151,12 @@ class FixedRotation(Part):
         angle: rad.
     """
 
-    r: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to frame_b, resolved in frame_a")
     n: tuple[float, ...] = (0.0, 0.0, 1.0)
     angle: Value = quantity(0.0, "rad", "angle of frame_b seen from frame_a", min=-4 * math.pi, max=4 * math.pi)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         unit_vector(self, "n", self.n)
-
-    @property
-    def frames(self) -> tuple[str, ...]:
-        return ("frame_a", "frame_b")
 
     def poses(self, p: Any) -> dict[str, Pose]:
         turn = p.angle if p.planar else axis_quaternion(self.n, p.angle)

@@ -8,11 +8,12 @@ How to add a stepper:
    with, and rescales it inside the step formula (for Adams: the rates at t - j h from those at t - j h_old by
    interpolation); its `begin` formula makes the first history, with stages of its own.
 3. Give three maps: `begin` (q, v) -> x, `step` x -> x, `read` x -> (q, v). Their stages are solved by the kernel.
-4. Add the family's row to the table in ``steppers/__init__.py``; every suite then runs it.
+4. Add the family's row to the table in ``steppers/__init__.py``; the tests and benchmarks then run it.
 
 A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,6 +179,11 @@ class Family:
     needs: str
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
+
+    def variants(self) -> tuple[dict[str, Any], ...]:
+        """Return every combination of options."""
+        choices = [[(key, choice) for choice in option.choices] for key, option in self.options.items()]
+        return tuple(dict(chosen) for chosen in itertools.product(*choices))
 
 
 def holonomic_only(name: str, dae: Dae) -> None:
