@@ -26,8 +26,7 @@ def steppers_table() -> Table:
     table = _table("Steppers", "name", "options", "order", "preserves", "needs", "source")
     for family in FAMILIES.values():
         options = "\n".join(
-            f"{key}={'|'.join(map(str, option.choices))} (default {option.default})"
-            for key, option in family.options.items()
+            f"{key}={option.allowed} (default {option.default})" for key, option in family.options.items()
         )
         table.add_row(family.name, options, family.order, family.preserves, family.needs, family.source)
     return table

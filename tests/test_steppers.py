@@ -18,7 +18,8 @@ from mbfmu.steppers import FAMILIES, make_scheme
 from mbfmu.steppers.gauss import gauss_tableau
 
 Scheme = tuple[str, Mapping[str, Any]]
-EXACT = [scheme for scheme in SCHEMES if scheme[0] in {"local", "rattle"}]
+WORK = {"local": 9.0}
+"""Corrections a step at most, where a method's own fixed point takes more than Newton's 3.5."""
 PROBLEMS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "spatial_arm": spatial_arm}
 HELD = 0.3
 """All inputs, N.m or N: the suite also sees forces from outside."""
@@ -57,17 +58,16 @@ def test_measured_order_is_the_claimed_order(problem: str, scheme: Scheme) -> No
         assert np.log2(errors[0] / errors[1]) == pytest.approx(this.scheme.order, abs=0.15)
 
 
-@pytest.mark.parametrize("scheme", EXACT, ids=label)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_constraints_claimed_exact_hold_to_round_off(problem: str, scheme: Scheme) -> None:
     this = of(problem, scheme)
-    assert this.scheme.exact == {"position", "velocity"}
-    x, worst = None, 0.0
+    x, worst = None, dict.fromkeys(this.scheme.exact, 0.0)
     for _ in range(50):
         end = run(this, 0.1, 0.01, HELD, x=x)
         x = end.x
-        worst = max(worst, end.y["constraint.position"], end.y["constraint.velocity"])
-    assert worst < 2e-13
+        worst = {level: max(largest, end.y[f"constraint.{level}"]) for level, largest in worst.items()}
+    assert all(largest < 2e-13 for largest in worst.values()), worst
 
 
 def test_direct_drifts_off_the_constraints() -> None:
@@ -144,11 +144,11 @@ def test_gauss_tableau_satisfies_the_simplifying_assumptions(s: int) -> None:
     assert b[:, None] * A + (b[:, None] * A).T == pytest.approx(np.outer(b, b), abs=1e-14)
 
 
-@pytest.mark.parametrize("scheme", [scheme for scheme in SCHEMES if scheme[0] != "direct"], ids=label)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_work_per_step_is_bounded(problem: str, scheme: Scheme) -> None:
     end = run(of(problem, scheme), 0.4, 0.005, HELD)
-    assert end.status.iterations / end.status.substeps < (9 if scheme[0] == "local" else 3.5)
+    assert end.status.iterations / end.status.substeps < WORK.get(scheme[0], 3.5)
 
 
 def test_an_unknown_stepper_option_or_choice_is_refused_by_name(two_link: System) -> None:
@@ -157,7 +157,7 @@ def test_an_unknown_stepper_option_or_choice_is_refused_by_name(two_link: System
         make_scheme(dae, "ratle")
     with pytest.raises(StepperError, match="no option 'stage'; did you mean 'stages'"):
         make_scheme(dae, "gauss", {"stage": 2})
-    with pytest.raises(StepperError, match="stages=5 is not one of 1, 2, 3, 4"):
+    with pytest.raises(StepperError, match="stages=5 is not allowed; allowed: 1.2.3.4"):
         make_scheme(dae, "gauss", {"stages": 5})
 
 

@@ -57,8 +57,9 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
     for key, value in (options or {}).items():
         if key not in family.options:
             raise StepperError(f"stepper '{name}' has no option '{key}'; {nearest(key, family.options)}")
-        by_text = {str(choice): choice for choice in family.options[key].choices}
-        if str(value) not in by_text:
-            raise StepperError(f"stepper '{name}': {key}={value} is not one of {', '.join(by_text)}")
-        chosen[key] = by_text[str(value)]
+        try:
+            chosen[key] = family.options[key].read(value)
+        except (KeyError, ValueError):
+            allowed = family.options[key].allowed
+            raise StepperError(f"stepper '{name}': {key}={value} is not allowed; allowed: {allowed}") from None
     return family.make(dae, **chosen)

@@ -95,5 +95,5 @@ FAMILY = Family(
     "exponentially on other mechanisms: short spans only",
     needs="holonomic constraints",
     source="Lu & Ren, displacement-form s-stage Gauss integrator, momentum form",
-    options={"stages": Option(3, (1, 2, 3, 4), "number of nodes s")},
+    options={"stages": Option(3, "number of nodes s", choices=(1, 2, 3, 4))},
 )

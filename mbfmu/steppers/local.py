@@ -71,5 +71,7 @@ FAMILY = Family(
     preserves="position and velocity constraints at every step end",
     needs="holonomic constraints; forces not stiff against the step",
     source="Wang, Zhao & Pan, local equivalent index-1 equations, (4.4)-(4.6)",
-    options={"basis": Option("kkt", ("kkt", "qr", "gauss"), "how the null space of Phi_q enters; same iterates")},
+    options={
+        "basis": Option("kkt", "how the null space of Phi_q enters; same iterates", choices=("kkt", "qr", "gauss"))
+    },
 )

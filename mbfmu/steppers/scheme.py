@@ -13,7 +13,6 @@ How to add a stepper:
 A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint.
 """
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,6 +70,14 @@ class Problem:
     def gamma(self, q: SX, v: SX, t: SX) -> SX:
         """Return the right side of Phi_q a = gamma, shape (m,)."""
         return self.dae.gamma(q, v, self.p, t)
+
+    def C(self, q: SX, t: SX) -> SX:
+        """Return the matrix of all constraints on velocities, [Phi_q; G], shape (m + k, n)."""
+        return ca.vertcat(self.Phi_q(q, t), self.dae.G(q, self.p, t))
+
+    def c(self, q: SX, t: SX) -> SX:
+        """Return the part of these constraints without velocities, [Phi_t; g], shape (m + k,): C v + c = 0."""
+        return ca.vertcat(self.Phi_t(q, t), self.dae.g(q, self.p, t))
 
     def force(self, q: SX, v: SX, t: SX) -> SX:
         """Return the force that belongs to M, shape (n,)."""
@@ -145,17 +152,35 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a family.
+    """An option of a family: one of some choices, or a number in a range.
 
     Args:
         default: its value if not given.
-        choices: the values allowed.
         text: what it chooses.
+        choices: the values allowed; empty for a number.
+        range: least and greatest number allowed.
     """
 
     default: Any
-    choices: tuple[Any, ...]
     text: str
+    choices: tuple[Any, ...] = ()
+    range: tuple[float, float] | None = None
+
+    @property
+    def allowed(self) -> str:
+        """The values allowed, as a user reads them."""
+        if self.range:
+            return f"{self.range[0]:g}..{self.range[1]:g}"
+        return "|".join(map(str, self.choices))
+
+    def read(self, value: Any) -> Any:
+        """Return the value of a user's text or number; raise ValueError if it is not allowed."""
+        if self.range is None:
+            return {str(choice): choice for choice in self.choices}[str(value)]
+        number = float(value)
+        if not self.range[0] <= number <= self.range[1]:
+            raise ValueError
+        return number
 
 
 @dataclass(frozen=True)
@@ -181,9 +206,15 @@ class Family:
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def variants(self) -> tuple[dict[str, Any], ...]:
-        """Return every combination of options."""
-        choices = [[(key, choice) for choice in option.choices] for key, option in self.options.items()]
-        return tuple(dict(chosen) for chosen in itertools.product(*choices))
+        """Return the defaults, and each other choice of each option with the others at their defaults."""
+        defaults = {key: option.default for key, option in self.options.items()}
+        others = [
+            {**defaults, key: choice}
+            for key, option in self.options.items()
+            for choice in option.choices
+            if choice != option.default
+        ]
+        return (defaults, *others)
 
 
 def holonomic_only(name: str, dae: Dae) -> None:
