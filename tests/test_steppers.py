@@ -18,6 +18,8 @@ from mbfmu.steppers import FAMILIES, make_scheme
 from mbfmu.steppers.gauss import gauss_tableau
 
 Scheme = tuple[str, Mapping[str, Any]]
+ARM = absolute(mbfmu.load("two_link"))
+EXACT = [scheme for scheme in SCHEMES if make_scheme(ARM, *scheme).exact]
 WORK = {"local": 9.0}
 """Corrections a step at most, where a method's own fixed point takes more than Newton's 3.5."""
 PROBLEMS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "spatial_arm": spatial_arm}
@@ -58,7 +60,7 @@ def test_measured_order_is_the_claimed_order(problem: str, scheme: Scheme) -> No
         assert np.log2(errors[0] / errors[1]) == pytest.approx(this.scheme.order, abs=0.15)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
+@pytest.mark.parametrize("scheme", EXACT, ids=label)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_constraints_claimed_exact_hold_to_round_off(problem: str, scheme: Scheme) -> None:
     this = of(problem, scheme)
@@ -157,7 +159,7 @@ def test_an_unknown_stepper_option_or_choice_is_refused_by_name(two_link: System
         make_scheme(dae, "ratle")
     with pytest.raises(StepperError, match="no option 'stage'; did you mean 'stages'"):
         make_scheme(dae, "gauss", {"stage": 2})
-    with pytest.raises(StepperError, match="stages=5 is not allowed; allowed: 1.2.3.4"):
+    with pytest.raises(StepperError, match=r"stages=5 is not allowed; allowed: 1\|2\|3\|4"):
         make_scheme(dae, "gauss", {"stages": 5})
 
 
