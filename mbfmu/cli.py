@@ -1,29 +1,33 @@
-"""The command line: mbfmu demo | list | export | simulate | check."""
+"""The command line: mbfmu demo | list | export | simulate | compare | check."""
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import astuple, fields
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
 
+PAGE = 150
+"""Columns of a table that goes to a file or another program."""
+
 app = typer.Typer(
     name="mbfmu",
     help="Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console()
+out = Console(width=None if sys.stdout.isatty() else PAGE)
 err = Console(stderr=True)
 
 DRIFT = 1e-6
@@ -118,7 +122,7 @@ def export(
         task("export", 0.0)
         path = mbfmu.export(
             system,
-            output or Path(f"{recipe.model if recipe.model == model else Path(model).stem}.fmu").name,
+            output or Path(f"{Path(model).stem}.fmu"),
             stepper=stepper or recipe.stepper,
             options={**(recipe.options if same else {}), **_pairs(option)},
             step=recipe.step if step is None else step,
@@ -180,6 +184,47 @@ def simulate(
 
 
 @app.command()
+def compare(
+    model: ModelArgument,
+    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
+    steppers: Annotated[
+        str | None, typer.Option("--steppers", metavar="A,B", help="names, with options as name:key=value")
+    ] = None,
+    steps: Annotated[str, typer.Option("--steps", metavar="H1,H2", help="steps, s")] = "0.01,0.005,0.002,0.001",
+    values: Values = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
+) -> None:
+    """Run every stepper with every step on a model and say which to take."""
+    from mbfmu.compare import Row, compare, shown
+
+    lengths = [_number("--steps", text) for text in steps.split(",")]
+    names = steppers.split(",") if steppers else ()
+    system = mbfmu.load(model)
+    with _progress() as task:
+        found = compare(
+            system, stop, steppers=names, steps=lengths, values=_numbers(values),
+            progress=lambda fraction: task("compare", fraction),
+        )  # fmt: skip
+    table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")
+    for item in fields(Row):
+        table.add_column(item.name, justify="left" if item.name in {"stepper", "failure"} else "right")
+    for row in found.rows:
+        table.add_row(*(escape(shown(value)) for value in astuple(row)))
+    out.print(table)
+    out.print(found.advice, soft_wrap=True, highlight=False)
+    if output:
+        found.write(output)
+    if plot:
+        from mbfmu.plot import plot_comparison
+
+        plot_comparison(found, plot)
+    written = [str(path) for path in (output, plot) if path]
+    if written:
+        out.print(f"wrote {', '.join(written)}", soft_wrap=True, highlight=False)
+
+
+@app.command()
 def check(
     fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
 ) -> None:
@@ -197,24 +242,38 @@ def check(
 
 @app.callback(invoke_without_command=True)
 def common(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="show the version and stop")] = False,
 ) -> None:
     """Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
     if version:
         out.print(f"mbfmu {mbfmu.__version__}", highlight=False)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        out.print(context.get_help(), markup=False, highlight=False)
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one clear line and exit status 1."""
     warnings.showwarning = _notice
     try:
-        app()
+        status = app(standalone_mode=False)
     except MbfmuError as error:
-        err.print(f"mbfmu: {error}", style="red", markup=False, soft_wrap=True, highlight=False)
+        _complain(str(error))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # Typer's own errors, whichever copy of Click it brings
+            raise
+        _complain(f"{error.format_message()} (see mbfmu --help)")
+        sys.exit(2)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _complain(text: str) -> None:
+    line = " ".join(text.split())
+    err.print(f"mbfmu: {line}", style="red", markup=False, soft_wrap=True, highlight=False)
 
 
 def _notice(message: object, *_: Any, **__: Any) -> None:
@@ -264,10 +323,11 @@ def _pairs(items: list[str] | None) -> dict[str, str]:
 
 
 def _numbers(items: list[str] | None) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, text in _pairs(items).items():
-        try:
-            found[name] = float(text)
-        except ValueError:
-            raise UsageError(f"--set {name}={text}: '{text}' is not a number") from None
-    return found
+    return {name: _number(f"--set {name}", text) for name, text in _pairs(items).items()}
+
+
+def _number(where: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{where}: '{text}' is not a number") from None

@@ -1,5 +1,6 @@
 """Writing files whole or not at all."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def write_aside(path: Path, content: bytes) -> Path:
         aside.write_bytes(content)
         os.replace(aside, path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            aside.unlink()
         raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
     return path

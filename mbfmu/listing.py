@@ -13,10 +13,13 @@ from mbfmu.steppers import FAMILIES
 
 def models_table() -> Table:
     """Return the models in models/."""
-    table = _table("Models", "name", "what it is", "joints", "parameters")
+    table = _table("Models", "name", "what it is", "joints or coordinates", "parameters")
     for name in known_models():
         system = load(name)
-        joints = [item.name for item in system.components if isinstance(item, model.Joint)]
+        if isinstance(system, model.LagrangianSystem):
+            joints = [item.name for item in system.coordinates]
+        else:
+            joints = [item.name for item in system.components if isinstance(item, model.Joint)]
         table.add_row(name, system.description, ", ".join(joints), ", ".join(item.name for item in system.parameters))
     return table
 
@@ -50,5 +53,5 @@ def components_table() -> Table:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left", show_lines=True)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
     return table

@@ -1,6 +1,7 @@
 """Pictures of results."""
 
 import io
+import math
 import os
 from pathlib import Path
 
@@ -8,11 +9,13 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from mbfmu.compare import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import Result
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
+MARKERS = "osv^D<>ph*"
 FLOOR = 1e-17
 """Residuals below it are drawn here: a log scale has no zero."""
 
@@ -54,6 +57,35 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     axes.set_xlabel("time [s]")
     if title:
         figure.suptitle(title)
+    return save(figure, path)
+
+
+def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
+    """Draw work against precision: the error of each stepper over the time of the run, one point a step.
+
+    Raises:
+        UsageError: the ending of the path names no format.
+        MbfmuError: the file cannot be written.
+    """
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    axes = figure.subplots()
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for row in found.rows:
+        if math.isfinite(row.error):
+            curves.setdefault(row.stepper, []).append((row.ms, max(row.error, FLOOR)))
+    for number, (stepper, points) in enumerate(curves.items()):
+        axes.loglog(
+            *zip(*points, strict=True),
+            marker=MARKERS[(number + number // 10) % len(MARKERS)],
+            label=stepper,
+            linewidth=1.2,
+        )
+    axes.axhline(max(found.accuracy, FLOOR), color="k", linestyle=":", linewidth=1, label="accuracy of the reference")
+    axes.set_xlabel("time of the run [ms]")
+    axes.set_ylabel("largest error of the joint coordinates at the end [rad or m]")
+    axes.set_title(f"{found.model}, {found.stop:g} s")
+    axes.grid(alpha=0.3, which="both")
+    figure.legend(loc="outside right upper", fontsize="small")
     return save(figure, path)
 
 

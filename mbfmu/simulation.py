@@ -16,8 +16,8 @@ from mbfmu.fmu.interface import STEP
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
+from mbfmu.model import LagrangianSystem, Model, System
 from mbfmu.model.expression import Expression
-from mbfmu.model.system import System
 from mbfmu.result import Result, read_csv
 
 Signal = Callable[[float], float]
@@ -28,7 +28,7 @@ MOST_POINTS = 10_000_000
 
 
 def simulate(
-    model: System | str | os.PathLike[str],
+    model: Model | str | os.PathLike[str],
     stop: float,
     *,
     stepper: str = "rattle",
@@ -50,6 +50,7 @@ def simulate(
         output_interval: s between outputs, which is the communication step: inputs are held within it. Default: about
             500 points, a multiple of the step.
         values: parameters and start values by name.
+            A row of the result holds the input that acts from its time on; FMPy's rows hold the one until then.
         inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
             that name, or a function of the time.
         progress: is told the fraction done.
@@ -64,13 +65,13 @@ def simulate(
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     signals = {name: _signal(name, given) for name, given in (inputs or {}).items()}
     report = progress or (lambda _: None)
-    if isinstance(model, System):
+    if isinstance(model, System | LagrangianSystem):
         return _simulate_system(
             model.with_values(values or {}),
             stop,
             stepper,
             options,
-            step or 1e-3,
+            1e-3 if step is None else step,
             output_interval,
             signals,
             report,
@@ -95,6 +96,8 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
         UsageError: the interval is not a positive number, or there would be too many points.
     """
     if interval is None:
+        if not (math.isfinite(step) and step > 0 and math.isfinite(stop / step)):
+            raise UsageError(f"a step of {step} s does not go with a stop time of {stop} s")
         interval = step * max(1, round(stop / step / POINTS))
     if not (math.isfinite(interval) and interval > 0):
         raise UsageError(f"the output interval is {interval} s; it must be a positive number")
@@ -136,7 +139,7 @@ def _sampled(signals: Mapping[str, Signal], points: npt.NDArray[np.float64]) -> 
 
 
 def _simulate_system(
-    system: System,
+    system: Model,
     stop: float,
     stepper: str,
     options: Mapping[str, Any] | None,
@@ -204,18 +207,19 @@ def _simulate_fmu(
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
     for name in signals:
         if variables[name].causality != "input":
-            raise UsageError(f"'{name}' of '{path}' is no input but a {variables[name].causality}")
+            raise UsageError(f"'{name}' of '{path}' is no input but {variables[name].causality}")
     start_values = dict(values)
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:
         if STEP not in variables:
             raise UsageError(f"'{path}' has no parameter {STEP}")
         start_values[STEP] = step
-    points = communication_points(stop, step or default, interval)
+    points = communication_points(stop, default if step is None else step, interval)
     table = _sampled(signals, points)
     if table:  # FMPy wants every input in its table
         rest = [item for item in description.modelVariables if item.causality == "input" and item.name not in table]
-        table.update({item.name: np.full(len(points), float(item.start or 0.0)) for item in rest})
+        for item in rest:
+            table[item.name] = np.full(len(points), float(values.get(item.name, item.start or 0.0)))
     dtype = [("time", float), *((name, float) for name in table)]
     rows = np.array(list(zip(points, *table.values(), strict=True)), dtype=dtype) if table else None
     shown = [
@@ -243,6 +247,7 @@ def _simulate_fmu(
             input=rows,
             output=shown,
             logger=note,
+            debug_logging=True,
             step_finished=finished,
             set_stop_time=False,
         )

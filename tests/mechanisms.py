@@ -4,6 +4,7 @@ from mbfmu.model import (
     Body,
     BodyShape,
     Damper,
+    FixedRotation,
     FixedTranslation,
     FreeMotion,
     Parameter,
@@ -14,6 +15,8 @@ from mbfmu.model import (
     Spherical,
     Spring,
     System,
+    TranslationalDamper,
+    TranslationalSpring,
     World,
     connect,
 )
@@ -117,4 +120,152 @@ def spatial_two_link() -> System:
     )
 
 
-MECHANISMS = {make.__name__: make for make in (slider_crank, spatial_arm, free_body, spatial_two_link)}
+def spatial_pendulum() -> System:
+    """A heavy, unsymmetric body turning about a fixed point, braked by a damper to the world; driven by nothing."""
+    return System(
+        name="spatial_pendulum",
+        components=(
+            World(g=9.81, n=(0, 0, -1)),
+            Spherical("ball", Q_rel=(0.9, 0.3, -0.2, 0.1), w_rel=(1.0, -2.0, 1.5)),
+            Body("body", m=1.3, r_CM=(0.1, 0.2, -0.3), I_11=0.2, I_22=0.3, I_33=0.25, I_21=0.02, I_32=-0.03),
+            FixedTranslation("anchor", r=(1.0, 0.5, 0.2)),
+            FixedTranslation("tip", r=(0.3, 0.1, -0.4)),
+            Damper("damper", d=0.3),
+        ),
+        connections=(
+            connect("world.frame_b", "ball.frame_a"),
+            connect("ball.frame_b", "body.frame_a"),
+            connect("body.frame_a", "tip.frame_a"),
+            connect("world.frame_b", "anchor.frame_a"),
+            connect("anchor.frame_b", "damper.frame_a"),
+            connect("tip.frame_b", "damper.frame_b"),
+        ),
+    )
+
+
+def oscillator() -> System:
+    """A unit mass on a unit spring, driven along its guide: s = u + (1 - u) cos t for a held force u."""
+    return System(
+        name="oscillator",
+        planar=True,
+        components=(
+            World(g=0.0),
+            Prismatic("guide", n=(1, 0), s=1.0, v=0.0, actuated=True),
+            Body("mass", m=1.0, I_33=1.0),
+            TranslationalSpring("spring", joint="guide", c=1.0),
+        ),
+        connections=(connect("world.frame_b", "guide.frame_a"), connect("guide.frame_b", "mass.frame_a")),
+    )
+
+
+MECHANISMS = {
+    make.__name__: make for make in (slider_crank, spatial_arm, free_body, spatial_two_link, spatial_pendulum)
+}
+
+
+def spatial_four_bar() -> System:
+    """Spatial RSSR four-bar: one loop, two degrees of freedom (the coupler spins about its own line)."""
+    return System(
+        name="spatial_four_bar",
+        components=(
+            World(g=9.81),
+            Revolute("crank", n=(0, 0, 1), phi=0.6, w=1.5, actuated=True),
+            BodyShape("b1", m=0.8, r=(0.5, 0, 0), r_CM=(0.25, 0, 0.02), I_11=0.01, I_22=0.03, I_33=0.03),
+            Spherical("s1"),
+            BodyShape("b2", m=1.1, r=(1.5, 0, 0), r_CM=(0.7, 0.05, 0), I_11=0.02, I_22=0.2, I_33=0.21, I_32=0.004),
+            Spherical("s2"),
+            BodyShape("b3", m=0.9, r=(0, 1.0, 0), r_CM=(0, 0.5, 0), I_11=0.08, I_22=0.01, I_33=0.08),
+            FixedTranslation("ground", r=(2.0, 0, 0.3)),
+            Revolute("rocker", n=(0, -0.6, 0.8)),
+        ),
+        connections=(
+            connect("world.frame_b", "crank.frame_a"),
+            connect("crank.frame_b", "b1.frame_a"),
+            connect("b1.frame_b", "s1.frame_a"),
+            connect("s1.frame_b", "b2.frame_a"),
+            connect("b2.frame_b", "s2.frame_a"),
+            connect("s2.frame_b", "b3.frame_b"),
+            connect("world.frame_b", "ground.frame_a"),
+            connect("ground.frame_b", "rocker.frame_a"),
+            connect("rocker.frame_b", "b3.frame_a"),
+        ),
+    )
+
+
+def planar_rig() -> System:
+    """Planar: a cart on a tilted rail, a bar of two bodies, a free body; every kind of force of the plane."""
+    return System(
+        name="planar_rig",
+        planar=True,
+        parameters=(Parameter("l", 0.7, "m", "length of the bar", min=0.1),),
+        components=(
+            World(g=9.81),
+            FixedRotation("bracket", r=(0.3, 0.2), angle=0.4),
+            Prismatic("rail", n=(0.6, 0.8), s=0.1, v=0.2, actuated=True),
+            BodyShape("cart", m=1.3, r=(0.1, 0.05), r_CM=(0.02, 0.03), I_33=0.05),
+            Revolute("hinge", phi=-0.5, w=1.2, actuated=True),
+            BodyShape("bar", m="2*l", r=("l", 0), r_CM=("l/2", 0.01), I_33="2*l**3/12"),
+            FixedRotation("wedge", r=(0.05, -0.1), angle=0.8),
+            Body("tip", m=0.4, r_CM=(0.1, 0.2), I_33=0.02),
+            FreeMotion("drift", r_rel=(1.5, 0.4), v_rel=(-0.3, 0.2), phi=0.3, w=0.5, actuated=True),
+            Body("stone", m=0.6, r_CM=(0.05, 0.02), I_33=0.03),
+            TranslationalSpring("coil", joint="rail", c=30.0, s_rel0=0.05),
+            TranslationalDamper("brake", joint="rail", d=0.7),
+            RotationalSpring("leaf", joint="hinge", c=4.0, phi_rel0=0.2),
+            RotationalDamper("rub", joint="hinge", d=0.15),
+            Spring("rope", c=12.0, s_unstretched=0.3),
+            Damper("shock", d=0.25),
+        ),
+        connections=(
+            connect("world.frame_b", "bracket.frame_a"),
+            connect("bracket.frame_b", "rail.frame_a"),
+            connect("rail.frame_b", "cart.frame_a"),
+            connect("cart.frame_b", "hinge.frame_a"),
+            connect("hinge.frame_b", "bar.frame_a"),
+            connect("bar.frame_b", "wedge.frame_a"),
+            connect("wedge.frame_b", "tip.frame_a"),
+            connect("world.frame_b", "drift.frame_a"),
+            connect("drift.frame_b", "stone.frame_a"),
+            connect("tip.frame_a", "rope.frame_a"),
+            connect("rope.frame_b", "stone.frame_a"),
+            connect("bar.frame_a", "shock.frame_a"),
+            connect("shock.frame_b", "stone.frame_a"),
+        ),
+    )
+
+
+def floater() -> System:
+    """Spatial: a driven free base with a kite, a driven ball joint, and a hinge whose frame_a is on the outer body."""
+    return System(
+        name="floater",
+        components=(
+            World(g=9.81, n=(0, 0, -1)),
+            FreeMotion(
+                "free", r_rel=(0.2, -0.1, 0.4), v_rel=(0.3, 0.1, -0.2), Q_rel=(0.8, 0.2, 0.1, -0.5),
+                w_rel=(0.4, -0.6, 0.9), actuated=True,
+            ),
+            BodyShape("base", m=2.0, r=(0.4, 0.1, 0), r_CM=(0.05, 0, 0.02), I_11=0.1, I_22=0.15, I_33=0.2, I_31=0.01),
+            Spherical("ball", Q_rel=(0.7, -0.3, 0.2, 0.6), w_rel=(-0.5, 0.8, 0.3), actuated=True),
+            BodyShape("arm", m=0.8, r=(0, 0.3, 0.2), r_CM=(0, 0.2, 0.1), I_11=0.04, I_22=0.02, I_33=0.03),
+            Revolute("wrist", n=(0.6, 0, -0.8), phi=0.7, w=-1.1, actuated=True),
+            Body("hand", m=0.5, r_CM=(0.1, -0.1, 0.05), I_11=0.01, I_22=0.02, I_33=0.015),
+            FreeMotion(
+                "tether", r_rel=(-0.3, 0.5, 0.1), v_rel=(0.2, -0.4, 0.1), Q_rel=(0.6, 0.4, -0.5, 0.2),
+                w_rel=(-0.7, 0.2, 0.5), actuated=True,
+            ),
+            Body("kite", m=0.3, r_CM=(0.02, 0.05, -0.03), I_11=0.02, I_22=0.03, I_33=0.04, I_32=0.002),
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "base.frame_a"),
+            connect("base.frame_b", "ball.frame_a"),
+            connect("ball.frame_b", "arm.frame_a"),
+            connect("arm.frame_b", "wrist.frame_b"),
+            connect("hand.frame_a", "wrist.frame_a"),
+            connect("base.frame_b", "tether.frame_a"),
+            connect("tether.frame_b", "kite.frame_a"),
+        ),
+    )  # fmt: skip
+
+
+EVERY = {**MECHANISMS, **{make.__name__: make for make in (spatial_four_bar, planar_rig, floater)}}

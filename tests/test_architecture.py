@@ -20,6 +20,7 @@ ORDER = (
     "kernel",
     "fmu",
     "result",
+    "compare",
     "plot",
     "simulation",
     "demo",

@@ -1,10 +1,9 @@
 """System -> Dae in absolute coordinates: (x, y, phi) or (r, Q) of every rigid body, multipliers for every joint.
 
-Everything is derived from expressions of frames by automatic differentiation:
+Constraints, potentials and loads are derived from expressions of frames by automatic differentiation, the inertia of
+the bodies is in closed form:
 
     T = sum m v.v/2 + w.J w/2,    w = 2 G(Q) Qdot,    M = T_vv,    force = T_q - (M v)_q v - V_q + Q_applied
-
-Symbols as in Lu & Ren (displacement-form Gauss integrator of a rigid body) for G(Q) and the kinetic energy.
 """
 
 from typing import Any
@@ -14,6 +13,7 @@ import casadi as ca
 from mbfmu.dae.assembly import assembly, parameter
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.inertia import inertial_terms
 from mbfmu.dae.loads import applied_force, potential
 from mbfmu.dae.outputs import outputs
 from mbfmu.errors import ModelError
@@ -32,30 +32,23 @@ def absolute(system: System) -> Dae:
     q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
     if not q.numel():
         raise ModelError(f"system '{bodies.mechanism.name}' has no body that can move: add one")
-    T, intrinsic, regular = ca.SX(0), [], ca.SX(0)
-    for group in range(1, len(bodies.groups)):
-        inertia = bodies.inertias[group]
-        assert inertia is not None
-        velocity, w = bodies.coordinates.rates[group]
-        T += (inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2
-        if not bodies.planar:
-            Q, Qdot = bodies.coordinates.poses[group].angle, v[7 * group - 4 : 7 * group]
-            intrinsic.append((bodies.owner(group), ca.dot(Q, Q) - 1))
-            regular += 2 * ca.trace(inertia.I_CM) / 3 * ca.dot(Q, Qdot) ** 2
+    terms = inertial_terms(bodies)
+    intrinsic = [
+        (bodies.owner(group), ca.sumsqr(bodies.coordinates.poses[group].angle) - 1)
+        for group in range(1, len(bodies.groups))
+        if not bodies.planar
+    ]
     V = potential(bodies)
     inputs, u, applied, efforts = applied_force(bodies)
     Phi, constraint_names = _rows(bodies, intrinsic)
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
-    rate = ca.gradient(T, q) - ca.gradient(V, q) + applied
-    full = T + regular
-    M, momentum = ca.hessian(full, v)[0], ca.gradient(full, v)
-    force = ca.gradient(full, q) - ca.gradient(V, q) + applied - ca.jtimes(momentum, q, v)
+    load = applied - ca.gradient(V, q)
     Phidot = bodies.dot(Phi)
     G = ca.jacobian(velocity_rows, v)
     g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
 
-    shown = outputs(bodies, T, V, Phi, velocity_rows, efforts)
+    shown = outputs(bodies, terms.T, V, Phi, velocity_rows, efforts)
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
 
@@ -63,7 +56,7 @@ def absolute(system: System) -> Dae:
         return ca.Function(name, arguments, [ca.cse(result)])
 
     Phi_q = ca.jacobian(Phi, q)
-    shape = ca.vertcat(ca.vec(M), Phi, velocity_rows)
+    shape = ca.vertcat(ca.vec(terms.M), Phi, velocity_rows)
     return Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
@@ -77,8 +70,8 @@ def absolute(system: System) -> Dae:
         aliases=shown.aliases,
         m=Phi.numel(),
         k=velocity_rows.numel(),
-        M=function("M", [q, p], M),
-        force=function("force", [q, v, u, p, t], force),
+        M=function("M", [q, p], terms.M),
+        force=function("force", [q, v, u, p, t], load - terms.gyroscopic),
         Phi=function("Phi", [q, p, t], Phi),
         Phi_q=function("Phi_q", [q, p, t], Phi_q),
         Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
@@ -86,16 +79,17 @@ def absolute(system: System) -> Dae:
         G=function("G", [q, p, t], G),
         g=function("g", [q, p, t], g),
         gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
-        momentum=function("momentum", [q, v, p], ca.gradient(T, v)),
-        momentum_rate=function("momentum_rate", [q, v, u, p, t], rate),
-        kinetic=function("kinetic", [q, v, p], T),
+        momentum=function("momentum", [q, v, p], terms.momentum),
+        momentum_rate=function("momentum_rate", [q, v, u, p, t], terms.T_q + load),
+        impulse_rate=function("impulse_rate", [q, v, u, p, t], terms.regular_T_q + load),
+        kinetic=function("kinetic", [q, v, p], terms.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
         output=function("output", [q, v, shown.turned, shown.a, shown.lambda_, u, p, t], shown.y),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, constraint_names),
-        constant_mass=not ca.depends_on(M, q),
+        constant_mass=not ca.depends_on(terms.M, q),
     )
 
 

@@ -4,56 +4,40 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal
+from mbfmu.dae.topology import Group
 from mbfmu.model.frame import SX, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, resolve
+from mbfmu.model.parts import Body
 
 
 def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
     """Return the start values, what they ask for, and the pose the spanning tree gives."""
-    given = [entry for entry in bodies.mechanism.starts.values() if entry.free]
-    symbols = {entry.name: ca.SX.sym(entry.name) for entry in given}
-    s = ca.vertcat(ca.SX(0, 1), *symbols.values())
-    every = {**bodies.symbols, **symbols}
-
-    def wanted(name: str, like: SX) -> list[SX | None]:
-        entries = [bodies.mechanism.starts.get(label) for label in labels(name, like)]
-        return [None if entry is None else resolve(bodies.mechanism, entry, every) for entry in entries]
-
-    positions: list[tuple[str, SX]] = []
-    rates: list[tuple[str, SX]] = []
-    placed: dict[str, dict[str, SX]] = {}
-    for path, item in bodies.equations.items():
-        placed[path] = {}
-        for motion, rate in zip(item.motion, item.rates, strict=True):
-            value, rate = ca.vertcat(motion.value), ca.vertcat(rate)
-            asked = wanted(f"{path}.{motion.position}", value)
-            if motion.neutral and all(entry is not None for entry in asked):
-                column = ca.vertcat(*asked)
-                asked = ca.vertsplit(column / ca.norm_2(column))
-            neutral = motion.neutral or (0.0,) * value.numel()
-            placed[path][motion.position] = ca.vertcat(
-                *(rest if entry is None else entry for entry, rest in zip(asked, neutral, strict=True))
-            )
-            for into, name, shown, target in (
-                (positions, motion.position, value, asked),
-                (rates, motion.rate, rate, wanted(f"{path}.{motion.rate}", rate)),
-            ):
-                for number, label in enumerate(labels(f"{path}.{name}", shown)):
-                    if (number_wanted := target[number]) is not None:
-                        into.append((label, shown[number] - number_wanted))
-    q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
+    asked = _Asked(bodies)
+    joints = {
+        path: {
+            motion.position: asked.place(path, motion.position, motion.value, motion.rate, rate, motion.neutral)[0]
+            for motion, rate in zip(item.motion, item.rates, strict=True)
+        }
+        for path, item in bodies.equations.items()
+    }
+    fixed = {
+        number: pose
+        for number, group in enumerate(bodies.groups)
+        if (pose := _body_start(bodies, asked, number, group))
+    }
+    q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, asked.s
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(constraint_names):
         rows.setdefault(name, []).append(row)
     empty = ca.SX(0, 1)
     return Assembly(
-        starts=tuple(parameter(entry, tunable=False) for entry in given),
-        positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *(row for _, row in positions))]),
-        rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *(row for _, row in rates))]),
-        guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, placed))]),
-        position_names=tuple(name for name, _ in positions),
-        rate_names=tuple(name for name, _ in rates),
+        starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
+        positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
+        rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
+        guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
+        position_names=tuple(asked.positions),
+        rate_names=tuple(asked.rates),
         loops=tuple(
             Loop(joints, tuple(row for joint in joints for row in rows.get(joint, ()))) for joints in bodies.tree.loops
         ),
@@ -61,8 +45,74 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
     )
 
 
-def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]]) -> SX:
-    """Walk the spanning tree and put every body where the joints' coordinates say."""
+class _Asked:
+    """The start values given, and the equations they ask for, by name."""
+
+    def __init__(self, bodies: Bodies) -> None:
+        self.mechanism = bodies.mechanism
+        self.given = [entry for entry in bodies.mechanism.starts.values() if entry.free]
+        symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.given}
+        self.s = ca.vertcat(ca.SX(0, 1), *symbols.values())
+        self._every = {**bodies.symbols, **symbols}
+        self.positions: dict[str, SX] = {}
+        self.rates: dict[str, SX] = {}
+
+    def place(
+        self, path: str, name: str, value: SX, rate_name: str, rate: SX, neutral: tuple[float, ...]
+    ) -> tuple[SX, bool]:
+        """Note what is asked of a coordinate and its rate.
+
+        Args:
+            path: full name of the component.
+            name: of the coordinate.
+            value: the coordinate, SX column.
+            rate_name: of its rate.
+            rate: the rate, SX column.
+            neutral: the coordinate where nothing is asked (default zeros); if given it is a quaternion's.
+
+        Returns:
+            The coordinate to place the body with, and whether all of it was asked for.
+        """
+        wanted = self._wanted(f"{path}.{name}", value)
+        complete = all(entry is not None for entry in wanted)
+        if neutral and complete:
+            column = ca.vertcat(*wanted)
+            wanted = ca.vertsplit(column / ca.norm_2(column))
+        for into, shown, label, targets in (
+            (self.positions, value, name, wanted),
+            (self.rates, rate, rate_name, self._wanted(f"{path}.{rate_name}", rate)),
+        ):
+            for number, full in enumerate(labels(f"{path}.{label}", shown)):
+                if targets[number] is not None:
+                    into[full] = ca.vertcat(shown)[number] - targets[number]
+        rest = neutral or (0.0,) * len(wanted)
+        placed = (other if entry is None else entry for entry, other in zip(wanted, rest, strict=True))
+        return ca.vertcat(*placed), complete
+
+    def _wanted(self, name: str, like: SX) -> list[SX | None]:
+        entries = [self.mechanism.starts.get(label) for label in labels(name, like)]
+        return [None if entry is None else resolve(self.mechanism, entry, self._every) for entry in entries]
+
+
+def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pose | None:
+    """Note the start values of the bodies of a group; return its pose where one of them asks for all of it."""
+    found = None
+    for path in group.parts:
+        if not isinstance(bodies.mechanism.components[path], Body):
+            continue
+        frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
+        r, whole = asked.place(path, "r_0", frame.r_0, "v_0", frame.v_0, ())
+        if bodies.planar:
+            angle, turned = asked.place(path, "phi", frame.phi, "w", frame.w_0, ())
+        else:
+            angle, turned = asked.place(path, "Q", frame.Q, "w_a", frame.R.T @ frame.w_0, (1.0, 0.0, 0.0, 0.0))
+        if whole and turned:
+            found = Pose(r, angle) @ group.poses[f"{path}.frame_a"].inverse()
+    return found
+
+
+def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose]) -> SX:
+    """Walk the spanning tree and put every body where its own start values or the joints' coordinates say."""
     here: dict[int, Pose] = {0: identity(bodies.planar)}
     for path, near, far, forward in bodies.tree.order:
         joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
@@ -71,7 +121,7 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]]) -> SX:
         if not forward:
             across, ends = across.inverse(), ends[::-1]
         start, stop = bodies.groups[near].poses[ends[0]], bodies.groups[far].poses[ends[1]]
-        here[far] = here[near] @ start @ across @ stop.inverse()
+        here[far] = fixed.get(far) or here[near] @ start @ across @ stop.inverse()
     poses = [here[number] for number in range(1, len(bodies.groups))]
     return ca.vertcat(*(ca.vertcat(pose.r, pose.angle) for pose in poses))
 

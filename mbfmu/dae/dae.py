@@ -129,6 +129,7 @@ class Dae:
         gamma_G: (q, v, p, t) -> shape (k,), with G a = gamma_G.
         momentum: (q, v, p) -> shape (n,).
         momentum_rate: (q, v, u, p, t) -> shape (n,).
+        impulse_rate: (q, v, u, p, t) -> force + (M v)_q v, shape (n,): the force on M v without multipliers.
         kinetic: (q, v, p) -> J.
         potential: (q, p, t) -> J.
         angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to 4 pi, to be counted on by continuity.
@@ -160,6 +161,7 @@ class Dae:
     gamma_G: Function
     momentum: Function
     momentum_rate: Function
+    impulse_rate: Function
     kinetic: Function
     potential: Function
     angles: Function

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -19,7 +20,7 @@ from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import compiled_library, describe
-from mbfmu.model.system import System
+from mbfmu.model import Model
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
@@ -28,7 +29,7 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 
 
 def export(
-    system: System,
+    system: Model,
     path: str | os.PathLike[str] | None = None,
     *,
     stepper: str = "rattle",
@@ -58,6 +59,8 @@ def export(
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
     if target.suffix != ".fmu":
         raise UsageError(f"'{target}' must end in .fmu")
+    if not (math.isfinite(stop) and stop > 0):
+        raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     prepared = prepare(system, stepper, options, step)
     prepared.initial_state()
     return write_aside(target, _archive(_members(prepared, stop)))
@@ -131,8 +134,9 @@ def _pythonfmu(identifier: str) -> dict[str, bytes]:
     members = {f"resources/pythonfmu/{file.name}": file.read_bytes() for file in sorted(package.glob("*.py"))}
     for platform, name in BINARIES.items():
         loader = package / "resources" / "binaries" / platform / name
-        if loader.is_file():
-            members[f"binaries/{platform}/{identifier}{loader.suffix}"] = loader.read_bytes()
+        if not loader.is_file():
+            raise FmuError(f"pythonfmu in '{package}' has no loader for {platform}: install it again")
+        members[f"binaries/{platform}/{identifier}{loader.suffix}"] = loader.read_bytes()
     return members
 
 

@@ -1,4 +1,4 @@
-"""System -> everything an FMU or a simulation is made of, in one go."""
+"""Model -> everything an FMU or a simulation is made of, in one go."""
 
 import math
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mbfmu.dae import Dae, absolute
+from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import start_error
 from mbfmu.errors import UsageError
 from mbfmu.fmu.interface import Interface, interface
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
 from mbfmu.kernel.runtime import OK
-from mbfmu.model.system import System
+from mbfmu.model import Model
 from mbfmu.steppers import Scheme, make_scheme
 
 
@@ -62,8 +62,8 @@ class Prepared:
         return x
 
 
-def prepare(system: System, stepper: str, options: Mapping[str, Any] | None, step: float) -> Prepared:
-    """Derive a system's equations and compose them with a stepper.
+def prepare(system: Model, stepper: str, options: Mapping[str, Any] | None, step: float) -> Prepared:
+    """Derive a model's equations and compose them with a stepper.
 
     Args:
         system: the mechanism.
@@ -77,7 +77,7 @@ def prepare(system: System, stepper: str, options: Mapping[str, Any] | None, ste
     """
     if not (math.isfinite(step) and step > 0):
         raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
-    dae = absolute(system)
+    dae = derive(system)
     scheme = make_scheme(dae, stepper, options)
     bundle = compose(dae, scheme)
     return Prepared(dae, scheme, bundle, interface(dae, bundle, step), step)

@@ -6,13 +6,14 @@ the form here: an exception that leaves `do_step` ends some masters, a return va
 step, a percent sign in a message is read as a format, and the state has to be complete.
 """
 
+import ctypes
 import json
 import math
 import os
 import struct
 import sys
 import zlib
-from typing import Any
+from typing import Any, NoReturn
 
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
@@ -23,6 +24,10 @@ FMU = "unpacked"
 """Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
 
 INSTANTIATED, INITIALIZING, RUNNING = range(3)
+LARGEST = 1e100
+"""Of the values that may be set."""
+MOST_STEPS = 1_000_000_000
+"""Of the stepper in one communication step; more would not end, or not fit the kernel's counter."""
 
 
 class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
@@ -59,6 +64,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._stale:
             self._refresh()
         first = self._first_y
+        if vrs and not (min(vrs) >= 0 and max(vrs) < first + len(self._y)):  # large ones arrive as negative numbers
+            self._fail(f"{self._model['name']}: value references {vrs}: one is not in the description")
         return [self._y[vr - first] if vr >= first else self._known(vr) for vr in vrs]
 
     def _known(self, vr: int) -> float:
@@ -90,8 +97,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _why_not(self, vr: int, value: float) -> str:
         """Return why a value may not be set, empty if it may."""
+        if not 0 <= vr < self._first_y + len(self._y):  # pythonfmu hands over large ones as negative numbers
+            return "there is no such variable"
         if not math.isfinite(value):
             return "not a finite number; the value before is kept"
+        if abs(value) > LARGEST:
+            return f"larger than {LARGEST:g}, beyond which sums and products overflow; the value before is kept"
         if vr == 0 or (vr >= self._first_y and vr not in self._start_of):
             return "this variable is computed, it cannot be set"
         if vr >= self._first_y and self._phase == RUNNING:
@@ -111,10 +122,23 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._step)
             self._x = x if status.code == OK else None
             if status.code != OK:
-                return status.message(self._model["name"])
-        self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)
-        self._stale = False
+                return (
+                    f"{self._model['name']}: no consistent start at t = {self._time:.9g} s: start values contradict "
+                    f"the constraints, or the parameters leave a loop open (last correction {status.correction:.2g})"
+                )
+        y = self._kernel.outputs(self._x, self._u, self._p, self._time)
+        if self._phase != RUNNING and not all(map(math.isfinite, y)):
+            return f"{self._model['name']}: the start values give outputs that are not finite"
+        self._y, self._stale = y, False
         return ""
+
+    def _other_type(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
+        """Refuse value references of a type no variable has."""
+        if vrs:
+            self._fail(f"{self._model['name']}: all variables are real numbers")
+        return []
+
+    get_integer = get_boolean = get_string = set_integer = set_boolean = set_string = _other_type
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -122,7 +146,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
         """Take the start time."""
-        self._time = start_time
+        if math.isfinite(start_time):
+            self._time = start_time
+        else:
+            self._refused["start time"] = f"start time = {start_time}: not a finite number"
         self._stale = True
 
     def enter_initialization_mode(self) -> None:
@@ -133,7 +160,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Find the consistent start. An impossible one is the only error that leaves as an exception."""
         problem = "; ".join(self._refused.values()) or self._refresh()
         if problem:
-            raise ValueError(problem)
+            self._fail(problem)
         self._phase = RUNNING
 
     def do_step(self, current_time: float, step_size: float) -> bool:
@@ -155,7 +182,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return f"{name}: no step while a value is refused: {'; '.join(self._refused.values())}"
         if not (step_size > 0 and math.isfinite(step_size) and math.isfinite(time)):
             return f"{name}: a communication step of {step_size} s from t = {time} s is not possible; it must be > 0"
-        steps = max(1, math.ceil(step_size / self._step * (1 - 1e-9)))
+        count = step_size / self._step * (1 - 1e-9)
+        if count > MOST_STEPS:
+            return f"{name}: a communication step of {step_size} s needs {count:.3g} steps; take a longer solver.step"
+        steps = max(1, math.ceil(count))
         x, status = self._kernel.advance(self._x, self._u, self._du, self._p, time, step_size / steps, steps)
         if status.code != OK:
             return status.message(name)
@@ -167,6 +197,16 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _say(self, text: str, status: Fmi2Status) -> None:
         self.log(text.replace("%", "%%"), status)
+
+    def _fail(self, text: str) -> NoReturn:
+        """End a call with fmi2Fatal, the one error status pythonfmu has outside do_step.
+
+        Its binary drops its references to class, instance and messages when an exception reaches it, and drops them
+        again when the instance is freed or reset: without one more reference to each, that corrupts the process.
+        """
+        for item in (type(self), self, self.log_queue):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))
+        raise ValueError(text.replace("%", "%%"))
 
     # -- state --------------------------------------------------------------------------------------------------
 
@@ -183,10 +223,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Go back to a state; one of another FMU or a damaged one is refused and changes nothing."""
         size = struct.calcsize("<32sBBII")
         if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
-            raise ValueError(f"{self._model['name']}: the state is damaged")
+            self._fail(f"{self._model['name']}: the state is damaged")
         owner, phase, stale, n_x, n_text = struct.unpack("<32sBBII", state[:size])
         if owner.rstrip(b"\0") != FMU.encode()[:32]:
-            raise ValueError(f"{self._model['name']}: the state belongs to another FMU")
+            self._fail(f"{self._model['name']}: the state belongs to another FMU")
         end = len(state) - 4 - n_text
         numbers = struct.unpack(f"<{(end - size) // 8}d", state[size:end])
         self._time, self._step, *rest = numbers

@@ -17,7 +17,9 @@ from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_source
 from mbfmu.kernel.runtime import Compiled, Interpreted
 
-FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+FLAGS = ("-std=c99", "-fPIC", "-shared", "-fvisibility=hidden")
+LARGE = 300_000
+"""Characters of source above which -O1 is used: on functions of tens of thousands of lines gcc's -O2 takes minutes."""
 
 
 def load(bundle: Bundle) -> Compiled | Interpreted:
@@ -45,7 +47,8 @@ def compiled_library(bundle: Bundle) -> Path | None:
         _notice("no C compiler found (cc, gcc or clang, or $CC)")
         return None
     source = c_source(bundle)
-    key = hashlib.sha256("\n".join([source, _version(compiler), *FLAGS]).encode()).hexdigest()[:32]
+    flags = (*FLAGS, "-O2" if len(source) < LARGE else "-O1")
+    key = hashlib.sha256("\n".join([source, _version(compiler), *flags]).encode()).hexdigest()[:32]
     folder = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False)) / "kernels"
     library = folder / f"{key}.so"
     if library.exists():
@@ -54,7 +57,7 @@ def compiled_library(bundle: Bundle) -> Path | None:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         text, made = Path(scratch) / "kernel.c", Path(scratch) / "kernel.so"
         text.write_text(source, encoding="utf-8")
-        command = [compiler, *FLAGS, "-o", str(made), str(text), "-lm"]
+        command = [compiler, *flags, "-o", str(made), str(text), "-lm"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
             first = next(iter(run.stderr.splitlines()), f"exit status {run.returncode}")

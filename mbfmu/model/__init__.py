@@ -1,6 +1,8 @@
-"""What a user assembles: systems of parts, joints and forces."""
+"""What a user assembles: systems of parts, joints and forces; or a Lagrangian."""
 
-from mbfmu.model.component import Component, quantity, start
+from typing import TypeAlias
+
+from mbfmu.model.component import Component, Value, Vector, quantity, start
 from mbfmu.model.forces import (
     AxisForce,
     Damper,
@@ -12,10 +14,14 @@ from mbfmu.model.forces import (
     TranslationalSpring,
 )
 from mbfmu.model.frame import Frame, Pose
-from mbfmu.model.joints import FreeMotion, Joint, Motion, Prismatic, Revolute, Spherical
+from mbfmu.model.joints import FreeMotion, Joint, KnifeEdge, Motion, Prismatic, Revolute, Spherical
+from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, Part, World
 from mbfmu.model.system import Connection, Parameter, Subsystem, System, connect
+
+Model: TypeAlias = System | LagrangianSystem
+"""What can be simulated and exported."""
 
 __all__ = [
     "AxisForce",
@@ -23,6 +29,7 @@ __all__ = [
     "BodyShape",
     "Component",
     "Connection",
+    "Coordinate",
     "Damper",
     "FixedRotation",
     "FixedTranslation",
@@ -31,7 +38,10 @@ __all__ = [
     "FreeMotion",
     "Inertia",
     "Joint",
+    "KnifeEdge",
+    "LagrangianSystem",
     "Mechanism",
+    "Model",
     "Motion",
     "Parameter",
     "Part",
@@ -46,6 +56,8 @@ __all__ = [
     "System",
     "TranslationalDamper",
     "TranslationalSpring",
+    "Value",
+    "Vector",
     "World",
     "connect",
     "flatten",

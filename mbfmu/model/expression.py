@@ -36,7 +36,9 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 class Expression:
     """An arithmetic expression of named quantities, such as ``m1*l1**2/12``.
 
-    Names may be dotted. Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed.
+    Names may be dotted; ``der(x)`` is the name of the time derivative of x.
+
+    Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed.
 
     Args:
         text: the expression.
@@ -102,6 +104,8 @@ class Expression:
                 return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(operand, lookup, depth + 1))
+            case ast.Call(func=ast.Name(id="der"), args=[ast.Name() | ast.Attribute() as inner], keywords=[]):
+                return lookup(f"der({_dotted(inner)})")
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 values = [self._walk(arg, lookup, depth + 1) for arg in args]
                 wanted = 2 if name in {"atan2", "min", "max"} else 1

@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, nearest
+from mbfmu.model.lagrangian import LagrangianSystem
 from mbfmu.model.system import System
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -23,12 +24,12 @@ def known_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder("models").glob("*.py")) if not path.stem.startswith("_")}
 
 
-def load(source: str | os.PathLike[str]) -> System:
+def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
     """Read a mechanism.
 
     Args:
         source: a name found in models/, or the path of a .py file with a function of the file's name (or just one
-            function) that takes no argument and returns a `System`.
+            function) that takes no argument and returns a `System` or a `LagrangianSystem`.
 
     Raises:
         UnknownNameError: no model has that name.
@@ -50,8 +51,9 @@ def load(source: str | os.PathLike[str]) -> System:
     return _from_python(path)
 
 
-def _from_python(path: Path) -> System:
+def _from_python(path: Path) -> System | LagrangianSystem:
     name = f"mbfmu_model_{path.stem}"
+    absolute = os.path.abspath(path)  # as tracebacks name it
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -71,13 +73,14 @@ def _from_python(path: Path) -> System:
     except MbfmuError:
         raise
     except SyntaxError as error:
-        raise ModelFileError(f"'{path}', line {error.lineno}: {error.msg}") from None
-    except Exception as error:  # noqa: BLE001 - whatever a user's file raises becomes one clear line
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        where = f", line {error.lineno}" if error.lineno else ""
+        raise ModelFileError(f"'{path}'{where}: {error.msg}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's file raises becomes one clear line
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == absolute]
         where = f", line {lines[-1]}" if lines else ""
-        raise ModelFileError(f"'{path}'{where}: {type(error).__name__}: {error}") from None
+        raise ModelFileError(f"'{path}'{where}: {type(error).__name__}: {' '.join(str(error).split())}") from None
     finally:
         sys.modules.pop(name, None)
-    if not isinstance(system, System):
+    if not isinstance(system, System | LagrangianSystem):
         raise ModelFileError(f"'{path}': {path.stem}() gave a {type(system).__name__}, not a System")
     return system

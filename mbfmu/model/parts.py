@@ -6,7 +6,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import Component, Value, Vector, quantity, unit_vector
+from mbfmu.model.component import Component, Value, Vector, quantity, start, unit_vector
 from mbfmu.model.frame import SX, Pose, axis_quaternion, identity
 
 
@@ -80,6 +80,11 @@ class Body(Part):
         r_CM: from frame_a to the centre of mass, m, resolved in frame_a.
         I_11, I_22, I_33, I_21, I_31, I_32: inertia about the centre of mass, kg.m2, resolved in frame_a; a planar
             body has I_33 only.
+        r_0: start position of frame_a, m, resolved in the world frame.
+        v_0: start velocity of frame_a, m/s, resolved in the world frame.
+        phi, w: start angle (rad) and angular velocity (rad/s) of a planar body.
+        Q: start quaternion of frame_a seen from the world (spatial).
+        w_a: start angular velocity, rad/s, resolved in frame_a (spatial).
     """
 
     m: Value = quantity(0.0, "kg", "mass", min=0)
@@ -90,6 +95,12 @@ class Body(Part):
     I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    r_0: Vector | None = start("m", "position of frame_a, resolved in the world frame")
+    v_0: Vector | None = start("m/s", "velocity of frame_a, resolved in the world frame")
+    phi: Value | None = start("rad", "angle of frame_a seen from the world")
+    w: Value | None = start("rad/s", "angular velocity about z")
+    Q: Vector | None = start("1", "quaternion of frame_a seen from the world", spatial_only=True)
+    w_a: Vector | None = start("rad/s", "angular velocity, resolved in frame_a", spatial_only=True)
 
     @property
     def frames(self) -> tuple[str, ...]:

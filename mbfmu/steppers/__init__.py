@@ -7,16 +7,37 @@ from typing import Any
 
 from mbfmu.dae.dae import Dae
 from mbfmu.errors import StepperError, UnknownNameError, nearest
-from mbfmu.steppers import direct, gauss, local, rattle
+from mbfmu.steppers import (
+    baumgarte,
+    block,
+    direct,
+    gauss,
+    generalized_alpha,
+    lobatto,
+    local,
+    nodal_impulse,
+    partition,
+    projected,
+    radau,
+    rattle,
+)
 from mbfmu.steppers.scheme import Family, Option, Scheme
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         direct.FAMILY,
+        baumgarte.FAMILY,
+        partition.FAMILY,
+        projected.FAMILY,
         local.FAMILY,
+        block.FAMILY,
         gauss.FAMILY,
+        nodal_impulse.FAMILY,
         rattle.FAMILY,
+        generalized_alpha.FAMILY,
+        radau.FAMILY,
+        lobatto.FAMILY,
     )
 }
 

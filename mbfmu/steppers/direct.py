@@ -1,45 +1,36 @@
-"""direct: the explicit Runge-Kutta method of order 4 on the index-1 form."""
-
-import casadi as ca
+"""direct: explicit methods on the index-1 form."""
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula
-from mbfmu.steppers.scheme import Family, Problem, Scheme
+from mbfmu.steppers.explicit import METHOD, explicit_scheme
+from mbfmu.steppers.scheme import SX, Family, Problem, Scheme
 
 
-def direct(dae: Dae) -> Scheme:
+def direct(dae: Dae, method: str = "rk4") -> Scheme:
     """Integrate (q, v) with accelerations from the KKT system (Hong & Liu, survey, the direct method).
 
+        [M C^T; C 0] [a; lambda] = [force; gamma],    C = [Phi_q; G]
+
     The constraints are met at the level of accelerations only: Phi drifts, about quadratically in time.
+
+    Args:
+        dae: the equations.
+        method: ``rk4`` (Runge-Kutta, order 4), ``abm4`` (Adams-Bashforth-Moulton of order 4 with modifier: two
+            accelerations a step, order 5, and 4 while the step changes; wants smooth inputs), ``dopri5``
+            (Dormand-Prince, order 5).
     """
-    problem = Problem(dae, ca.MX)
-    n, t, h = problem.n, problem.t, problem.h
-    x = ca.MX.sym("x", 2 * n)
 
-    def rate(y: ca.MX, t: ca.MX) -> ca.MX:
-        return ca.vertcat(y[n:], problem.acceleration(y[:n], y[n:], t)[0])
+    def acceleration_of(problem: Problem) -> SX:
+        return lambda q, v, t: problem.acceleration(q, v, t)[0]
 
-    k1 = rate(x, t)
-    k2 = rate(x + h / 2 * k1, t + h / 2)
-    k3 = rate(x + h / 2 * k2, t + h / 2)
-    k4 = rate(x + h * k3, t + h)
-    x1 = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return Scheme(
-        name="direct",
-        options={},
-        order=4,
-        exact=frozenset(),
-        begin=Formula(x, problem.given, (), x),
-        step=Formula(x, problem.given, (), x1),
-        read=ca.Function("read", [x, problem.p, t], [x[:n], x[n:]]),
-    )
+    return explicit_scheme("direct", {"method": method}, dae, method, acceleration_of)
 
 
 FAMILY = Family(
     name="direct",
     make=direct,
-    order="4",
+    order="4 (rk4), 5 (abm4, dopri5)",
     preserves="nothing: the constraints drift",
-    needs="any model",
+    needs="any model; abm4: smooth inputs",
     source="Hong & Liu, survey, section on type II equations",
+    options={"method": METHOD},
 )

@@ -1,99 +1,199 @@
-"""gauss: Gauss collocation of the constrained Hamilton equations in displacement form."""
+"""gauss: Gauss collocation in displacement form, as in the paper, or with symmetric projection onto the constraints."""
+
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage
-from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
-
-Array = npt.NDArray[np.float64]
-
-
-def gauss_tableau(s: int) -> tuple[Array, Array, Array]:
-    """Return (A, b, c) of the s-stage Gauss method, shapes (s, s), (s,), (s,): order 2 s.
-
-    c are the zeros of the shifted Legendre polynomial, a_ij the integral from 0 to c_i of the j-th Lagrange
-    polynomial (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.7).
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(s)
-    c = (nodes + 1) / 2
-    k = np.arange(1, s + 1)
-    A = (c[:, None] ** k / k) @ np.linalg.inv(np.vander(c, s, increasing=True))
-    return A, weights / 2, c
+from mbfmu.dae.formula import Formula
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
+from mbfmu.steppers.tableaus import coupled_formula, gauss_tableau, weighted
 
 
-def gauss(dae: Dae, stages: int = 3) -> Scheme:
-    """Momentum form of the s-stage Gauss method (Lu & Ren, displacement form, section on the momentum form).
+def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "none") -> Scheme:
+    """s-stage Gauss method (Lu & Ren, displacement form of an s-stage Gauss integrator).
 
     Unknown at each node: the displacement Z_i = Q_i - q_n and h^2 lambda_i. With D = A^-1,
 
-        qdot_i = sum_j d_ij Z_j / h,    p_i = T_v(Q_i, qdot_i),    pdot_i = sum_j d_ij (p_j - p_n) / h,
-        h^2 (pdot_i - T_q + V_q - Q) + Phi_q(Q_i)^T (h^2 lambda_i) = 0,    Phi(Q_i) = 0,
-        q_{n+1} = q_n + h sum b_i qdot_i,    p_{n+1} = p_n + h sum b_i pdot_i.
+        qdot_i = sum_j d_ij Z_j / h,    q_{n+1} = q_n + h sum b_i qdot_i
 
-    The constraints hold at the inner nodes, not at the step ends, where the residual alternates and is O(h^(s+1)).
-    Order of q and v: s + 1 for odd s, s for even s (index 3; measured 2, 2, 4, 4); the rotation of a single rigid
-    body, read from the normalised quaternion, has order 2 s.
-    Right for one rigid body with quaternions, whose singular mass matrix keeps the momentum free of normal parts;
-    on other multibody systems the error grows exponentially in time, whatever the step, so keep the spans short.
+    and the same for the second variable, p = T_v(q, qdot) or v = qdot:
+
+        momentum    pdot_i = T_q - V_q + Q - Phi_q(Q_i)^T lambda_i        (sections on the momentum form)
+        velocity    M(Q_i) vdot_i = force(Q_i, qdot_i) - Phi_q(Q_i)^T lambda_i        ("traditional" form)
+
+    ``projection=none`` is the paper's scheme: Phi(Q_i) = 0 at the inner nodes, index 3. At the step ends the residual
+    alternates and is O(h^(s+1)); order of q and v: s + 1 for odd s, s for even s (measured 2, 2, 4, 4); the rotation
+    of a single rigid body, read from the normalised quaternion, has order 2 s. The momentum form is right for one rigid
+    body with quaternions, whose singular mass matrix keeps the momentum free of normal parts; on other multibody
+    systems the error grows exponentially in time, whatever the step. The velocity form does so on a rigid body too,
+    like exp(sqrt(6/5) |omega| t / 2) for s = 3: it is here so that the paper's comparison can be repeated.
+
+    ``projection=symmetric`` is for multibody systems: see `_projected`. Order 2 s.
 
     Args:
         dae: the equations.
         stages: s, 1 to 4.
+        form: ``momentum`` or ``velocity``.
+        projection: ``none`` or ``symmetric``.
     """
     holonomic_only("gauss", dae)
     problem = Problem(dae)
-    n, m, t, h, s = problem.n, problem.m, problem.t, problem.h, stages
+    projected = projection == "symmetric"
+    make = _projected if projected else _at_the_nodes
+    begin, step, read = make(problem, stages, form)
+    return Scheme(
+        name="gauss",
+        options={"stages": stages, "form": form, "projection": projection},
+        order=2 * stages if projected else stages + stages % 2,
+        exact=frozenset({"position", "velocity"} if projected else ()),
+        begin=begin,
+        step=step,
+        read=read,
+    )
+
+
+def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
+    """Return the paper's scheme, as (begin, step, read); state x = [q; p or v; lambda]."""
+    n, m, t, h = problem.n, problem.m, problem.t, problem.h
+    momentum = form == "momentum"
     A, b, c = gauss_tableau(s)
     D = np.linalg.inv(A)
     e = b @ D
     x = ca.SX.sym("x", 2 * n + m)
-    qn, pn, lambda_n = x[:n], x[n : 2 * n], x[2 * n :]
-    v_n = problem.velocity(qn, pn, t)
+    qn, wn, lambda_n = x[:n], x[n : 2 * n], x[2 * n :]
+    v_n = problem.velocity(qn, wn if momentum else problem.M(qn) @ wn, t)
+    Z, L = _columns("Z", n, s), _columns("L", m, s)
+    hqdot = [weighted(D[i], Z) for i in range(s)]
+    gain = [weighted(D[i], [item - h * wn for item in hqdot]) for i in range(s)]
 
-    Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
-    L = [ca.SX.sym(f"L{i}", m) for i in range(s)]
-    times = [t + c[i] * h for i in range(s)]
-    Q = [qn + Z[i] for i in range(s)]
-    qdot = [sum(D[i, j] * Z[j] for j in range(s)) / h for i in range(s)]
-    p = [problem.momentum(Q[i], qdot[i]) for i in range(s)]
-    gain = [h * (p[j] - pn) for j in range(s)]
-    residual = []
-    for i in range(s):
-        inertia = sum(D[i, j] * gain[j] for j in range(s))
-        balance = inertia - h**2 * problem.momentum_rate(Q[i], qdot[i], times[i])
-        residual += [balance + problem.Phi_q(Q[i], times[i]).T @ L[i], problem.Phi(Q[i], times[i])]
-    stage = Stage(
-        unknowns=ca.vertcat(*Z, *L),
+    def node(y: SX, at: SX) -> SX:
+        Q, hqdot, gain, L = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m])
+        push = problem.Phi_q(Q, at).T @ L
+        if momentum:
+            balance = push - h**2 * problem.momentum_rate(Q, hqdot / h, at)
+            return ca.vertcat(problem.momentum(Q, hqdot), balance, problem.Phi(Q, at))
+        balance = problem.M(Q) @ gain + push - h**2 * problem.force(Q, hqdot / h, at)
+        return ca.vertcat(hqdot, balance, problem.Phi(Q, at))
+
+    def finish(N: Sequence[SX]) -> tuple[SX, SX]:
+        change = [item[:n] - h * wn for item in N]
+        residual = [N[i][n:] + (ca.vertcat(weighted(D[i], change), ca.SX(m, 1)) if momentum else 0) for i in range(s)]
+        return ca.vertcat(*residual), ca.vertcat(qn + weighted(e, Z), wn + weighted(e, change) / h, L[-1] / h**2)
+
+    step = coupled_formula(
+        problem, x,
+        z=ca.vertcat(*Z, *L),
         guess=ca.vertcat(*(c[i] * h * v_n for i in range(s)), *([h**2 * lambda_n] * s)),
-        residual=ca.vertcat(*residual),
         watched=s * n,
-    )
-    q1 = qn + sum(e[j] * Z[j] for j in range(s))
-    p1 = pn + sum(e[j] * (p[j] - pn) for j in range(s))
+        points=[ca.vertcat(qn + Z[i], hqdot[i], gain[i], L[i]) for i in range(s)],
+        times=[t + c[i] * h for i in range(s)],
+        node=node, finish=finish,
+    )  # fmt: skip
+    q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
+    begin = ca.vertcat(q, problem.momentum(q, v) if momentum else v, problem.acceleration(q, v, t)[1])
+    read = ca.Function("read", [x, problem.p, t], [qn, v_n])
+    return Formula(ca.vertcat(q, v), problem.given, (), begin), step, read
 
-    q_free, v_free = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    begin = ca.vertcat(q_free, problem.momentum(q_free, v_free), problem.acceleration(q_free, v_free, t)[1])
-    return Scheme(
-        name="gauss",
-        options={"stages": s},
-        order=s + s % 2,
-        exact=frozenset(),
-        begin=Formula(ca.vertcat(q_free, v_free), problem.given, (), begin),
-        step=Formula(x, problem.given, (stage,), ca.vertcat(q1, p1, L[-1] / h**2)),
-        read=ca.Function("read", [x, problem.p, t], [qn, v_n]),
-    )
+
+def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
+    """Return the Gauss method on the index-1 form with symmetric projection, as (begin, step, read).
+
+    (Hairer, Lubich & Wanner, Geometric Numerical Integration, V.4.1.) At the inner nodes the constraints are those on
+    accelerations, Phi_q a = gamma: an ordinary differential equation, for which the method has order 2 s and is
+    symmetric. (With Phi_q v + Phi_t = 0 at the nodes instead, the projection of odd s would be singular: the normal
+    part of p changes sign from one step end to the other.) The same multipliers lead off the constraints before the
+    step and back onto them after it, in the metric of the mass matrix,
+
+        M(q0) (q0^ - q0) = Phi_q(q0)^T mu    p0^ = M(q0) v0 + Phi_q(q0)^T nu    (q0^, p0^) -> (q1^, p1^)
+        M(q1) (q1 - q1^) = Phi_q(q1)^T mu    M(q1) v1 = p1^ + Phi_q(q1)^T nu    Phi(q1) = 0, Phi_q v1 + Phi_t = 0
+
+    so that the whole is symmetric and of order 2 s (measured 2, 4, 6, 8 in both forms). The velocity form is the same
+    with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; lambda].
+    """
+    n, m, t, h = problem.n, problem.m, problem.t, problem.h
+    momentum = form == "momentum" and not problem.dae.constant_mass
+    A, b, c = gauss_tableau(s)
+    D = np.linalg.inv(A)
+    e = b @ D
+    x = ca.SX.sym("x", 2 * n + m)
+    q0, v0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
+    M0, P0 = problem.M(q0), problem.Phi_q(q0, t)
+    free = SchurFactor(M0, ca.SX(0, n))
+    off = free.mass_solve(P0.T)
+    Z, L = _columns("Z", n, s), _columns("L", m, s)
+    accelerations = _columns("A", n, s if momentum else 0)  # h^2 a_i
+    d, hv1, mu, nu = (ca.SX.sym(*item) for item in (("d", n), ("hv1", n), ("mu", m), ("nu", m)))
+    hv0 = h * v0 + off @ nu
+    hp0 = h * (M0 @ v0) + P0.T @ nu
+    hqdot = [weighted(D[i], Z) for i in range(s)]
+    change = [item - hv0 for item in hqdot]
+    ha = accelerations or [weighted(D[i], change) for i in range(s)]
+
+    def node(y: SX, at: SX) -> SX:
+        Q, hqdot, ha, L = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m])
+        P, M = problem.Phi_q(Q, at), problem.M(Q)
+        balance = M @ ha + P.T @ L - h**2 * problem.force(Q, hqdot / h, at)
+        closing = P @ ha - h**2 * problem.gamma(Q, hqdot / h, at)
+        if not momentum:
+            return ca.vertcat(balance, closing)
+        rate = h**2 * problem.impulse_rate(Q, hqdot / h, at) - P.T @ L
+        return ca.vertcat(balance, closing, M @ hqdot, rate)
+
+    def finish(N: Sequence[SX]) -> tuple[SX, SX]:
+        rows = [item[: n + m] for item in N]
+        q1, t1 = q0 + d, t + h
+        M1, P1 = problem.M(q1), problem.Phi_q(q1, t1)
+        hp1 = M1 @ (hv0 + weighted(e, change))
+        if momentum:
+            gains = [item[n + m : 2 * n + m] - hp0 for item in N]
+            rows += [weighted(D[i], gains) - N[i][2 * n + m :] for i in range(s)]
+            hp1 = hp0 + weighted(e, gains)
+        back = M1 @ (d - off @ mu - weighted(e, Z)) - P1.T @ mu
+        rows += [back, M1 @ hv1 - hp1 - P1.T @ nu, problem.Phi(q1, t1), P1 @ hv1 + h * problem.Phi_t(q1, t1)]
+        return ca.vertcat(*rows), ca.vertcat(q1, hv1 / h, L[-1] / h**2)
+
+    a0 = free.mass_solve(problem.force(q0, v0, t) - P0.T @ lambda0)
+    ahead = [*(c[i] * h for i in range(s)), h]
+    step = coupled_formula(
+        problem, x,
+        z=ca.vertcat(*Z, d, hv1, *accelerations, *L, mu, nu),
+        guess=ca.vertcat(
+            *(tau * v0 + tau**2 / 2 * a0 for tau in ahead), h * v0 + h**2 * a0,
+            *([h**2 * a0] * len(accelerations)), *([h**2 * lambda0] * s), ca.SX(2 * m, 1),
+        ),
+        watched=(s + 2) * n,
+        points=[ca.vertcat(q0 + off @ mu + Z[i], hqdot[i], ha[i], L[i]) for i in range(s)],
+        times=[t + c[i] * h for i in range(s)],
+        node=node, finish=finish,
+    )  # fmt: skip
+    q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
+    begin = ca.vertcat(q, v, problem.acceleration(q, v, t)[1])
+    read = ca.Function("read", [x, problem.p, t], [q0, v0])
+    return Formula(ca.vertcat(q, v), problem.given, (), begin), step, read
+
+
+def _columns(name: str, size: int, count: int) -> list[SX]:
+    return [ca.SX.sym(f"{name}{i}", size) for i in range(count)]
 
 
 FAMILY = Family(
     name="gauss",
     make=gauss,
-    order="s + 1 (s odd), s (s even)",
-    preserves="position constraints at the inner nodes; spatial angular momentum of a rigid body; error grows "
+    order="s + 1 (s odd), s (s even); with projection=symmetric 2 s",
+    preserves="projection=symmetric: position and velocity constraints at every step end, time symmetry. "
+    "projection=none: position constraints at the inner nodes; spatial angular momentum of a rigid body; error grows "
     "exponentially on other mechanisms: short spans only",
     needs="holonomic constraints",
-    source="Lu & Ren, displacement-form s-stage Gauss integrator, momentum form",
-    options={"stages": Option(3, "number of nodes s", choices=(1, 2, 3, 4))},
+    source="Lu & Ren, displacement-form s-stage Gauss integrator; Hairer, Lubich & Wanner, Geometric Numerical "
+    "Integration, V.4.1",
+    options={
+        "stages": Option(3, "number of nodes s", choices=(1, 2, 3, 4)),
+        "form": Option(
+            "momentum", "velocity: the paper's traditional form, unstable", choices=("momentum", "velocity")
+        ),
+        "projection": Option("none", "symmetric: for multibody systems", choices=("none", "symmetric")),
+    },
 )

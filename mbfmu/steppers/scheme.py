@@ -93,14 +93,7 @@ class Problem:
 
     def impulse_rate(self, q: SX, v: SX, t: SX) -> SX:
         """Return the force on M(q) v without multipliers: force + (M v)_q v, shape (n,)."""
-        if self.dae.constant_mass:
-            return self.force(q, v, t)
-        frozen = ca.SX.sym("w", self.n)
-        place = ca.SX.sym("q", self.n)
-        turning = ca.Function(
-            "Mdot_v", [place, frozen, self.p], [ca.jtimes(self.M(place) @ frozen, place, frozen)]
-        )  # fmt: skip
-        return self.force(q, v, t) + turning(q, v, self.p)
+        return self.dae.impulse_rate(q, v, self.u(t), self.p, t)
 
     def velocity(self, q: SX, p: SX, t: SX) -> SX:
         """Return the admissible velocity of a momentum p: M v + Phi_q^T mu = p, Phi_q v + Phi_t = 0; shape (n,)."""
@@ -175,6 +168,8 @@ class Option:
 
     def read(self, value: Any) -> Any:
         """Return the value of a user's text or number; raise ValueError if it is not allowed."""
+        if value is None and self.default is None:
+            return None
         if self.range is None:
             return {str(choice): choice for choice in self.choices}[str(value)]
         number = float(value)
@@ -195,6 +190,7 @@ class Family:
         needs: what the model must be.
         source: where the method comes from.
         options: by name.
+        stiff: takes forces that are stiff against the step.
     """
 
     name: str
@@ -204,6 +200,7 @@ class Family:
     needs: str
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
+    stiff: bool = False
 
     def variants(self) -> tuple[dict[str, Any], ...]:
         """Return the defaults, and each other choice of each option with the others at their defaults."""
@@ -226,5 +223,5 @@ def holonomic_only(name: str, dae: Dae) -> None:
     if dae.k:
         raise StepperError(
             f"stepper '{name}' takes holonomic constraints only, and '{dae.name}' has {dae.k} nonholonomic one(s): "
-            "choose 'direct'"
+            "choose one that takes them, such as 'nodal_impulse' or 'projected'"
         )

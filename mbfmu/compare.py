@@ -1,0 +1,271 @@
+"""Comparison: every stepper with every step on one model, against a reference the program converges itself."""
+
+import csv
+import io
+import math
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae import derive
+from mbfmu.dae.dae import Dae
+from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
+from mbfmu.files import write_aside
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.kernel import vector
+from mbfmu.kernel.runtime import OK
+from mbfmu.model import Model
+from mbfmu.steppers import FAMILIES
+
+Array = npt.NDArray[np.float64]
+REFERENCE = ("projected", {"order": 8})
+"""Stepper of the reference solution."""
+CONVERGED = 1e-11
+"""rad or m; the reference is halved until it changes less than this, or no longer less."""
+MOST_STEPS = 2_000_000
+REPEATS = 3
+ROUND_OFF = 1e-10
+"""Largest residual, at every step tried, that counts as constraints at round-off."""
+GOOD = 1e-4
+"""rad or m; an error that counts as good in the advice."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stepper with one step.
+
+    Args:
+        stepper: name with options.
+        h: step, s.
+        error: largest error of the joint coordinates at the end, rad or m.
+        position: largest residual of the position constraints at the end.
+        velocity: largest residual of the velocity constraints at the end.
+        energy: error of the total energy at the end, J.
+        corrections: Newton or fixed-point corrections per step.
+        us_per_step: microseconds per step, the best of some repeats.
+        ms: milliseconds for the run.
+        failure: why it did not run, empty if it did.
+    """
+
+    stepper: str
+    h: float
+    error: float = math.nan
+    position: float = math.nan
+    velocity: float = math.nan
+    energy: float = math.nan
+    corrections: float = math.nan
+    us_per_step: float = math.nan
+    ms: float = math.nan
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison found.
+
+    Args:
+        model: name.
+        stop: s.
+        rows: one for each stepper and step.
+        accuracy: how far the reference is converged, rad or m.
+        advice: one sentence.
+    """
+
+    model: str
+    stop: float
+    rows: tuple[Row, ...]
+    accuracy: float
+    advice: str
+
+    def write(self, path: Path) -> Path:
+        """Write the table as .csv or .md.
+
+        Raises:
+            UsageError: another ending.
+            MbfmuError: the file cannot be written.
+        """
+        names = [item.name for item in fields(Row)]
+        if path.suffix == ".csv":
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(astuple(row) for row in self.rows)
+            return write_aside(path, text.getvalue().encode("utf-8"))
+        if path.suffix != ".md":
+            raise UsageError(f"'{path}': a table ends in .csv or .md")
+        lines = [f"# {self.model}, {self.stop:g} s", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+        lines += ["| " + " | ".join(shown(value) for value in astuple(row)) + " |" for row in self.rows]
+        lines += ["", f"The reference is converged to {self.accuracy:.1e} rad or m. {self.advice}", ""]
+        return write_aside(path, "\n".join(lines).encode("utf-8"))
+
+
+def shown(value: Any) -> str:
+    """Return a table's text of a value."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.3g}"
+    return str(value)
+
+
+def compare(
+    system: Model,
+    stop: float,
+    *,
+    steppers: Sequence[str] = (),
+    steps: Sequence[float] = (1e-2, 5e-3, 2e-3, 1e-3),
+    values: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Comparison:
+    """Run every stepper with every step and say which one to take.
+
+    Args:
+        system: the mechanism.
+        stop: s.
+        steppers: names, or ``name:key=value:key=value`` with options; default: every family with its defaults.
+        steps: s, each at most `stop`.
+        values: parameters and start values by name.
+        progress: is told the fraction done.
+
+    Raises:
+        UsageError: a step or the stop time is not a positive number.
+        MbfmuError: the model or a stepper named cannot be.
+    """
+    for number in (stop, *steps):
+        if not (math.isfinite(number) and number > 0):
+            raise UsageError(f"{number} s is not a time: stop and steps are positive numbers")
+    if not steps or max(steps) > stop:
+        raise UsageError(f"every step must be at most the stop time {stop:g} s")
+    system = system.with_values(values or {})
+    dae = derive(system)
+    exact, accuracy = _reference(system, stop, min(steps))
+    chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]
+    rows: list[Row] = []
+    for name, options in chosen:
+        try:
+            prepared = prepare(system, name, options, steps[0])
+        except StepperError as error:
+            if steppers:
+                raise
+            rows += [Row(name, h, failure=str(error)) for h in steps]
+            continue
+        for h in steps:
+            rows.append(_row(prepared, dae, stop, h, exact))
+            progress(len(rows) / (len(chosen) * len(steps)))
+    return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows))
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    name, *pairs = text.split(":")
+    options = dict(pair.partition("=")[::2] for pair in pairs)
+    if not all(options.values()):
+        raise UsageError(f"'{text}': options are written name:key=value")
+    return name, options
+
+
+@dataclass(frozen=True)
+class _End:
+    """The state at the end of a run: joint coordinates, energy, residuals, work and time."""
+
+    coordinates: Array
+    energy: float
+    position: float
+    velocity: float
+    corrections: float
+    seconds: float
+    steps: int
+
+
+def _run(prepared: Prepared, dae: Dae, stop: float, h: float, repeats: int) -> _End:
+    n = max(1, round(stop / h))
+    kernel, p = prepared.kernel, vector(dae.p_default())
+    u = vector([0.0] * prepared.interface.n_u)
+    x0, begun = kernel.initialize(vector(dae.s_default()), u, p, 0.0, stop / n)
+    if begun.code != OK:
+        prepared.initial_state()
+        raise StepError(begun.message(dae.name))
+    seconds = math.inf
+    for _ in range(repeats):
+        begin = clock.perf_counter()
+        x, status = kernel.advance(x0, u, u, p, 0.0, stop / n, n)
+        seconds = min(seconds, clock.perf_counter() - begin)
+        if status.code != OK:
+            raise StepError(status.message(dae.name))
+    y = dict(zip((item.name for item in dae.outputs), kernel.outputs(x, u, p, stop), strict=False))
+    units = {item.name: item.unit for item in dae.outputs if item.kind == "output"}
+    coordinates = np.array([y[name] for name, unit in units.items() if unit in {"rad", "m"}])
+    return _End(
+        coordinates,
+        y["energy.total"],
+        y["constraint.position"],
+        y["constraint.velocity"],
+        status.iterations / n,
+        seconds,
+        n,
+    )
+
+
+def _reference(system: Model, stop: float, h: float) -> tuple[_End, float]:
+    """Return the converged end and how far two successive halvings differ."""
+    prepared = prepare(system, *REFERENCE, h)
+    last = _run(prepared, prepared.dae, stop, h, 1)
+    best, accuracy = last, math.inf
+    while stop / h < MOST_STEPS:
+        h /= 2
+        this = _run(prepared, prepared.dae, stop, h, 1)
+        change = _distance(this, last)
+        if change >= accuracy:
+            break
+        best, accuracy, last = this, change, this
+        if accuracy <= CONVERGED:
+            break
+    return best, accuracy
+
+
+def _distance(a: _End, b: _End) -> float:
+    return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
+
+
+def _row(prepared: Prepared, dae: Dae, stop: float, h: float, exact: _End) -> Row:
+    try:
+        end = _run(prepared, dae, stop, h, REPEATS)
+    except MbfmuError as error:
+        return Row(prepared.stepper, h, failure=str(error))
+    return Row(
+        prepared.stepper,
+        h,
+        _distance(end, exact),
+        end.position,
+        end.velocity,
+        abs(end.energy - exact.energy),
+        end.corrections,
+        end.seconds / end.steps * 1e6,
+        end.seconds * 1e3,
+    )
+
+
+def _advice(rows: Sequence[Row]) -> str:
+    """Derive one sentence from the numbers, and from which families say that they take stiff forces."""
+    ran = [row for row in rows if math.isfinite(row.error)]
+    loose = {row.stepper for row in rows if not max(row.position, row.velocity) < ROUND_OFF}
+    good = [row for row in ran if row.error <= GOOD]
+    held = [row for row in ran if row.stepper not in loose]
+    stiff = [row for row in ran if FAMILIES[row.stepper.split()[0]].stiff]
+    parts = []
+    if good:
+        best = min(good, key=lambda row: row.ms)
+        parts.append(f"for accuracy take {best.stepper} at h = {best.h:g} s ({best.error:.1g} in {best.ms:.2g} ms)")
+    if held:
+        best = min(held, key=lambda row: (row.energy, row.ms))
+        kept = f"constraints at round-off, energy error {best.energy:.1g} J at h = {best.h:g} s"
+        parts.append(f"for long runs {best.stepper} ({kept})")
+        best = min(held, key=lambda row: row.us_per_step)
+        parts.append(f"for real time {best.stepper} ({best.us_per_step:.2g} us a step, constraints at round-off)")
+    if stiff:
+        best = max(stiff, key=lambda row: (row.h, -row.error))
+        parts.append(f"for stiff forces {best.stepper} (error {best.error:.1g} at h = {best.h:g} s)")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}." if parts else "No stepper ran: take smaller steps."

@@ -1,0 +1,181 @@
+"""LagrangianSystem -> Dae: Lagrange's equations by automatic differentiation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal
+from mbfmu.errors import ModelError
+from mbfmu.model.expression import Expression
+from mbfmu.model.frame import SX
+from mbfmu.model.lagrangian import LagrangianSystem
+from mbfmu.model.system import Parameter
+
+RATE_UNITS = {"m": ("m/s", "m/s2"), "rad": ("rad/s", "rad/s2"), "1": ("1/s", "1/s2")}
+EFFORTS = {"m": "N", "rad": "N.m"}
+
+
+def lagrangian(system: LagrangianSystem) -> Dae:
+    """Derive the equations of a system from its energies and constraints.
+
+    Raises:
+        ModelError: the kinetic energy leaves a coordinate without mass, or parameters are defined in a circle.
+    """
+    names = [item.name for item in system.coordinates]
+    q = ca.vertcat(*(ca.SX.sym(name) for name in names))
+    v = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in names))
+    t = ca.SX.sym("t")
+    free = [item for item in system.parameters if not isinstance(item.value, str)]
+    symbols = {item.name: ca.SX.sym(item.name) for item in free}
+    p = ca.vertcat(ca.SX(0, 1), *symbols.values())
+    u = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in system.inputs.values()))
+    bound = [item for item in system.parameters if isinstance(item.value, str)]
+    values: dict[str, SX] = {**symbols, "time": t}
+    for item in bound:
+        values[item.name] = _resolved(item, {other.name: other for other in system.parameters}, symbols, ())
+    for number, name in enumerate(names):
+        values[name], values[f"der({name})"] = q[number], v[number]
+
+    def read(text: str) -> SX:
+        return Expression(text).evaluate(lambda name: values[name])
+
+    T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
+    Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
+    rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
+    drive = ca.SX(len(names), 1)
+    for number, name in enumerate(system.inputs):
+        drive[names.index(name)] = u[number]
+    M, momentum = ca.hessian(T, v)[0], ca.gradient(T, v)
+    _check(system, M, q, p, free)
+    load = drive - ca.gradient(V, q)
+    rate = ca.gradient(T, q) + load
+    n = len(names)
+
+    def dot(expression: SX) -> SX:
+        return ca.jtimes(expression, q, v) + ca.jacobian(expression, t)
+
+    def function(name: str, arguments: list[SX], result: SX) -> Any:
+        return ca.Function(name, arguments, [ca.cse(ca.SX(result))])
+
+    a, lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
+    signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
+    energies = [q, v, ca.SX(0, 1), a, lambda_, u, p, t]
+    shape = ca.vertcat(ca.vec(M), Phi, rows)
+    return Dae(
+        name=system.name,
+        description=system.description,
+        coordinates=tuple(names),
+        inputs=tuple(
+            Signal(label, EFFORTS.get(_unit(system, name), "1"), f"generalised force on {name}", "input")
+            for name, label in system.inputs.items()
+        ),
+        parameters=tuple(
+            ParameterSignal(
+                item.name, item.unit, item.description, float(item.value), item.min, item.max,
+                not ca.depends_on(shape, symbols[item.name]),
+            )
+            for item in free
+        ),
+        bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
+        outputs=signals,
+        aliases=(),
+        m=Phi.numel(),
+        k=rows.numel(),
+        M=function("M", [q, p], M),
+        force=function("force", [q, v, u, p, t], rate - ca.jtimes(momentum, q, v)),
+        Phi=function("Phi", [q, p, t], Phi),
+        Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
+        Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
+        gamma=function("gamma", [q, v, p, t], -dot(dot(Phi))),
+        G=function("G", [q, p, t], ca.jacobian(rows, v)),
+        g=function("g", [q, p, t], ca.substitute(rows, v, ca.SX.zeros(n, 1))),
+        gamma_G=function("gamma_G", [q, v, p, t], -dot(rows)),
+        momentum=function("momentum", [q, v, p], momentum),
+        momentum_rate=function("momentum_rate", [q, v, u, p, t], rate),
+        impulse_rate=function("impulse_rate", [q, v, u, p, t], rate),
+        kinetic=function("kinetic", [q, v, p], T),
+        potential=function("potential", [q, p, t], V),
+        angles=function("angles", [q, p, t], ca.SX(0, 1)),
+        output=function("output", energies, y),
+        bound_values=function("bound_values", [p], ca.vertcat(ca.SX(0, 1), *(values[item.name] for item in bound))),
+        n_angles=0,
+        assembly=_assembly(system, q, v, p, t),
+        constant_mass=not ca.depends_on(M, q),
+    )  # fmt: skip
+
+
+def _resolved(item: Parameter, table: Mapping[str, Parameter], symbols: Mapping[str, SX], chain: tuple[str, ...]) -> SX:
+    if item.name in symbols:
+        return symbols[item.name]
+    if item.name in chain:
+        raise ModelError(f"parameters are defined in a circle: {' -> '.join([*chain, item.name])}")
+    deeper = (*chain, item.name)
+    return Expression(str(item.value)).evaluate(lambda name: _resolved(table[name], table, symbols, deeper))
+
+
+def _check(system: LagrangianSystem, M: SX, q: SX, p: SX, free: list[Parameter]) -> None:
+    """Refuse a mass matrix that is not positive definite at the start."""
+    import numpy as np
+
+    start = ca.vertcat(*(item.start for item in system.coordinates))
+    numbers = ca.vertcat(ca.SX(0, 1), *(float(item.value) for item in free))
+    at = ca.Function("M", [q, p], [ca.densify(M)])(start, ca.DM(ca.evalf(numbers)))
+    least = float(np.linalg.eigvalsh(np.array(at)).min())
+    if not least > 0:
+        raise ModelError(
+            f"the kinetic energy of '{system.name}' has no inertia for every coordinate at the start "
+            f"(least eigenvalue of the mass matrix {least:.2g})"
+        )
+
+
+def _unit(system: LagrangianSystem, name: str) -> str:
+    return next(item.unit for item in system.coordinates if item.name == name)
+
+
+def _outputs(
+    system: LagrangianSystem, q: SX, v: SX, a: SX, T: SX, V: SX, Phi: SX, rates: SX
+) -> tuple[tuple[Signal, ...], SX]:
+    signals: list[Signal] = []
+    values: list[SX] = []
+    for number, item in enumerate(system.coordinates):
+        speed, gain = RATE_UNITS.get(item.unit, ("1/s", "1/s2"))
+        first, second = f"der({item.name})", f"der({item.name},2)"
+        signals += [
+            Signal(item.name, item.unit, item.description, "output"),
+            Signal(first, speed, f"rate of {item.name}", "output", item.name),
+            Signal(second, gain, f"second derivative of {item.name}", "output", first),
+        ]
+        values += [q[number], v[number], a[number]]
+    residuals = [ca.norm_inf(ca.densify(rows)) if rows.numel() else ca.SX(0) for rows in (Phi, rates)]
+    text = "largest residual of the constraints on the"
+    signals += [
+        Signal("energy.total", "J", "kinetic and potential energy", "output"),
+        Signal("energy.kinetic", "J", "kinetic energy"),
+        Signal("energy.potential", "J", "potential energy"),
+        Signal("constraint.position", "1", f"{text} coordinates", "output"),
+        Signal("constraint.velocity", "1", f"{text} velocities", "output"),
+    ]
+    return tuple(signals), ca.vertcat(*values, T + V, T, V, *residuals)
+
+
+def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX) -> Assembly:
+    """Start values of all coordinates and rates; the guess is the start itself."""
+    starts = []
+    for item in system.coordinates:
+        speed = RATE_UNITS.get(item.unit, ("1/s", ""))[0]
+        unbounded = (-float("inf"), float("inf"))
+        starts.append(ParameterSignal(item.name, item.unit, item.description, item.start, *unbounded, False))
+        rate = f"der({item.name})"
+        starts.append(ParameterSignal(rate, speed, f"rate of {item.name}", item.rate, *unbounded, False))
+    s = ca.SX.sym("s", len(starts))
+    return Assembly(
+        starts=tuple(starts),
+        positions=ca.Function("positions", [q, s, p, t], [q - s[0::2]]),
+        rates=ca.Function("rates", [q, v, s, p, t], [v - s[1::2]]),
+        guess=ca.Function("guess", [s, p, t], [s[0::2]]),
+        position_names=tuple(item.name for item in system.coordinates),
+        rate_names=tuple(f"der({item.name})" for item in system.coordinates),
+        loops=(),
+        constraint_names=tuple(system.position),
+    )

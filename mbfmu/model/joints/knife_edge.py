@@ -1,0 +1,31 @@
+"""KnifeEdge: a blade that slides along itself, never sideways."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.model.component import unit_vector
+from mbfmu.model.frame import SX, Frame
+from mbfmu.model.joints.joint import Joint
+
+
+@dataclass(frozen=True)
+class KnifeEdge(Joint):
+    """The origin of frame_b does not move, seen from frame_a, in the direction `n` fixed in frame_b.
+
+    Equation (nonholonomic): ``(R_b n) . (v_b - v_a) = 0``; in space a second joint keeps the blade on its ground.
+
+    Args:
+        n: direction across the blade, a unit vector resolved in frame_b.
+    """
+
+    n: tuple[float, ...] = (0.0, 1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unit_vector(self, "n", self.n)
+
+    def velocity(self, p: Any, a: Frame, b: Frame) -> SX:
+        across = b.R @ ca.SX(list(self.n[: 2 if p.planar else 3]))
+        return ca.dot(across, b.v_0 - a.v_0)

@@ -1,0 +1,113 @@
+"""LagrangianSystem: a system given by its energies, constraints and coordinates, as text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mbfmu.errors import NameInUseError, UnknownNameError, nearest
+from mbfmu.model.component import Quantity, check_value
+from mbfmu.model.expression import Expression
+from mbfmu.model.system import Parameter
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A generalised coordinate.
+
+    Args:
+        name: an identifier; its rate is named ``der(name)``.
+        unit: SI unit, ``m`` or ``rad``.
+        start: start value.
+        rate: start value of the rate.
+        description: one line for the user.
+    """
+
+    name: str
+    unit: str
+    start: float = 0.0
+    rate: float = 0.0
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise NameInUseError(f"'{self.name}' cannot name a coordinate: use letters, digits and underscores")
+        check_value(self.name, self.start, Quantity(self.unit, self.description))
+        check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))
+
+
+@dataclass(frozen=True)
+class LagrangianSystem:
+    """A system by its Lagrangian T - V.
+
+    Texts are expressions of parameters, coordinates, their ``der(...)`` and ``time``. The equations are
+    d/dt T_v - T_q + V_q + Phi_q^T lambda + G^T mu = Q.
+
+    Args:
+        name: an identifier.
+        coordinates: q.
+        kinetic: T, J; quadratic in the rates.
+        potential: V, J.
+        position: holonomic constraints, each an expression that is zero.
+        velocity: nonholonomic constraints, each linear in the rates and zero.
+        inputs: generalised forces, by the name of the coordinate they drive: name of the input.
+        parameters: numbers the texts refer to.
+        description: one line for the user.
+
+    Raises:
+        NameInUseError: two things share a name.
+        UnknownNameError: a text names nothing that is there.
+        ExpressionError: a text cannot be read.
+    """
+
+    name: str
+    coordinates: tuple[Coordinate, ...]
+    kinetic: str
+    potential: str = "0"
+    position: tuple[str, ...] = ()
+    velocity: tuple[str, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = {"time"}
+        named = [*(item.name for item in self.parameters), *(item.name for item in self.coordinates)]
+        for name in (*named, *self.inputs.values()):
+            if name in seen:
+                raise NameInUseError(f"system '{self.name}' has two things named '{name}': rename one")
+            seen.add(name)
+        own = {item.name for item in self.coordinates}
+        known = seen | {f"der({name})" for name in own}
+        for text in (self.kinetic, self.potential, *self.position, *self.velocity):
+            for name in sorted(Expression(text).names - known):
+                raise UnknownNameError(f"'{text}' of '{self.name}': there is no '{name}'; {nearest(name, known)}")
+        for name in self.inputs:
+            if name not in own:
+                raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
+
+    def with_values(self, values: Mapping[str, Any]) -> "LagrangianSystem":
+        """Return the system with some parameters or start values replaced, by name (``theta``, ``der(theta)``).
+
+        Raises:
+            UnknownNameError: there is nothing of that name.
+            ValueRangeError: a value is not finite or outside its bounds.
+        """
+        coordinates = {item.name: item for item in self.coordinates}
+        parameters = {item.name: item for item in self.parameters}
+        for name, value in values.items():
+            if name in parameters:
+                parameters[name] = replace(parameters[name], value=value)
+            elif name in coordinates:
+                coordinates[name] = replace(coordinates[name], start=value)
+            elif name.startswith("der(") and name[4:-1] in coordinates:
+                coordinates[name[4:-1]] = replace(coordinates[name[4:-1]], rate=value)
+            else:
+                raise UnknownNameError(
+                    f"'{name}' is no parameter or start value of '{self.name}'; {nearest(name, self.values())}"
+                )
+        return replace(self, coordinates=tuple(coordinates.values()), parameters=tuple(parameters.values()))
+
+    def values(self) -> tuple[str, ...]:
+        """Names of everything `with_values` can replace."""
+        starts = [name for item in self.coordinates for name in (item.name, f"der({item.name})")]
+        return (*(item.name for item in self.parameters), *starts)

@@ -1,0 +1,72 @@
+"""baumgarte: explicit methods on the index-1 form with feedback of the constraint residuals."""
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.steppers.explicit import METHOD, explicit_scheme
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+
+GAMMA = 5.0
+"""1/s, default of gamma: enough to stop the drift of motions that take seconds."""
+SHARE = 0.2
+"""Largest default of gamma h: abm4 diverges at 2."""
+
+
+def baumgarte(dae: Dae, method: str = "rk4", gamma: float | None = None, delta: float | None = None) -> Scheme:
+    """Make the constraint residuals decay (Hong & Liu, survey, the error correction method; Baumgarte 1972):
+
+        Phi'' + 2 gamma Phi' + delta^2 Phi = 0,    (G v + g)' + gamma (G v + g) = 0.
+
+    Args:
+        dae: the equations.
+        method: ``rk4``, ``abm4`` or ``dopri5``, as for `direct`.
+        gamma: 1/s; None: GAMMA, but at most SHARE / h. It must not grow with 1 / h: the stages of a Runge-Kutta method
+            leave the constraints by O(h^2), and gamma = SHARE / h brings its order down to 1 (measured).
+        delta: 1/s; None: gamma, which is critical damping.
+    """  # noqa: D415 - the claim ends in its equation
+    options = {"method": method, "gamma": gamma, "delta": delta}
+    shown = {key: value for key, value in options.items() if value is not None}
+
+    def acceleration_of(problem: Problem) -> Callable[[SX, SX, SX], SX]:
+        gain = ca.fmin(GAMMA, SHARE / ca.fabs(problem.h)) if gamma is None else gamma
+        spring = gain if delta is None else delta
+        stabilised = stabilised_acceleration(dae)
+        return lambda q, v, t: stabilised(q, v, problem.u(t), problem.p, t, gain, spring)
+
+    return explicit_scheme("baumgarte", shown, dae, method, acceleration_of)
+
+
+def stabilised_acceleration(dae: Dae) -> Any:
+    """Return the Function (q, v, u, p, t, gamma, delta) -> a of the stabilised index-1 form."""
+    q, v, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("t")
+    u, p = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters))
+    gamma, delta = ca.SX.sym("gamma"), ca.SX.sym("delta")
+    Phi_q, G = dae.Phi_q(q, p, t), dae.G(q, p, t)
+    Phidot = Phi_q @ v + dae.Phi_t(q, p, t)
+    right = ca.vertcat(
+        dae.gamma(q, v, p, t) - 2 * gamma * Phidot - delta**2 * dae.Phi(q, p, t),
+        dae.gamma_G(q, v, p, t) - gamma * (G @ v + dae.g(q, p, t)),
+    )
+    a, _ = SchurFactor(dae.M(q, p), ca.vertcat(Phi_q, G)).solve(dae.force(q, v, u, p, t), right)
+    return ca.Function("stabilised", [q, v, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
+
+
+FAMILY = Family(
+    name="baumgarte",
+    make=baumgarte,
+    order="4 (rk4), 5 (abm4, dopri5)",
+    preserves="nothing exactly: the constraint residuals stay small, without drift",
+    needs="any model; abm4: smooth inputs",
+    source="Hong & Liu, survey, section on type II equations; Baumgarte, Comput. Methods Appl. Mech. Eng. 1, 1972",
+    options={
+        "method": METHOD,
+        "gamma": Option(
+            None, f"damping of the residuals, 1/s; default {GAMMA:g}, at most {SHARE:g} / step", range=(0, 1e6)
+        ),
+        "delta": Option(None, "stiffness of the residuals, 1/s; default gamma", range=(0, 1e6)),
+    },
+)

@@ -1,0 +1,170 @@
+"""Explicit formulas that several families share: Runge-Kutta tableaus, and Adams with its history in the state."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from scipy.integrate import DOP853, RK45
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula
+from mbfmu.steppers.scheme import SX, Option, Problem, Scheme, acceleration
+
+Array = npt.NDArray[np.float64]
+Rate = Callable[[SX, SX], SX]
+"""(x, t) -> the time derivative of x."""
+INLINED = 8000
+"""Operations of all accelerations of a step up to which they are written out: faster there, only longer beyond."""
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """An explicit Runge-Kutta method (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.1).
+
+    Args:
+        A: shape (s, s), strictly lower triangular.
+        b: weights, shape (s,).
+        c: nodes, shape (s,).
+        order: of the step.
+    """
+
+    A: Array
+    b: Array
+    c: Array
+    order: int
+
+    def step(self, rate: Rate, x: SX, t: SX, h: SX) -> SX:
+        """Return x at t + h, shape (n_x,), from x at t."""
+        k: list[SX] = []
+        for row, c in zip(self.A, self.c, strict=True):
+            k.append(rate(x + h * combination(row, k) if k else x, t + float(c) * h))
+        return x + h * combination(self.b, k)
+
+
+RK4 = Tableau(
+    A=np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]]),
+    b=np.array([1, 2, 2, 1]) / 6,
+    c=np.array([0, 1 / 2, 1 / 2, 1]),
+    order=4,
+)
+"""The classical method."""
+DOPRI5 = Tableau(np.pad(RK45.A, ((0, 0), (0, 1))), RK45.B, RK45.C, order=5)
+"""Dormand & Prince, the solution of order 5 (Hairer, Norsett & Wanner, II.5)."""
+DOPRI8 = Tableau(DOP853.A, DOP853.B, DOP853.C, order=8)
+"""Dormand & Prince, the solution of order 8 (Hairer, Norsett & Wanner, II.5)."""
+
+PREDICTOR = np.array([55, -59, 37, -9]) / 24
+"""Adams-Bashforth, order 4: weights of the rates at t, t - h, t - 2 h, t - 3 h (Hairer, Norsett & Wanner, III.1)."""
+CORRECTOR = np.array([9, 19, -5, 1]) / 24
+"""Adams-Moulton, order 4: weights of the rates at t + h, t, t - h, t - 2 h."""
+MODIFIER = -19 / 270
+"""What of corrected minus predicted is added (from the error constants: Hairer, Norsett & Wanner, III.1, III.2)."""
+
+ONE_STEP = {"rk4": RK4, "dopri5": DOPRI5}
+METHOD = Option("rk4", "the explicit method", choices=("rk4", "abm4", "dopri5"))
+"""The option of the families that `explicit_scheme` makes."""
+
+
+def combination(weights: Iterable[float], vectors: Sequence[SX]) -> SX:
+    """Return the weighted sum of as many vectors as there are, without the terms of weight zero."""
+    return reduce(add, [float(w) * vector for w, vector in zip(weights, vectors, strict=False) if w])
+
+
+def resampled(values: Sequence[SX], ratio: SX) -> list[SX]:
+    """Return a history at the spacing of another step: at -ratio, -2 ratio ..., from values at 0, -1, -2 ...
+
+    The polynomial through all values is evaluated (Lagrange); with ratio 1 the values come back bit by bit.
+    """
+    nodes = range(len(values))
+
+    def weight(k: int, at: SX) -> SX:
+        return reduce(mul, [(at + j) / (j - k) for j in nodes if j != k])
+
+    return [reduce(add, [weight(k, -j * ratio) * values[k] for k in nodes]) for j in nodes[1:]]
+
+
+def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) -> tuple[SX, list[SX]]:
+    """Predict, evaluate, correct, modify, evaluate: Adams-Bashforth-Moulton of order 4; the last E opens the next step.
+
+    With C - P = (251 + 19)/720 h^5 x^(5) the modifier -19/270 (C - P) takes the leading error away, so that equal steps
+    have order 5. A changed step interpolates the history by the polynomial through its 4 rates (Gear & Tu, SIAM J.
+    Numer. Anal. 11, 1974): order 4, stable unless step after step is more than 1.5 times the one before.
+
+    Args:
+        rate: (x, t) -> x'.
+        x: shape (n_x,), at t.
+        past: rates at t - h_past, t - 2 h_past, t - 3 h_past.
+        h_past: the step they were made with, s.
+        t: s.
+        h: s.
+
+    Returns:
+        x at t + h, and its history: the rates at t, t - h, t - 2 h.
+    """
+    now = rate(x, t)
+    past = resampled([now, *past], h / h_past)
+    predicted = x + h * combination(PREDICTOR, [now, *past])
+    corrected = x + h * combination(CORRECTOR, [rate(predicted, t + h), now, *past])
+    return corrected + MODIFIER * (corrected - predicted), [now, *past[:2]]
+
+
+def kind_of(dae: Dae, evaluations: int) -> Any:
+    """Return the kind of symbols that makes the faster step with so many accelerations: `casadi.SX` writes them out."""
+    return ca.SX if evaluations * acceleration(dae).n_instructions() <= INLINED else ca.MX
+
+
+def explicit_scheme(
+    name: str,
+    options: Mapping[str, Any],
+    dae: Dae,
+    method: str,
+    acceleration_of: Callable[[Problem], Callable[[SX, SX, SX], SX]],
+) -> Scheme:
+    """Return the scheme that integrates x' = [v; a(q, v, t)] with no further treatment of the constraints.
+
+    State x = [q; v]; for ``abm4`` it goes on with the rates [v; a] at the three last times and the step they were made
+    with. `begin` makes them by three steps of the classical Runge-Kutta method backwards in time.
+
+    Args:
+        name: of the family.
+        options: what the family was made with.
+        dae: the equations.
+        method: rk4, abm4 or dopri5.
+        acceleration_of: problem -> the function (q, v, t) -> a.
+    """
+    one_step = ONE_STEP.get(method)
+    kind = kind_of(dae, len(one_step.b) if one_step else len(RK4.b))  # Adams: two, but thirteen to begin
+    problem = Problem(dae, kind)
+    accelerate = acceleration_of(problem)
+    n, t, h = problem.n, problem.t, problem.h
+    qv = kind.sym("qv", 2 * n)
+
+    def rate(y: SX, t: SX) -> SX:
+        return ca.vertcat(y[n:], accelerate(y[:n], y[n:], t))
+
+    if one_step:
+        x, begin, step = qv, qv, one_step.step(rate, qv, t, h)
+    else:
+        x = kind.sym("x", 8 * n + 1)
+        y, *past = ca.vertsplit(x[:-1], 2 * n)
+        y1, history = adams_step(rate, y, past, x[-1], t, h)
+        step = ca.vertcat(y1, *history, h)
+        before = [qv]
+        for j in range(3):
+            before.append(RK4.step(rate, before[-1], t - j * h, -h))
+        rates = [rate(y, t - j * h) for j, y in enumerate(before[1:], 1)]
+        begin = ca.vertcat(qv, *rates, h)
+    return Scheme(
+        name=name,
+        options=options,
+        order=one_step.order if one_step else 5,
+        exact=frozenset(),
+        begin=Formula(qv, problem.given, (), begin),
+        step=Formula(x, problem.given, (), step),
+        read=ca.Function("read", [x, problem.p, t], [x[:n], x[n : 2 * n]]),
+    )

@@ -1,0 +1,110 @@
+"""generalized_alpha: the structural-dynamics method of order 2 with numerical damping of one's choice."""
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.errors import StepperError
+from mbfmu.steppers.scheme import Family, Option, Problem, Scheme
+
+
+def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
+    """Generalized-alpha for constrained systems; rho is the spectral radius at infinite frequency.
+
+    (Arnold & Bruls, Convergence of the generalized-alpha scheme for constrained mechanical systems, Multibody Syst.
+    Dyn. 18, 2007; stabilised: Arnold, Cardona & Bruls, A Lie algebra approach to Lie group time integration of
+    constrained systems, 2016, after Gear, Gupta & Leimkuhler.) With C = [Phi_q; G], c = [Phi_t; g]:
+
+        q1 = q0 + h v0 + h^2 ((1/2 - beta) a0 + beta a1) - M0^-1 P0^T mu
+        v1 = v0 + h ((1 - gamma) a0 + gamma a1)
+        (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) w1 + alpha_f w0
+        M(q1) w1 = force(q1, v1, t1) - C(q1)^T lambda1,    Phi(q1) = 0,    G v1 + g = 0
+
+    and ``index=2``: also Phi_q v1 + Phi_t = 0, with the additional multiplier mu; ``index=3``: mu = 0.
+    alpha_m = (2 rho - 1)/(rho + 1), alpha_f = rho/(rho + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2/4.
+
+    The auxiliary a is the acceleration at t + (alpha_m - alpha_f) h up to O(h^2), not at t. It starts there, by the
+    derivative of the accelerations along the motion, so that q and v have order 2 from the first step, and with
+    ``index=2`` lambda too. With ``index=3`` the method's own velocities leave the constraints by O(h^2) and the start
+    does not: lambda has an error O(h) that dies out like rho^n; no output is made from it.
+
+    The state holds (a - w) / h, which does not depend on h, so that the step may change from one to the next. With
+    ``index=3`` it should not do so often: in turn h and h/3 the velocities off the constraints grow (their spectral
+    radius over the two steps is 1.05 for rho = 0.8). State x = [q; v; w; (a - w) / h; lambda].
+
+    Args:
+        dae: the equations.
+        rho: 0 (damps most) to 1 (not at all).
+        index: 3 or 2.
+
+    Raises:
+        StepperError: rho = 1 with index = 3, for which velocities off the constraints grow without bound.
+    """
+    if rho == 1 and index == 3:
+        raise StepperError("stepper 'generalized_alpha': rho=1 is unstable with index=3: take index=2, or rho < 1")
+    problem = Problem(dae)
+    n, m, k, t, h = problem.n, problem.m, problem.k, problem.t, problem.h
+    alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+    gamma = 1 / 2 + alpha_f - alpha_m
+    beta = (gamma + 1 / 2) ** 2 / 4
+    x = ca.SX.sym("x", 4 * n + m + k)
+    q0, v0, w0, slope, lambda0 = ca.vertsplit(x, [0, n, 2 * n, 3 * n, 4 * n, 4 * n + m + k])
+    a0, t1 = w0 + h * slope, t + h
+
+    s1 = ca.SX.sym("s1", n)  # h^2 a1
+    L = ca.SX.sym("L", m + k)  # h^2 lambda1
+    mu = ca.SX.sym("mu", m if index == 2 else 0)
+    off = SchurFactor(problem.M(q0), ca.SX(0, n)).mass_solve(problem.Phi_q(q0, t).T)
+    q1 = q0 + h * v0 + h**2 * (1 / 2 - beta) * a0 + beta * s1 - off[:, : mu.numel()] @ mu
+    hv1 = h * v0 + h**2 * (1 - gamma) * a0 + gamma * s1
+    w1 = ((1 - alpha_m) * s1 + h**2 * (alpha_m * a0 - alpha_f * w0)) / (1 - alpha_f)
+    C = problem.C(q1, t1)
+    rates = C @ hv1 + h * problem.c(q1, t1)
+    residual = ca.vertcat(
+        problem.M(q1) @ w1 - h**2 * problem.force(q1, hv1 / h, t1) + C.T @ L,
+        problem.Phi(q1, t1),
+        rates[m - mu.numel() :, :],
+    )
+    stage = Stage(
+        ca.vertcat(s1, L, mu),
+        ca.vertcat(h**2 * a0, h**2 * lambda0, ca.SX.zeros(mu.numel())),
+        residual,
+        watched=n,
+    )
+    return Scheme(
+        name="generalized_alpha",
+        options={"rho": rho, "index": index},
+        order=2,
+        exact=frozenset({"position", "velocity"} if index == 2 else {"position"}),
+        begin=_begin(problem, alpha_m - alpha_f),
+        step=Formula(
+            x, problem.given, (stage,),
+            ca.vertcat(q1, hv1 / h, w1 / h**2, (s1 - w1) / h**3, L / h**2),
+        ),
+        read=ca.Function("read", [x, problem.p, t], [q0, v0]),
+    )  # fmt: skip
+
+
+def _begin(problem: Problem, ahead: float) -> Formula:
+    """Return the formula [q; v] -> x; (a - w) / h starts as the derivative of the acceleration times `ahead`."""
+    q, v, u, t = ca.SX.sym("q", problem.n), ca.SX.sym("v", problem.n), problem.given.u, problem.t
+    a, lambda_ = problem.acceleration(q, v, t)
+    moving, rates = ca.vertcat(q, v, u, t), ca.vertcat(v, a, problem.given.du, 1)
+    slope = ahead * ca.jtimes(a, moving, rates)
+    return Formula(ca.vertcat(q, v), problem.given, (), ca.vertcat(q, v, a, slope, lambda_))
+
+
+FAMILY = Family(
+    name="generalized_alpha",
+    make=generalized_alpha,
+    stiff=True,
+    order="2",
+    preserves="position constraints, and with index=2 velocity constraints, at every step end; damps high frequencies",
+    needs="any model",
+    source="Arnold & Bruls 2007; stabilised: Arnold, Cardona & Bruls 2016",
+    options={
+        "rho": Option(0.8, "spectral radius at infinite frequency: 0 damps most, 1 not at all", range=(0.0, 1.0)),
+        "index": Option(2, "2 adds the constraints on velocities to those on coordinates", choices=(2, 3)),
+    },
+)

@@ -1,0 +1,145 @@
+"""partition: independent coordinates are integrated, the dependent ones recovered from the constraints."""
+
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula, Stage
+from mbfmu.steppers.explicit import RK4, combination, kind_of
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+
+
+def partition(dae: Dae, selection: str = "qr") -> Scheme:
+    """Integrate B^T q and B^T v by the classical Runge-Kutta method (Hong & Liu, survey, variable separation).
+
+    At each of its points i the rest follows from the constraints, with C = [Phi_q; G], c = [Phi_t; g]:
+
+        B^T (q_i - q_n - h sum_j a_ij v_j) = 0,    Phi(q_i) = 0            Newton's method
+        B^T (v_i - v_n - h sum_j a_ij a_j) = 0,    C(q_i) v_i + c = 0      linear
+
+    B is chosen anew at every step, from C at q_n, so that no choice grows old: ``lu`` takes unit columns, those without
+    a pivot when C is eliminated; ``qr`` and ``svd`` an orthonormal basis V of ker C. In all cases B^T y = 0 says that
+    y = N mu for some mu: with N the unit columns of the pivots, or, whatever the basis V, with N = C(q_n)^T. Hence no
+    basis is computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v].
+
+    Args:
+        dae: the equations.
+        selection: ``lu``, ``qr`` or ``svd``.
+    """
+    kind = kind_of(dae, 8)
+    problem = Problem(dae, kind)
+    n, p, t, h = problem.n, problem.p, problem.t, problem.h
+    x = kind.sym("x", 2 * n)
+    qn, vn = x[:n], x[n:]
+    select, to_positions, to_velocities = recoveries(dae, selection)
+    selected = select(qn, p, t)
+    nonzeros = kind.sym("N", selected.nnz())
+    N = kind(selected.sparsity(), nonzeros)
+
+    weights, nodes = [*RK4.A[1:], RK4.b], [*RK4.c, 1.0]
+    stages: list[Stage] = []
+    velocities: list[SX] = []
+    accelerations: list[SX] = []
+    q, v = qn, vn
+    for i, row in enumerate(weights):
+        here, ahead = t + float(nodes[i]) * h, t + float(nodes[i + 1]) * h
+        start = qn + h * combination(row, [*velocities, v])
+        if i == 1:  # the constraints bend this point as far off its start as the one before, to the other side
+            start = start - (q - qn - h / 2 * vn)
+        first = [start, v, problem.acceleration(q, v, here)[0]]
+        q, velocity, a = unknowns = [kind.sym(f"{name}{i}", n) for name in "qva"]
+        if i == 0:
+            first, unknowns = [*first, selected.nz[:]], [*unknowns, nonzeros]
+        once = kind.zeros(sum(item.numel() for item in unknowns[1:]))  # only q is solved for: the guess gives the rest
+        correction = ca.vertcat(to_positions(q, N, p, ahead), once)
+        stages.append(Stage(ca.vertcat(*unknowns), ca.vertcat(*first), correction=correction, watched=n))
+        velocities.append(velocity)
+        accelerations.append(a)
+        v = to_velocities(q, vn + h * combination(row, accelerations), N, p, ahead)
+    return Scheme(
+        name="partition",
+        options={"selection": selection},
+        order=4,
+        exact=frozenset({"position", "velocity"}),
+        begin=Formula(x, problem.given, (), x),
+        step=Formula(x, problem.given, tuple(stages), ca.vertcat(q, v)),
+        read=ca.Function("read", [x, p, t], [qn, vn]),
+    )
+
+
+def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
+    """Return three Functions: the choice of N, and what it takes to meet the constraints along its columns.
+
+    (q, p, t) -> N, shape (n, m + k); (q, N, p, t) -> correction of q, shape (n,); (q, v, N, p, t) -> v, shape (n,).
+    """
+    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
+    p, t, m = ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t"), dae.m
+    P = dae.Phi_q(q, p, t)
+    C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+    selected = pivot_columns(C) if selection == "lu" else C.T
+    N = ca.SX.sym("N", selected.sparsity())
+    dq = -N[:, :m] @ unpivoted_solve(P @ N[:, :m], dae.Phi(q, p, t))
+    v1 = v - N @ unpivoted_solve(C @ N, C @ v + c)
+    return (
+        ca.Function("select", [q, p, t], [ca.cse(selected)]),
+        ca.Function("to_positions", [q, N, p, t], [ca.cse(ca.densify(dq))]),
+        ca.Function("to_velocities", [q, v, N, p, t], [ca.cse(ca.densify(v1))]),
+    )
+
+
+def pivot_columns(C: SX) -> SX:
+    """Return the unit columns of the pivots of C, SX of shape (n, rows of C), in the order of its rows.
+
+    The pivot of each row is its largest entry outside the columns taken. The choice is written with one-hot vectors,
+    without a branch, so that it is made anew for every value of C; C times the result needs no pivoting.
+    """
+    S, free, columns = C, ca.SX.ones(C.shape[1]), [ca.SX(C.shape[1], 0)]
+    for row in range(C.shape[0]):
+        candidates = S[row, :].sparsity().get_col()
+        size = ca.fabs(S[row, candidates].T) * free[candidates]
+        best, found, hot = ca.mmax(size), ca.SX(0), ca.SX(C.shape[1], 1)
+        for number, column in enumerate(candidates):
+            hot[column] = (1 - found) * (size[number] >= best)
+            found = found + hot[column]
+        columns.append(hot)
+        free = free - hot
+        pivot = S[row + 1 :, :] @ hot
+        S = ca.vertcat(S[: row + 1, :], S[row + 1 :, :] - (pivot / (S[row, :] @ hot)) @ S[row, :])
+    return ca.horzcat(*columns)
+
+
+def unpivoted_solve(A: SX, b: SX) -> SX:
+    """Return A^-1 b by Gauss elimination without pivoting, which keeps the sparsity.
+
+    Stable near A = C N: with N = C^T that is positive definite, and unit columns come in the order of the pivots (Golub
+    & Van Loan, Matrix Computations, 3.4 and 4.2).
+
+    Args:
+        A: SX, shape (k, k).
+        b: SX, shape (k,).
+    """
+    k = A.shape[0]
+    rows = [ca.horzcat(A[i, :], b[i]) for i in range(k)]
+    for j in range(k):
+        for i in range(j + 1, k):
+            if rows[i].sparsity().has_nz(0, j):
+                changed = rows[i][:, j + 1 :] - rows[i][j] / rows[j][j] * rows[j][:, j + 1 :]
+                rows[i] = ca.horzcat(ca.SX(1, j + 1), changed)
+    y = ca.SX(k, 1)
+    for i in reversed(range(k)):
+        y[i] = (rows[i][k] - rows[i][:, i + 1 : k] @ y[i + 1 :, 0]) / rows[i][i]
+    return y
+
+
+FAMILY = Family(
+    name="partition",
+    make=partition,
+    order="4",
+    preserves="position and velocity constraints at all evaluations, so at every step end",
+    needs="any model",
+    source="Hong & Liu, survey, section on type II equations, variable separation",
+    options={
+        "selection": Option("qr", "what is independent: coordinates (lu) or directions", choices=("lu", "qr", "svd"))
+    },
+)

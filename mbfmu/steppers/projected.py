@@ -1,0 +1,80 @@
+"""projected: explicit Runge-Kutta steps, each followed by a projection onto the constraints."""
+
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import Formula
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, Stage
+
+TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8)}
+
+
+def projected(dae: Dae, order: int = 4) -> Scheme:
+    """Step on the index-1 form, then project (Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4).
+
+    With (q~, v~) from the Runge-Kutta method, C = [Phi_q; G], c = [Phi_t; g], all at t_{n+1}:
+
+        M (q - q~) + Phi_q^T mu = 0,    Phi(q) = 0        Gauss-Newton: M d + Phi_q^T mu = 0, Phi_q d = -Phi, q += d
+        M (v - v~) + C^T nu = 0,        C v + c = 0       linear
+
+    The corrections are as small as the local error, so the order stays. M and Phi_q are those of the last iterate, at
+    the step end. State x = [q; v].
+
+    Args:
+        dae: the equations.
+        order: 4 (classical), 5 or 8 (Dormand & Prince).
+    """
+    tableau = TABLEAUS[order]
+    kind = kind_of(dae, len(tableau.b))
+    problem = Problem(dae, kind)
+    n, p, t, h = problem.n, problem.p, problem.t, problem.h
+    x, q, v = kind.sym("x", 2 * n), kind.sym("q", n), kind.sym("v", n)
+
+    def rate(y: SX, t: SX) -> SX:
+        return ca.vertcat(y[n:], problem.acceleration(y[:n], y[n:], t)[0])
+
+    to_positions, to_velocities = projections(dae)
+    stage = Stage(
+        unknowns=ca.vertcat(q, v),
+        guess=tableau.step(rate, x, t, h),
+        correction=ca.vertcat(to_positions(q, p, t + h), kind.zeros(n)),
+        watched=n,
+    )
+    return Scheme(
+        name="projected",
+        options={"order": order},
+        order=order,
+        exact=frozenset({"position", "velocity"}),
+        begin=Formula(x, problem.given, (), x),
+        step=Formula(x, problem.given, (stage,), ca.vertcat(q, v + to_velocities(q, v, p, t + h))),
+        read=ca.Function("read", [x, p, t], [x[:n], x[n:]]),
+    )
+
+
+def projections(dae: Dae) -> tuple[Any, Any]:
+    """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
+    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
+    p, t = ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    M, P, nothing = dae.M(q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
+    C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+    dq, _ = SchurFactor(M, P).solve(nothing, -dae.Phi(q, p, t))
+    dv, _ = SchurFactor(M, C).solve(nothing, -(C @ v + c))
+    return (
+        ca.Function("to_positions", [q, p, t], [ca.cse(ca.densify(dq))]),
+        ca.Function("to_velocities", [q, v, p, t], [ca.cse(ca.densify(dv))]),
+    )
+
+
+FAMILY = Family(
+    name="projected",
+    make=projected,
+    order="4, 5 or 8",
+    preserves="position and velocity constraints at every step end",
+    needs="any model",
+    source="Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4; Dormand & Prince",
+    options={"order": Option(4, "of the Runge-Kutta method", choices=(4, 5, 8))},
+)

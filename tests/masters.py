@@ -1,0 +1,256 @@
+"""Masters that drive an FMU: FMPy call by call; FMPy, libcosim and ecos each in a process of its own."""
+
+import ctypes
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import fmpy
+import fmpy.fmi2 as fmi2
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class Message(NamedTuple):
+    """What an FMU told the logger of its master; `form` is a format of the C function printf."""
+
+    status: int
+    category: str | None
+    form: str
+
+    @property
+    def text(self) -> str:
+        """What a master written in C prints; TypeError or ValueError for a conversion without its argument."""
+        return self.form % ()
+
+
+class MasterError(Exception):
+    """A run that a master did not finish.
+
+    Args:
+        status: exit status of its process, negative if it crashed.
+        text: the end of what it printed.
+    """
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"exit status {status}:\n{text}")
+        self.status = status
+
+
+class Unpacked:
+    """An FMU in a folder of its own.
+
+    Args:
+        fmu: path of the .fmu file.
+        folder: where its files go; must not exist.
+    """
+
+    def __init__(self, fmu: Path, folder: Path) -> None:
+        self.folder = Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
+        self.description = fmpy.read_model_description(str(self.folder))
+        self.variables = {item.name: item for item in self.description.modelVariables}
+        self.references = {name: item.valueReference for name, item in self.variables.items()}
+
+    def names(self, *causalities: str) -> list[str]:
+        """Return the names of the variables of these causalities, in the order of modelDescription.xml."""
+        return [name for name, item in self.variables.items() if item.causality in causalities]
+
+
+class Instance:
+    """One instance of an FMU; every call is the FMI call of that name, and raises where its status is not OK.
+
+    Args:
+        fmu: the FMU.
+        logging: whether the master asks for messages.
+    """
+
+    def __init__(self, fmu: Unpacked, logging: bool = True) -> None:
+        self.fmu = fmu
+        self.messages: list[Message] = []
+        self.shown = fmu.names("output", "local")
+        model = fmu.description.coSimulation.modelIdentifier
+        self.slave: Any = fmi2.FMU2Slave(
+            guid=fmu.description.guid, unzipDirectory=str(fmu.folder), modelIdentifier=model, instanceName="one"
+        )
+        callbacks = fmi2.fmi2CallbackFunctions()
+        callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._note)
+        callbacks.allocateMemory = fmi2.defaultCallbacks.allocateMemory
+        callbacks.freeMemory = fmi2.defaultCallbacks.freeMemory
+        self.slave.instantiate(callbacks=callbacks, loggingOn=logging)
+
+    def _note(self, _environment: Any, _name: Any, status: int, category: bytes | None, message: bytes) -> None:
+        self.messages.append(Message(status, None if category is None else category.decode(), message.decode()))
+
+    def __enter__(self) -> "Instance":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.slave.freeInstance()
+
+    def set(self, values: Mapping[str, float]) -> None:
+        """fmi2SetReal by name."""
+        self.slave.setReal([self.fmu.references[name] for name in values], list(values.values()))
+
+    def get(self, names: Iterable[str] | None = None) -> tuple[float, ...]:
+        """fmi2GetReal by name; all outputs and local variables if none is given."""
+        chosen = self.shown if names is None else names
+        return tuple(self.slave.getReal([self.fmu.references[name] for name in chosen]))
+
+    def enter(self, values: Mapping[str, float] | None = None, time: float = 0.0) -> None:
+        """Set values, set up the experiment and enter initialisation mode."""
+        if values:
+            self.set(values)
+        self.slave.setupExperiment(startTime=time)
+        self.slave.enterInitializationMode()
+
+    def start(self, values: Mapping[str, float] | None = None, time: float = 0.0) -> "Instance":
+        """Initialise at `time` with these values."""
+        self.enter(values, time)
+        self.slave.exitInitializationMode()
+        return self
+
+    def step(self, time: float, size: float) -> None:
+        """fmi2DoStep."""
+        self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
+
+    def run(self, first: int, count: int, size: float, names: Iterable[str] | None = None) -> list[tuple[float, ...]]:
+        """Do steps number first, ..., first + count - 1 of one size; return what `get` says after each of them."""
+        chosen = None if names is None else list(names)
+        rows = []
+        for k in range(first, first + count):
+            self.step(k * size, size)
+            rows.append(self.get(chosen))
+        return rows
+
+    def save(self) -> bytes:
+        """Get the state, serialise and free it."""
+        state = self.slave.getFMUstate()
+        data: bytes = self.slave.serializeFMUstate(state)
+        self.slave.freeFMUstate(state)
+        return data
+
+    def restore(self, data: bytes) -> None:
+        """Deserialise a state, set and free it."""
+        state = self.slave.deSerializeFMUstate(data)
+        try:
+            self.slave.setFMUstate(state)
+        finally:
+            self.slave.freeFMUstate(state)
+
+
+def run_fmpy(
+    fmu: Path, values: Mapping[str, float], names: Sequence[str], stop: float = 1.0, step: float = 1e-3
+) -> Array:
+    """Run an FMU in FMPy; see `_run`."""
+    return _run("fmpy", fmu, values, names, stop, step)
+
+
+def run_libcosim(
+    fmu: Path, values: Mapping[str, float], names: Sequence[str], stop: float = 1.0, step: float = 1e-3
+) -> Array:
+    """Run an FMU in DNV's libcosim; see `_run`."""
+    return _run("libcosim", fmu, values, names, stop, step)
+
+
+def run_ecos(
+    fmu: Path, values: Mapping[str, float], names: Sequence[str], stop: float = 1.0, step: float = 1e-3
+) -> Array:
+    """Run an FMU in ecos; see `_run`."""
+    return _run("ecos", fmu, values, names, stop, step)
+
+
+def _run(master: str, fmu: Path, values: Mapping[str, float], names: Sequence[str], stop: float, step: float) -> Array:
+    """Run an FMU in a master in a process of its own, which a crash of the master cannot leave.
+
+    Args:
+        master: its name.
+        fmu: path of the .fmu file.
+        values: inputs, which stay constant, and start values by name.
+        names: of the variables to record.
+        stop: s.
+        step: communication step, s.
+
+    Returns:
+        Values after each step, shape (n_steps, n_names).
+
+    Raises:
+        MasterError: it did not finish.
+    """
+    task = {"fmu": str(fmu), "values": dict(values), "names": list(names), "count": round(stop / step), "step": step}
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "rows.json"
+        command = [sys.executable, __file__, master, json.dumps(task), str(result)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120, check=False)
+        if done.returncode:
+            raise MasterError(done.returncode, done.stdout[-4000:] + done.stderr[-2000:])
+        return np.array(json.loads(result.read_text(encoding="utf-8")), dtype=np.float64)
+
+
+def _fmpy(fmu: str, values: dict[str, float], names: list[str], count: int, step: float) -> list[list[float]]:
+    found = fmpy.simulate_fmu(
+        fmu,
+        stop_time=count * step,
+        output_interval=step,
+        start_values=values,
+        output=names,
+        set_stop_time=False,
+        debug_logging=True,
+    )
+    assert len(found) == count + 1, "the run ended early"
+    return [[float(row[name]) for name in names] for row in found[1:]]
+
+
+def _libcosim(fmu: str, values: dict[str, float], names: list[str], count: int, step: float) -> list[list[float]]:
+    from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
+    from libcosimpy.CosimObserver import CosimObserver
+    from libcosimpy.CosimSlave import CosimLocalSlave
+
+    log_output_level(CosimLogLevel.DEBUG)  # it shows a discarded step at this level only
+    execution = CosimExecution.from_step_size(round(step * 1e9))  # ns
+    index = execution.add_local_slave(CosimLocalSlave(fmu, "one"))
+    observer = CosimObserver.create_last_value()
+    assert execution.add_observer(observer)
+    references = {item.name.decode(): item.reference for item in execution.slave_variables(index)}
+    for name, value in values.items():
+        assert execution.real_initial_value(index, references[name], value)
+    chosen = [references[name] for name in names]
+    rows = []
+    for _ in range(count):
+        assert execution.step(), execution.status()
+        rows.append(list(observer.last_real_values(index, chosen)))
+    return rows
+
+
+def _ecos(fmu: str, values: dict[str, float], names: list[str], count: int, step: float) -> list[list[float]]:
+    wheel = Path(sys.prefix) / "lib" / "libtbb.so.12"  # ecos links it; the wheel tbb brings it where no loader looks
+    if wheel.exists():
+        ctypes.CDLL(str(wheel), mode=ctypes.RTLD_GLOBAL)
+    from ecospy import EcosSimulation, EcosSimulationStructure
+
+    rows = []
+    with EcosSimulationStructure() as structure:
+        structure.add_model("one", fmu)
+        structure.add_parameter_set("start", {f"one::{name}": float(value) for name, value in values.items()})
+        with EcosSimulation(structure=structure, step_size=step) as simulation:
+            assert simulation.init(parameter_set="start")
+            for _ in range(count):
+                simulation.step()
+                rows.append([simulation.get_real(f"one::{name}") for name in names])
+            simulation.terminate()
+    return rows
+
+
+if __name__ == "__main__":
+    _, chosen_master, task_text, result_path = sys.argv
+    masters = {"fmpy": _fmpy, "libcosim": _libcosim, "ecos": _ecos}
+    Path(result_path).write_text(json.dumps(masters[chosen_master](**json.loads(task_text))), encoding="utf-8")

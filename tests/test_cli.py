@@ -1,0 +1,413 @@
+"""The command line: what works, and the one line a mistake is worth."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import mbfmu
+from mbfmu import cli
+from mbfmu.model.library import known_models
+from mbfmu.result import read_csv
+
+PNG = b"\x89PNG\r\n\x1a\n"
+MODELS = {
+    "syntax.py": "x = 1\ndef syntax(:\n    pass\n",
+    "nul.py": "x = 1\0\n",
+    "raises.py": "def helper():\n    return 1 / 0\n\n\ndef raises():\n    return helper()\n",
+    "lines.py": 'def lines():\n    raise ValueError("one\\ntwo\\n\\nthree")\n',
+    "leaves.py": 'import sys\n\n\ndef leaves():\n    sys.exit("bye")\n',
+    "number.py": "def number():\n    return 3\n",
+    "empty.py": "",
+    "imports.py": "import there_is_no_such_module\n",
+    "model.urdf": "<robot/>",
+    "bad.toml": "model = [",
+    "odd.toml": 'model = "two_link"\nsteper = "gauss"\n',
+    "kind.toml": 'model = "two_link"\nstep = "1 ms"\n',
+    "none.toml": "step = 1e-3\n",
+    "junk.fmu": "no ZIP file",
+    "other.csv": "time,other\n0,1\n1,2\n",
+    "text.csv": "time,shoulder.tau\n0,1\n1,two\n",
+    "file": "in the way of a folder",
+}
+"""Files a user may have lying about."""
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `mbfmu ARGUMENTS` with its output piped."""
+    command = [sys.executable, "-m", "mbfmu", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, timeout=100, check=False, env={**os.environ, **environment}
+    )
+
+
+def done(*arguments: str, cwd: Path) -> str:
+    """Run a command that works and says nothing on stderr; return what it says on stdout."""
+    found = run(*arguments, cwd=cwd)
+    assert (found.returncode, found.stderr) == (0, "")
+    return found.stdout
+
+
+class Called(NamedTuple):
+    """How a call of the command line ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Called]:
+    """Run `mbfmu ARGUMENTS` in this process, for speed; an exception that leaves it fails the test."""
+
+    def in_this_process(*arguments: str, cwd: Path) -> Called:
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["mbfmu", *arguments])
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        code = caught.value.code
+        assert code is None or isinstance(code, int)
+        return Called(code or 0, *capfd.readouterr())
+
+    return in_this_process
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with the files a user may have lying about."""
+    for name, text in MODELS.items():
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "latin.py").write_bytes(b"# caf\xe9\n")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+# -- what works -----------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    assert done("--version", cwd=tmp_path) == f"mbfmu {mbfmu.__version__}\n"
+
+
+def test_the_console_script_is_the_module(tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("mbfmu")
+    found = subprocess.run([script, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
+    assert found.stdout == done("--version", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_help_names_every_command(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    found = run(*arguments, cwd=tmp_path)
+    for command in ("demo", "list", "export", "simulate", "check"):
+        assert re.search(rf"\b{command}\b", found.stdout + found.stderr)
+
+
+@pytest.mark.parametrize("command", ["demo", "list", "export", "simulate", "check"])
+def test_every_command_explains_itself(command: str, tmp_path: Path) -> None:
+    assert "Usage:" in done(command, "--help", cwd=tmp_path)
+
+
+def test_export_writes_an_fmu_that_check_passes(tmp_path: Path) -> None:
+    assert done("export", "two_link", cwd=tmp_path).startswith("wrote two_link.fmu (")
+    assert done("check", "two_link.fmu", cwd=tmp_path) == "two_link.fmu: no problem\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["two_link.fmu"]
+
+
+def test_export_takes_every_choice(tmp_path: Path) -> None:
+    text = "--stepper gauss --option stages=2 --step 5e-4 --stop 3 --set l1=1.25 --set shoulder.phi=-0.5"
+    choices = shlex.split(text)
+    done("export", "two_link", "-o", "deeper/arm.fmu", *choices, cwd=tmp_path)
+    expected = mbfmu.export(
+        mbfmu.load("two_link").with_values({"l1": 1.25, "shoulder.phi": -0.5}),
+        tmp_path / "same.fmu",
+        stepper="gauss",
+        options={"stages": 2},
+        step=5e-4,
+        stop=3.0,
+    )
+    assert (tmp_path / "deeper" / "arm.fmu").read_bytes() == expected.read_bytes()
+
+
+def test_export_reads_a_recipe_and_the_command_line_goes_before_it(tmp_path: Path) -> None:
+    text = 'model = "two_link"\nstepper = "gauss"\nstep = 5e-4\n[options]\nstages = 2\n[values]\nl1 = 1.25\n'
+    (tmp_path / "arm.toml").write_text(text, encoding="utf-8")
+    done("export", "arm.toml", "--step", "2e-3", cwd=tmp_path)
+    system = mbfmu.load("two_link").with_values({"l1": 1.25})
+    expected = mbfmu.export(system, tmp_path / "same.fmu", stepper="gauss", options={"stages": 2}, step=2e-3)
+    assert (tmp_path / "arm.fmu").read_bytes() == expected.read_bytes()
+
+
+def test_export_finds_a_recipe_by_name(tmp_path: Path) -> None:
+    done("export", "two_link_rattle", cwd=tmp_path)
+    expected = mbfmu.export(mbfmu.load("two_link"), tmp_path / "same.fmu", stepper="rattle", step=1e-3, stop=10.0)
+    assert (tmp_path / "two_link_rattle.fmu").read_bytes() == expected.read_bytes()
+
+
+def test_simulate_writes_numbers_and_a_picture(tmp_path: Path) -> None:
+    given = "--stop 0.2 --output-interval 0.01 --step 5e-4 --set world.g=1.62 --input 'shoulder.tau=2*sin(time)'"
+    choices = shlex.split(given)
+    text = done("simulate", "two_link", *choices, "-o", "out.csv", "--plot", "out.png", cwd=tmp_path)
+    assert "shoulder.phi" in text
+    assert "400 steps" in text
+    assert text.splitlines()[-1] == "wrote out.csv, out.png"
+    expected = mbfmu.simulate(
+        mbfmu.load("two_link"),
+        0.2,
+        output_interval=0.01,
+        step=5e-4,
+        values={"world.g": 1.62},
+        inputs={"shoulder.tau": "2*sin(time)"},
+    )
+    columns = read_csv(tmp_path / "out.csv")
+    assert list(columns) == ["time", *expected.names]
+    assert all((columns[name] == expected[name]).all() for name in columns)
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
+def test_simulate_runs_an_fmu_as_it_runs_the_model(two_link_fmu: Path, tmp_path: Path) -> None:
+    choices = ("--stop", "0.2", "--output-interval", "0.01", "--set", "shoulder.phi=0.3", "--input", "elbow.tau=2")
+    done("simulate", str(two_link_fmu), *choices, "-o", "fmu.csv", cwd=tmp_path)
+    done("simulate", "two_link", *choices, "-o", "model.csv", cwd=tmp_path)
+    one, other = read_csv(tmp_path / "model.csv"), read_csv(tmp_path / "fmu.csv")
+    for name in ("time", "shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w", "elbow.tau"):
+        assert other[name] == pytest.approx(one[name], abs=1e-12)
+
+
+def test_simulate_takes_inputs_from_what_it_wrote(tmp_path: Path) -> None:
+    first = ("simulate", "two_link", "--stop", "0.1", "--output-interval", "0.01")
+    done(*first, "--input", "elbow.tau=cos(9*time)", "-o", "one.csv", cwd=tmp_path)
+    done(*first, "--input", "elbow.tau=one.csv", "-o", "two.csv", cwd=tmp_path)
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+def test_a_model_file_may_lie_anywhere(tmp_path: Path) -> None:
+    source = known_models()["two_link"].read_text(encoding="utf-8")
+    (tmp_path / "my_arm.py").write_text(source.replace("two_link", "my_arm"), encoding="utf-8")
+    done("export", "my_arm.py", cwd=tmp_path)
+    assert (tmp_path / "my_arm.fmu").is_file()
+    assert "20 steps" in done("simulate", str(tmp_path / "my_arm.py"), "--stop", "0.02", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [("models", "two_link"), ("steppers", "rattle"), ("components", "Revolute")],
+)
+def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path) -> None:
+    assert shown in done("list", what, cwd=tmp_path)
+    assert shown in done("list", cwd=tmp_path)
+
+
+def test_list_names_every_stepper_with_its_options(tmp_path: Path) -> None:
+    text = done("list", "steppers", cwd=tmp_path)
+    for family in mbfmu.steppers():
+        assert family.name in text
+        assert all(option in text for option in family.options)
+
+
+@pytest.mark.slow
+def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path) -> None:
+    text = done("demo", "-o", str(tmp_path / "demo"), cwd=tmp_path)
+    assert "check: no problem" in text
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "two_link.csv",
+        "two_link.fmu",
+        "two_link.png",
+    ]
+    columns = read_csv(tmp_path / "demo" / "two_link.csv")
+    assert columns["time"][-1] == pytest.approx(10.0, abs=1e-9)
+    for joint in ("shoulder", "elbow"):
+        assert 1e-6 < abs(columns[f"{joint}.phi"] - columns[f"reference.{joint}.phi"]).max() < 0.1
+    assert columns["constraint.position"].max() < 1e-11
+    assert abs(columns["energy.balance"]).max() < 0.1
+    assert (tmp_path / "demo" / "two_link.png").read_bytes().startswith(PNG)
+
+
+# -- what is piped --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "export two_link",
+        "simulate two_link --stop 0.5",
+        "list",
+        "check junk.fmu",
+        "simulate two_link --stop -1",
+        "export x",
+    ],
+)
+def test_what_is_piped_has_no_bar_no_colour_and_no_carriage_return(arguments: str, here: Path) -> None:
+    found = run(*arguments.split(), cwd=here)
+    assert not re.search(r"[\r\x1b\x08]", found.stdout + found.stderr)
+
+
+def test_a_long_message_stays_on_one_line_however_narrow_the_terminal(here: Path) -> None:
+    found = run("simulate", "two_link", "--stop", "1", "--input", "shoulder.tau=sin(", cwd=here, COLUMNS="30")
+    assert found.stderr.count("\n") == 1
+    assert len(found.stderr) > 100
+
+
+# -- mistakes -------------------------------------------------------------------------------------------------------
+
+MISTAKES = {
+    "export nothing": "no model 'nothing'",
+    "export two_lnik": "did you mean 'two_link'",
+    "export two_link --stepper ratle": "did you mean 'rattle'",
+    "export two_link --stepper gauss --option stage=2": "no option 'stage'; did you mean 'stages'",
+    "export two_link --stepper gauss --option stages=9": "stages=9",
+    "export two_link --stepper gauss --option stages=two": "stages=two",
+    "export two_link --stepper gauss --option stages": "'stages' is not NAME=VALUE",
+    "export two_link --set l3=1": "'l3'",
+    "export two_link --set l1=nan": "l1 = nan",
+    "export two_link --set l1=1e999": "l1 = inf",
+    "export two_link --set l1=-1": "l1 = -1.0 is outside its bounds",
+    "export two_link --set l1=1,5": "'1,5' is not a number",
+    "export two_link --set l1": "'l1' is not NAME=VALUE",
+    "export two_link --set =1": "'=1' is not NAME=VALUE",
+    "export two_link --step 0": "the step is 0.0 s",
+    "export two_link --step -1e-3": "the step is -0.001 s",
+    "export two_link --step nan": "the step is nan s",
+    "export two_link --stop nan": "stop",
+    "export two_link --stop -1": "stop",
+    "export two_link -o arm.txt": "'arm.txt' must end in .fmu",
+    "export two_link -o folder": "'folder' must end in .fmu",
+    "export two_link -o file/arm.fmu": "cannot write 'file/arm.fmu'",
+    "export two_link -o file/deeper/arm.fmu": "cannot write 'file/deeper/arm.fmu'",
+    "export two_link -o /proc/arm.fmu": "cannot write '/proc/arm.fmu'",
+    "export missing.py": "no model file 'missing.py'",
+    "export folder/missing.py": "no model file 'folder/missing.py'",
+    "export ./folder": "folder",
+    "export ./file": "a model file ends in .py",
+    "export model.urdf": "a model file ends in .py",
+    "export syntax.py": "'syntax.py', line 2: ",
+    "export nul.py": "null bytes",
+    "export latin.py": "latin.py",
+    "export raises.py": "'raises.py', line 2: ZeroDivisionError: division by zero",
+    "export lines.py": "'lines.py', line 2: ValueError: one",
+    "export leaves.py": "'leaves.py'",
+    "export number.py": "number() gave a int, not a System",
+    "export empty.py": "needs a function 'empty()'",
+    "export imports.py": "ModuleNotFoundError",
+    "export bad.toml": "bad.toml",
+    "export odd.toml": "did you mean 'stepper'",
+    "export kind.toml": "step = '1 ms'",
+    "export none.toml": "names no model",
+    "export missing.toml": "missing.toml",
+    "simulate nothing --stop 1": "no model 'nothing'",
+    "simulate raises.py --stop 1": "'raises.py', line 2: ZeroDivisionError",
+    "simulate two_link --stop 0": "the stop time is 0.0 s",
+    "simulate two_link --stop -1": "the stop time is -1.0 s",
+    "simulate two_link --stop nan": "the stop time is nan s",
+    "simulate two_link --stop 1e308": "stop time",
+    "simulate two_link --stop 1 --step 0": "step",
+    "simulate two_link --stop 1 --step nan": "step",
+    "simulate two_link --stop 1 --output-interval 0": "the output interval is 0.0 s",
+    "simulate two_link --stop 1 --output-interval 1e-12": "take a longer one",
+    "simulate two_link --stop 1 --set phi=1": "'phi'",
+    "simulate two_link --stop 1 --input foo=1": "no input 'foo'",
+    "simulate two_link --stop 1 --input shoulder.tau=sin(": "cannot read the expression 'sin('",
+    "simulate two_link --stop 1 --input shoulder.tau=2*x": "not of 'x'",
+    "simulate two_link --stop 1 --input shoulder.tau=1/time": "not finite at t = 0 s",
+    "simulate two_link --stop 1 --input shoulder.tau=1e90": "no step from t = 0 s",
+    "simulate two_link --stop 1 --input shoulder.tau=missing.csv": "missing.csv",
+    "simulate two_link --stop 1 --input shoulder.tau=other.csv": "no column 'shoulder.tau'",
+    "simulate two_link --stop 1 --input shoulder.tau=text.csv": "text.csv",
+    "simulate two_link --stop 1 -o folder": "cannot write 'folder'",
+    "simulate two_link --stop 1 -o file/out.csv": "cannot write 'file/out.csv'",
+    "simulate two_link --stop 1 --plot out.nonsense": "a picture ends in .png",
+    "simulate two_link --stop 1 --plot file/out.png": "cannot write 'file/out.png'",
+    "simulate missing.fmu --stop 1": "no FMU 'missing.fmu'",
+    "simulate junk.fmu --stop 1": "junk.fmu",
+    "simulate junk.fmu --stop 1 --stepper gauss": "has its stepper inside",
+    "demo -o file": "cannot write",
+    # mistakes that Typer sees
+    "frobnicate": "frobnicate",
+    "export": "MODEL",
+    "export two_link --nonsense": "--nonsense",
+    "simulate two_link": "--stop",
+    "simulate two_link --stop soon": "--stop",
+    "list nonsense": "nonsense",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES)
+def test_a_mistake_ends_in_one_clear_line_and_leaves_no_file(
+    arguments: str, here: Path, call: Callable[..., Called]
+) -> None:
+    before = sorted(here.rglob("*"))
+    found = call(*arguments.split(), cwd=here)
+    assert found.status in {1, 2}
+    assert found.stdout == ""
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("mbfmu: ")
+    assert MISTAKES[arguments] in line
+    assert sorted(path for path in here.rglob("*") if "__pycache__" not in path.parts) == before
+
+
+FMU_MISTAKES = {
+    "--set foo=1": "no variable 'foo'",
+    "--set l1=-1": "l1 = -1.0: outside its bounds",
+    "--set l1=nan": "l1 = nan",
+    "--set energy.total=1": "energy.total",
+    "--step nan": "step",
+    "--step 0": "step",
+    "--input foo=1": "no variable 'foo'",
+    "--input energy.total=1": "'energy.total'",
+    "--input shoulder.tau=1e90": "the equations did not converge",
+    "--output-interval -1": "output interval",
+    "--stepper rattle": "has its stepper inside",
+    "--option stages=2": "has its stepper inside",
+}
+
+
+@pytest.mark.parametrize("arguments", FMU_MISTAKES)
+def test_a_mistake_with_an_fmu_ends_in_one_clear_line_and_leaves_no_file(
+    arguments: str, two_link_fmu: Path, tmp_path: Path, call: Callable[..., Called]
+) -> None:
+    found = call("simulate", str(two_link_fmu), "--stop", "1", "-o", "out.csv", *arguments.split(), cwd=tmp_path)
+    assert found.status in {1, 2}
+    assert found.stdout == ""
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("mbfmu: ")
+    assert FMU_MISTAKES[arguments] in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "export two_link --stepper ratle",
+        "export raises.py",
+        "export two_link -o file/arm.fmu",
+        "simulate two_link --stop 1 --input shoulder.tau=1e90",
+        "frobnicate",
+    ],
+)
+def test_a_mistake_in_a_process_of_its_own_is_the_same_line(
+    arguments: str, here: Path, call: Callable[..., Called]
+) -> None:
+    found = run(*arguments.split(), cwd=here)
+    assert (found.returncode, found.stdout, found.stderr) == call(*arguments.split(), cwd=here)
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(here: Path) -> None:
+    (here / "two_link.fmu").write_text("mine", encoding="utf-8")
+    assert run("export", "two_link", "--stepper", "nonsense", cwd=here).returncode == 1
+    assert (here / "two_link.fmu").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(("name", "rule"), [("missing.fmu", "file: "), ("junk.fmu", "zip: "), ("folder", "file: ")])
+def test_check_lists_what_is_wrong_and_ends_with_status_one(name: str, rule: str, here: Path) -> None:
+    found = run("check", name, cwd=here)
+    assert (found.returncode, found.stderr) == (1, "")
+    first, last = found.stdout.splitlines()
+    assert first.startswith(rule)
+    assert last == f"{name}: 1 problem(s)"

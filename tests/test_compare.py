@@ -1,0 +1,66 @@
+"""compare: errors against a converged reference, failures as rows, advice from the numbers."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbfmu.compare import Comparison, compare
+from mbfmu.errors import StepperError, UnknownNameError, UsageError
+from mbfmu.model import System
+from mbfmu.plot import plot_comparison
+
+
+@pytest.fixture(scope="module")
+def found(two_link: System) -> Comparison:
+    """Four steppers with three steps on the arm."""
+    names = ("rattle", "projected:order=5", "radau", "direct")
+    return compare(two_link, 1.0, steppers=names, steps=(0.02, 0.01, 0.005))
+
+
+def test_errors_fall_with_the_order_of_the_stepper(found: Comparison) -> None:
+    for stepper, order in (("rattle", 2), ("direct method=rk4", 4), ("radau stages=3", 5)):
+        errors = [row.error for row in found.rows if row.stepper == stepper]
+        assert len(errors) == 3
+        assert np.log2(errors[0] / errors[2]) / 2 > order - 0.6
+
+
+def test_the_reference_is_far_better_than_what_it_judges(found: Comparison) -> None:
+    assert found.accuracy < 1e-11
+
+
+def test_the_advice_names_steppers_whose_numbers_bear_it_out(found: Comparison) -> None:
+    held = {row.stepper for row in found.rows if max(row.position, row.velocity) < 1e-10}
+    assert "direct" not in found.advice.split("for long runs")[1]
+    assert any(f"for real time {name}" in found.advice for name in held)
+    assert "for stiff forces radau" in found.advice
+
+
+def test_a_stepper_that_cannot_take_the_model_is_a_row_with_the_reason() -> None:
+    import mbfmu
+
+    rows = compare(mbfmu.load("ice_skate"), 1.0, steps=(0.01,)).rows
+    failures = {row.stepper: row.failure for row in rows if row.failure}
+    assert "nonholonomic" in failures["rattle"]
+    assert not any(name.startswith("nodal_impulse") for name in failures)
+
+
+def test_tables_and_pictures_are_written_whole(found: Comparison, tmp_path: Path) -> None:
+    lines = found.write(tmp_path / "t.csv").read_text().splitlines()
+    assert lines[0].startswith("stepper,h,error,position,velocity,energy")
+    assert len(lines) == 13
+    assert found.advice in found.write(tmp_path / "t.md").read_text()
+    assert plot_comparison(found, tmp_path / "t.png").stat().st_size > 10_000
+    with pytest.raises(UsageError, match=r"\.csv or \.md"):
+        found.write(tmp_path / "t.txt")
+
+
+def test_mistakes_are_refused_by_name(two_link: System) -> None:
+    with pytest.raises(UsageError, match="at most the stop time"):
+        compare(two_link, 0.1, steps=(0.2,))
+    with pytest.raises(UsageError, match="is not a time"):
+        compare(two_link, float("nan"))
+    with pytest.raises(UnknownNameError, match="ratle"):
+        compare(two_link, 1.0, steppers=("ratle",))
+    with pytest.raises(StepperError, match="no option"):
+        compare(two_link, 1.0, steppers=("gauss:stage=2",))

@@ -1,0 +1,941 @@
+"""The FMU at run time, call by call: state, refusals, steps, messages, instances, and what it needs."""
+
+import gc
+import importlib
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import fmpy.fmi2 as fmi2
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from fmpy.fmi1 import FMICallException
+from hypothesis import HealthCheck, given, settings
+from masters import Instance, Unpacked
+from mechanisms import slider_crank, spatial_arm
+
+import mbfmu
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.kernel import vector
+from mbfmu.kernel.runtime import OK
+from mbfmu.model import System
+
+H = 1e-3
+TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}
+NOT_FINITE = (math.nan, math.inf, -math.inf)
+DISCARD, ERROR, FATAL = fmi2.fmi2Discard, fmi2.fmi2Error, fmi2.fmi2Fatal
+
+
+@pytest.fixture(scope="module")
+def arm(two_link_fmu: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
+    """The two-link arm with rattle, unpacked."""
+    return Unpacked(two_link_fmu, tmp_path_factory.mktemp("fmu") / "two_link")
+
+
+@pytest.fixture(scope="module", params=[family.name for family in mbfmu.steppers()])
+def arm_of_each_stepper(
+    request: pytest.FixtureRequest, two_link: System, tmp_path_factory: pytest.TempPathFactory
+) -> Unpacked:
+    """The two-link arm with every stepper, unpacked."""
+    folder = tmp_path_factory.mktemp("stepper")
+    return Unpacked(mbfmu.export(two_link, folder / "two_link.fmu", stepper=request.param), folder / "two_link")
+
+
+@pytest.fixture(scope="module")
+def crank(tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
+    """The slider-crank, whose start values can contradict each other, unpacked."""
+    folder = tmp_path_factory.mktemp("crank")
+    return Unpacked(mbfmu.export(slider_crank(), folder / "slider_crank.fmu"), folder / "slider_crank")
+
+
+@pytest.fixture(scope="module")
+def prepared(two_link: System) -> Prepared:
+    """The two-link arm with rattle, run by mbfmu itself."""
+    return prepare(two_link, "rattle", {}, H)
+
+
+@pytest.fixture
+def slave(arm: Unpacked) -> Iterator[Instance]:
+    """An initialised instance of the arm."""
+    with Instance(arm) as instance:
+        yield instance.start(TORQUES)
+
+
+class Kernel:
+    """The arm run by mbfmu's kernel, as an FMU would do it."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.inputs = [item.name for item in prepared.dae.inputs]
+        self.outputs = [item.name for item in prepared.dae.outputs]
+        self.u = vector([TORQUES[name] for name in self.inputs])
+        self.p = vector(prepared.dae.p_default())
+        self.x = prepared.initial_state(self.u)
+        self.t = 0.0
+
+    def step(self, size: float, substeps: int) -> None:
+        rest = vector([0.0] * len(self.inputs))
+        self.x, status = self.prepared.kernel.advance(self.x, self.u, rest, self.p, self.t, size / substeps, substeps)
+        assert status.code == OK
+        self.t += size
+
+    def get(self, names: list[str]) -> tuple[float, ...]:
+        values = dict(zip(self.outputs, self.prepared.kernel.outputs(self.x, self.u, self.p, self.t), strict=False))
+        return tuple(values[name] for name in names)
+
+
+def refused(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return the status with which a call is refused."""
+    with pytest.raises(FMICallException) as caught:
+        call(*arguments)
+    status: int = caught.value.status
+    return status
+
+
+def status_of(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return the status of a call."""
+    try:
+        call(*arguments)
+    except FMICallException as error:
+        return int(error.status)
+    return 0
+
+
+def fresh_run(arm: Unpacked, count: int) -> list[tuple[float, ...]]:
+    """Return the outputs of the first steps of a new instance."""
+    with Instance(arm) as instance:
+        return instance.start(TORQUES).run(0, count, H)
+
+
+# -- state: rollback ------------------------------------------------------------------------------------------------
+
+
+def test_a_restored_state_repeats_ten_steps_bitwise(arm_of_each_stepper: Unpacked) -> None:
+    with Instance(arm_of_each_stepper) as slave:
+        slave.start(TORQUES).step(0.0, H)
+        state, there = slave.slave.getFMUstate(), slave.get()
+        first = slave.run(1, 10, H)
+        slave.slave.setFMUstate(state)
+        assert slave.get() == there
+        assert slave.run(1, 10, H) == first
+        assert len(set(first)) == 10
+
+
+def test_a_serialised_state_repeats_ten_steps_bitwise(arm_of_each_stepper: Unpacked) -> None:
+    with Instance(arm_of_each_stepper) as slave:
+        slave.start(TORQUES).step(0.0, H)
+        data, there = slave.save(), slave.get()
+        first = slave.run(1, 10, H)
+        slave.restore(data)
+        assert slave.get() == there
+        assert slave.run(1, 10, H) == first
+
+
+def test_a_state_goes_on_in_a_second_instance_bitwise(arm_of_each_stepper: Unpacked) -> None:
+    with Instance(arm_of_each_stepper) as one, Instance(arm_of_each_stepper) as other:
+        one.start(TORQUES).step(0.0, H)
+        data = one.save()
+        first = one.run(1, 10, H)
+        other.start({"shoulder.phi": 1.0, "world.g": 3.0, "solver.step": 2e-4})
+        other.restore(data)
+        assert other.run(1, 10, H) == first
+
+
+def test_a_state_goes_into_an_instance_that_was_never_initialised(arm: Unpacked, slave: Instance) -> None:
+    slave.step(0.0, H)
+    data, expected = slave.save(), slave.run(1, 3, H)
+    with Instance(arm) as other:
+        other.restore(data)
+        assert other.run(1, 3, H) == expected
+
+
+def test_a_state_holds_inputs_parameters_and_the_step(slave: Instance) -> None:
+    names = ("shoulder.tau", "elbow.tau", "world.g", "solver.step", "time", "shoulder.a")
+    slave.set({"world.g": 3.7, "solver.step": 7e-4})
+    slave.step(0.0, H)
+    data, before = slave.save(), slave.get(names)
+    slave.set({"shoulder.tau": 1.0, "elbow.tau": 2.0, "world.g": 1.6, "solver.step": 5e-4})
+    slave.step(H, H)
+    assert all(a != b for a, b in zip(slave.get(names), before, strict=True))
+    slave.restore(data)
+    assert slave.get(names) == before
+
+
+def test_a_state_from_before_the_initialisation_holds_the_start_values(arm: Unpacked) -> None:
+    expected = fresh_run(arm, 3)
+    with Instance(arm) as slave:
+        slave.enter(TORQUES)
+        data = slave.save()
+        slave.set({"shoulder.phi": 1.0, "l1": 3.0})
+        slave.slave.exitInitializationMode()
+        slave.step(0.0, H)
+        slave.restore(data)
+        slave.slave.exitInitializationMode()
+        assert slave.run(0, 3, H) == expected
+
+
+def test_a_state_also_repeats_what_was_refused(slave: Instance) -> None:
+    slave.set({"shoulder.tau": math.nan})
+    data = slave.save()
+    slave.set({"shoulder.tau": 7.0})
+    slave.step(0.0, H)
+    slave.restore(data)
+    assert refused(slave.step, 0.0, H) == DISCARD
+
+
+def test_a_big_step_in_two_halves_can_be_tried_and_taken_back(slave: Instance) -> None:
+    """Step doubling, as masters with error control do it."""
+    state = slave.slave.getFMUstate()
+    slave.step(0.0, 0.02)
+    big = slave.get()
+    slave.slave.setFMUstate(state)
+    slave.step(0.0, 0.01)
+    slave.step(0.01, 0.01)
+    halves = slave.get()
+    slave.slave.freeFMUstate(state)
+    assert max(abs(a - b) for a, b in zip(big, halves, strict=True)) < 1e-12  # both are 20 steps of solver.step
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_states_do_not_pile_up_in_memory(slave: Instance) -> None:
+    """Pythonfmu itself loses about 190 B a pair."""
+
+    def megabytes() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def pairs(count: int) -> None:
+        for _ in range(count):
+            state = slave.slave.getFMUstate()
+            slave.slave.setFMUstate(state)
+            slave.slave.freeFMUstate(state)
+
+    pairs(1000)
+    before = megabytes()
+    pairs(20_000)
+    assert megabytes() - before < 10.0  # 500 B a pair
+
+
+# -- state: what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", [0, 33, 60, 200, -30, -1])
+def test_a_state_with_one_damaged_byte_is_refused(where: int, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        data = bytearray(slave.start(TORQUES).save())
+        data[where] ^= 0x10
+        assert refused(slave.restore, bytes(data)) >= ERROR
+        assert "damaged" in slave.messages[-1].text
+
+
+@pytest.mark.parametrize("keep", [0, 1, 3, 4, 10, 100, -1])
+def test_a_state_that_is_cut_off_is_refused(keep: int, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        data = slave.start(TORQUES).save()
+        assert refused(slave.restore, data[:keep]) >= ERROR
+        assert "damaged" in slave.messages[-1].text
+
+
+@pytest.mark.parametrize("change", [{"step": 2e-3}, {"stepper": "direct"}])
+def test_a_state_of_another_fmu_is_refused(
+    change: dict[str, Any], arm: Unpacked, two_link: System, tmp_path: Path
+) -> None:
+    other = Unpacked(mbfmu.export(two_link, tmp_path / "two_link.fmu", **change), tmp_path / "two_link")
+    with Instance(other) as stranger, Instance(arm) as slave:
+        data = stranger.start().save()
+        assert refused(slave.start().restore, data) >= ERROR
+        assert "belongs to another FMU" in slave.messages[-1].text
+
+
+def test_after_a_refused_state_a_reset_gives_the_first_run(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start(TORQUES).run(0, 3, H)
+        assert refused(slave.restore, b"nonsense") >= ERROR
+        slave.slave.reset()
+        assert slave.start(TORQUES).run(0, 3, H) == fresh_run(arm, 3)
+
+
+# -- refused steps --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", NOT_FINITE)
+@pytest.mark.parametrize("name", ["shoulder.tau", "world.g", "solver.step"])
+def test_a_value_that_is_not_finite_discards_the_step_and_leaves_no_trace(
+    name: str, value: float, arm: Unpacked, slave: Instance
+) -> None:
+    expected = fresh_run(arm, 5)
+    good = slave.get([name])[0]
+    slave.run(0, 2, H)
+    slave.set({name: value})
+    assert refused(slave.step, 2 * H, H) == DISCARD
+    assert slave.get() == expected[1]
+    assert slave.get([name]) == (good,)
+    slave.set({name: good})
+    assert slave.run(2, 3, H) == expected[2:]
+
+
+@pytest.mark.parametrize("size", [0.0, -0.0, -H, *NOT_FINITE, 5e-324, 1e308])
+def test_an_impossible_communication_step_is_discarded_and_leaves_no_trace(
+    size: float, arm: Unpacked, slave: Instance
+) -> None:
+    expected = fresh_run(arm, 5)
+    slave.run(0, 2, H)
+    assert refused(slave.step, 2 * H, size) == DISCARD
+    assert slave.get() == expected[1]
+    assert slave.run(2, 3, H) == expected[2:]
+
+
+def test_a_communication_step_of_more_steps_than_can_be_counted_is_discarded(slave: Instance) -> None:
+    slave.set({"solver.step": 1.0})
+    before = slave.get()
+    assert refused(slave.step, 0.0, 2.0**64) == DISCARD
+    assert slave.get() == before
+
+
+@pytest.mark.parametrize("time", NOT_FINITE)
+def test_a_start_time_that_is_not_finite_is_refused(time: float, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.enter(time=time)
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+
+
+@pytest.mark.parametrize("reference", [57, 9999, 2**31, 2**32 - 1])
+def test_a_value_reference_that_does_not_exist_is_refused_and_changes_nothing(reference: int, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start(TORQUES)
+        assert refused(slave.slave.getReal, [reference]) >= ERROR
+    with Instance(arm) as slave:
+        slave.start(TORQUES)
+        slave.slave.setReal([reference], [99.0])
+        assert slave.messages[-1].status == ERROR
+        assert slave.get(TORQUES) == tuple(TORQUES.values())
+        assert refused(slave.step, 0.0, H) == DISCARD
+
+
+@pytest.mark.parametrize("kind", ["Integer", "Boolean", "String"])
+def test_a_variable_of_another_type_is_refused_and_the_process_stays_whole(kind: str, arm: Unpacked) -> None:
+    expected = fresh_run(arm, 3)
+    for _ in range(3):
+        with Instance(arm) as slave:
+            slave.start(TORQUES)
+            assert getattr(slave.slave, f"get{kind}")([]) == []
+            assert refused(getattr(slave.slave, f"get{kind}"), [1]) >= ERROR
+        with Instance(arm) as slave:
+            value = "7" if kind == "String" else 1
+            assert refused(getattr(slave.slave, f"set{kind}"), [1], [value]) >= ERROR
+    gc.collect()
+    assert fresh_run(arm, 3) == expected
+
+
+@pytest.mark.parametrize("time", NOT_FINITE)
+def test_a_step_from_a_time_that_is_not_finite_is_discarded(time: float, slave: Instance) -> None:
+    before = slave.get()
+    assert refused(slave.step, time, H) == DISCARD
+    assert slave.get() == before
+
+
+@pytest.mark.parametrize("torque", [1e50, 1e90, -1e300])
+def test_a_torque_no_step_can_take_discards_the_step_and_leaves_no_trace(
+    torque: float, arm: Unpacked, slave: Instance
+) -> None:
+    expected = fresh_run(arm, 5)
+    slave.run(0, 2, H)
+    slave.set({"shoulder.tau": torque})
+    assert refused(slave.step, 2 * H, H) == DISCARD
+    slave.set(TORQUES)
+    assert slave.get() == expected[1]
+    assert slave.run(2, 3, H) == expected[2:]
+
+
+def test_the_last_successful_time_of_a_discarded_step_is_where_it_began(slave: Instance) -> None:
+    slave.run(0, 2, H)
+    assert refused(slave.step, 2 * H, math.nan) == DISCARD
+    assert slave.slave.getRealStatus(fmi2.fmi2LastSuccessfulTime) == 2 * H
+
+
+def test_a_step_before_the_initialisation_is_finished_is_discarded(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        assert refused(slave.step, 0.0, H) == DISCARD
+        slave.enter(TORQUES)
+        assert refused(slave.step, 0.0, H) == DISCARD
+        slave.slave.exitInitializationMode()
+        assert slave.run(0, 3, H) == fresh_run(arm, 3)
+
+
+def test_input_derivatives_are_refused_as_the_description_says(arm: Unpacked, slave: Instance) -> None:
+    assert not arm.description.coSimulation.canInterpolateInputs
+    assert refused(slave.slave.setRealInputDerivatives, [arm.references["shoulder.tau"]], [1], [0.0]) == ERROR
+
+
+# -- parameters and start values ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["l1", "m2"])
+def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave: Instance) -> None:
+    (before,) = slave.get([name])
+    slave.set({name: before + 0.5})
+    assert slave.messages[-1].category == "logStatusError"
+    assert slave.messages[-1].text.startswith(f"{name} = {before + 0.5}: a fixed parameter")
+    assert slave.get([name]) == (before,)
+    assert refused(slave.step, 0.0, H) == DISCARD
+    slave.set({name: before})
+    slave.step(0.0, H)
+
+
+def test_a_start_value_is_refused_after_the_initialisation(slave: Instance) -> None:
+    slave.set({"shoulder.phi": 1.0})
+    assert slave.messages[-1].category == "logStatusError"
+    assert slave.get(["shoulder.phi"]) == (0.0,)
+    assert refused(slave.step, 0.0, H) == DISCARD
+
+
+@pytest.mark.parametrize("name", ["energy.total", "link1.r_0[1]", "link1.m", "shoulder.a", "time"])
+def test_what_is_computed_cannot_be_set(name: str, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.set({name: 1.0})
+        assert slave.messages[-1].status == ERROR
+        assert "cannot be set" in slave.messages[-1].text
+        slave.enter()
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("l1", 0.0),
+        ("l2", -1.0),
+        ("m1", 0.0),
+        ("m2", -1e-300),
+        ("solver.step", 0.0),
+        ("solver.step", -H),
+        ("l1", math.nan),
+    ],
+)
+def test_a_parameter_out_of_bounds_is_refused_at_the_initialisation(name: str, value: float, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.enter({name: value})
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+        assert name in slave.messages[-1].text
+
+
+@pytest.mark.parametrize("after_entering", [False, True])
+def test_start_values_are_met(after_entering: bool, arm: Unpacked) -> None:
+    wanted = {"shoulder.phi": 7.5, "shoulder.w": -1.25, "elbow.phi": -4.0, "elbow.w": 2.5, "l1": 1.5, "world.g": 1.6}
+    with Instance(arm) as slave:
+        slave.enter(None if after_entering else wanted)
+        if after_entering:
+            slave.set(wanted)
+        slave.slave.exitInitializationMode()
+        assert slave.get(wanted) == pytest.approx(tuple(wanted.values()), abs=1e-14)
+        assert slave.get(["constraint.position", "constraint.velocity"]) == pytest.approx((0.0, 0.0), abs=1e-14)
+
+
+def test_outputs_already_follow_the_start_values_in_initialisation_mode(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.enter()
+        at_rest = slave.get()
+        slave.set({"shoulder.phi": 0.5, **TORQUES})
+        moved = slave.get()
+        slave.slave.exitInitializationMode()
+        assert slave.get() == moved
+        assert moved != at_rest
+
+
+def test_the_start_time_is_the_time_before_the_first_step(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start(TORQUES, time=2.5)
+        assert slave.get(["time"]) == (2.5,)
+        slave.step(2.5, H)
+        assert slave.get(["time"]) == (2.5 + H,)
+        slave.messages.clear()
+        assert slave.get() == pytest.approx(fresh_run(arm, 1)[0], abs=1e-13)
+
+
+def test_an_impossible_start_is_refused_and_a_reset_makes_it_good(crank: Unpacked) -> None:
+    with Instance(crank) as slave:
+        slave.enter({"l2": 0.3})  # shorter than the height of the crank pin
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+        told = slave.messages[-1].text
+        assert "slider_crank" in told
+        assert "start" in told
+        assert "solver.step" not in told  # no step, however small, mends it
+        slave.slave.reset()
+        slave.start().step(0.0, H)
+        assert slave.get(["l2"]) == (2.0,)
+
+
+def test_a_tunable_parameter_takes_effect_at_the_next_step(prepared: Prepared, slave: Instance) -> None:
+    kernel = Kernel(prepared)
+    names = kernel.outputs
+    for k in range(40):
+        if k == 20:
+            slave.set({"world.g": 1.62})
+            kernel.p[[item.name for item in prepared.dae.parameters].index("world.g")] = 1.62
+        slave.step(k * H, H)
+        kernel.step(H, 1)
+        assert slave.get(names) == kernel.get(names)
+
+
+def test_a_tunable_parameter_shows_in_the_accelerations_at_once(slave: Instance) -> None:
+    slave.set({"shoulder.tau": 0.0, "elbow.tau": 0.0, "world.g": 4.9})
+    assert slave.get(["shoulder.a"])[0] == pytest.approx(-12.6 / 2, rel=1e-13)
+
+
+# -- communication steps --------------------------------------------------------------------------------------------
+
+
+def test_one_step_of_ten_milliseconds_is_ten_of_one_bitwise(arm: Unpacked, slave: Instance) -> None:
+    """To the last bit: with constant inputs both are ten substeps of the same double, 0.01 / 10 == 0.001."""
+    assert H == 0.01 / 10
+    slave.step(0.0, 0.01)
+    assert slave.get() == fresh_run(arm, 10)[-1]
+
+
+@pytest.mark.parametrize(
+    ("solver_step", "size", "substeps"),
+    [
+        (1e-3, 4e-4, 1),  # longer than the communication step
+        (1.0, 1e-3, 1),
+        (3e-4, 1e-3, 4),  # does not divide it
+        (1e-3, 0.0105, 11),
+        (1e-3, 3 * 1e-3, 3),  # 0.003 is not 3 * 0.001 in binary
+        (1e-4, 0.1 + 0.2, 3000),
+    ],
+)
+def test_a_communication_step_is_divided_into_the_fewest_equal_steps(
+    solver_step: float, size: float, substeps: int, prepared: Prepared, slave: Instance
+) -> None:
+    kernel = Kernel(prepared)
+    slave.set({"solver.step": solver_step})
+    slave.step(0.0, size)
+    kernel.step(size, substeps)
+    assert slave.get(kernel.outputs) == kernel.get(kernel.outputs)
+
+
+def test_communication_steps_may_vary(prepared: Prepared, slave: Instance) -> None:
+    kernel, time = Kernel(prepared), 0.0
+    for size in (1e-3, 2.5e-4, 7e-3, 1e-6, 0.02, 3.3e-3):
+        slave.step(time, size)
+        time += size
+        kernel.step(size, math.ceil(size / H * (1 - 1e-9)))
+    assert slave.get(kernel.outputs) == kernel.get(kernel.outputs)
+    assert slave.get(["time"]) == (time,)
+
+
+def test_angles_count_full_turns(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start({"world.g": 0.0, "shoulder.w": 30.0, "elbow.phi": 0.0, "elbow.w": 0.0})
+        angles = [row[0] for row in slave.run(0, 1000, H, ["shoulder.phi"])]
+    assert angles[-1] > 4 * math.pi
+    assert max(abs(np.diff(angles))) < 0.1
+
+
+# -- life cycle -----------------------------------------------------------------------------------------------------
+
+
+def test_a_reset_gives_the_first_run_again_bitwise(arm: Unpacked, slave: Instance) -> None:
+    slave.run(0, 3, H)
+    slave.set({"world.g": 1.6, "solver.step": 5e-4, "shoulder.tau": 99.0, "elbow.tau": math.nan})
+    slave.slave.reset()
+    assert slave.get(["world.g", "solver.step", "shoulder.tau", "elbow.tau", "time"]) == (9.8, H, 0.0, 0.0, 0.0)
+    assert slave.start(TORQUES).run(0, 5, H) == fresh_run(arm, 5)
+
+
+def test_two_instances_interleaved_equal_two_alone(arm: Unpacked) -> None:
+    starts: tuple[Mapping[str, float], ...] = (TORQUES, {"shoulder.phi": 1.0, "l1": 2.0, "world.g": 3.0})
+    alone = []
+    for values in starts:
+        with Instance(arm) as slave:
+            alone.append(slave.start(values).run(0, 20, H))
+    with Instance(arm) as one, Instance(arm) as other:
+        one.start(starts[0])
+        other.start(starts[1])
+        for k in range(20):
+            assert one.run(k, 1, H) == alone[0][k : k + 1]
+            assert other.run(k, 1, H) == alone[1][k : k + 1]
+
+
+def test_two_instances_in_two_threads_equal_one_alone(arm: Unpacked) -> None:
+    expected = fresh_run(arm, 200)
+    found: list[list[tuple[float, ...]]] = [[], []]
+    with Instance(arm) as one, Instance(arm) as other:
+        jobs = [
+            threading.Thread(target=lambda s, rows: rows.extend(s.run(0, 200, H)), args=(slave.start(TORQUES), rows))
+            for slave, rows in zip((one, other), found, strict=True)
+        ]
+        for job in jobs:
+            job.start()
+        for job in jobs:
+            job.join()
+    assert found == [expected, expected]
+
+
+def test_fmus_of_several_models_and_steppers_in_one_process_do_not_mix(two_link: System, tmp_path: Path) -> None:
+    systems = {
+        "arm": (two_link, "rattle"),
+        "arm2": (two_link, "direct"),
+        "crank": (slider_crank(), "rattle"),
+        "spatial": (spatial_arm(), "local"),
+    }
+    opened = {
+        key: Unpacked(mbfmu.export(system, tmp_path / f"{key}.fmu", stepper=stepper), tmp_path / key)
+        for key, (system, stepper) in systems.items()
+    }
+    slaves = {key: Instance(unpacked).start() for key, unpacked in opened.items()}
+    for k in range(20):
+        for slave in slaves.values():
+            slave.step(k * H, H)
+    for key, (system, stepper) in systems.items():
+        expected = mbfmu.simulate(system, 20 * H, stepper=stepper, step=H, output_interval=H)
+        names = [name for name in expected.names if name in slaves[key].shown]
+        assert slaves[key].get(names) == pytest.approx([expected[name][-1] for name in names], abs=1e-12), key
+        slaves[key].slave.freeInstance()
+    assert len({json.dumps(slave.shown) for slave in slaves.values()}) == 3
+
+
+def test_an_fmu_exported_after_another_has_run_is_the_same_file(
+    two_link: System, two_link_fmu: Path, slave: Instance, tmp_path: Path
+) -> None:
+    """The FMU that runs has put its own copy of pythonfmu into this process."""
+    slave.step(0.0, H)
+    again = mbfmu.export(two_link, tmp_path / "two_link.fmu", stepper="rattle", step=1e-3)
+    assert again.read_bytes() == two_link_fmu.read_bytes()
+
+
+def test_neither_instances_nor_resets_grow_the_paths_and_modules_of_the_process(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start(TORQUES).step(0.0, H)
+    path, modules = list(sys.path), set(sys.modules)
+    for _ in range(5):
+        with Instance(arm) as slave:
+            slave.start(TORQUES).step(0.0, H)
+            slave.slave.reset()
+    assert sys.path == path
+    assert set(sys.modules) == modules
+    assert str(arm.folder / "resources") not in sys.path
+
+
+def test_an_fmu_runs_from_a_folder_with_a_space_in_its_name(two_link_fmu: Path, arm: Unpacked, tmp_path: Path) -> None:
+    assert fresh_run(Unpacked(two_link_fmu, tmp_path / "two words"), 3) == fresh_run(arm, 3)
+
+
+# -- messages -------------------------------------------------------------------------------------------------------
+
+
+def renamed(arm: Unpacked, folder: Path) -> Unpacked:
+    """Return a copy of an FMU whose model and first input have names with percent signs."""
+    shutil.copytree(arm.folder, folder)
+    file = folder / "resources" / "model.json"
+    model = json.loads(file.read_text(encoding="utf-8"))
+    model["name"] = "100% two%slink %n"
+    model["names"]["1"] = "shoulder.%d%%"
+    file.write_text(json.dumps(model), encoding="utf-8")
+    copy = object.__new__(Unpacked)
+    copy.__dict__.update(arm.__dict__, folder=folder)
+    return copy
+
+
+def test_percent_signs_come_through_a_message(arm: Unpacked, tmp_path: Path) -> None:
+    with Instance(renamed(arm, tmp_path / "percent")) as slave:
+        slave.start()
+        slave.set({"shoulder.tau": math.nan})
+        assert refused(slave.step, 0.0, H) == DISCARD
+        texts = [item.text for item in slave.messages]
+    reason = "shoulder.%d%% = nan: not a finite number; the value before is kept"
+    assert texts == [reason, f"100% two%slink %n: no step while a value is refused: {reason}"]
+
+
+def test_a_refused_value_is_an_error_and_a_refused_step_a_discard(slave: Instance) -> None:
+    slave.set({"shoulder.tau": math.inf})
+    assert refused(slave.step, 0.0, H) == DISCARD
+    assert [(item.status, item.category) for item in slave.messages] == [
+        (ERROR, "logStatusError"),
+        (DISCARD, "logStatusDiscard"),
+    ]
+
+
+@pytest.mark.parametrize("torque", [1e300, 1.7e308, -1.7e308])
+def test_outputs_stay_finite_whatever_finite_torque_is_set(torque: float, slave: Instance) -> None:
+    slave.set({"shoulder.tau": torque, "elbow.tau": 1.7e308})
+    assert all(map(math.isfinite, slave.get()))
+    assert refused(slave.step, 0.0, H) == DISCARD
+    assert all(map(math.isfinite, slave.get()))
+
+
+@pytest.mark.parametrize("values", [{"world.g": 1.7e308}, {"m1": 1e90, "l1": 1e90, "shoulder.w": 1e90}])
+def test_a_start_whose_outputs_overflow_is_refused(values: dict[str, float], arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.enter(values)
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+
+
+def test_a_failed_step_says_when_how_badly_and_what_to_do(slave: Instance) -> None:
+    slave.set({"shoulder.tau": 1e90})
+    assert refused(slave.step, 0.25, H) == DISCARD
+    (message,) = slave.messages
+    assert message.category == "logStatusDiscard"
+    for part in ("two_link: no step from t = 0.25 s", "did not converge", "last correction", "smaller solver.step"):
+        assert part in message.text
+
+
+def test_every_category_is_one_the_description_lists(arm: Unpacked, slave: Instance) -> None:
+    slave.set({"shoulder.tau": math.nan, "l1": 3.0, "energy.total": 0.0})
+    assert refused(slave.step, 0.0, H) == DISCARD
+    listed = {item.name for item in arm.description.logCategories}
+    assert {item.category for item in slave.messages} <= listed
+    assert len(slave.messages) == 4
+
+
+def test_a_good_run_says_nothing(slave: Instance) -> None:
+    slave.run(0, 10, H)
+    slave.save()
+    assert slave.messages == []
+
+
+def test_a_refused_start_leaves_the_process_whole(arm: Unpacked) -> None:
+    """Pythonfmu gives up its references to the slave and its class twice after an exception."""
+    expected = fresh_run(arm, 3)
+    for _ in range(20):
+        with Instance(arm) as slave:
+            slave.enter({"l1": -1.0})
+            assert refused(slave.slave.exitInitializationMode) >= ERROR
+            assert slave.get(["l1"]) == (1.0,)
+        gc.collect()
+    assert fresh_run(arm, 3) == expected
+
+
+def test_nothing_changes_with_logging_off(arm: Unpacked) -> None:
+    expected = fresh_run(arm, 5)
+    with Instance(arm, logging=False) as slave:
+        slave.start(TORQUES)
+        slave.set({"shoulder.tau": math.nan, "l1": 3.0})
+        assert refused(slave.step, 0.0, H) == DISCARD
+        slave.set({"shoulder.tau": 7.0, "l1": 1.0})
+        assert slave.run(0, 5, H) == expected
+
+
+def test_an_impossible_start_is_refused_with_logging_off(crank: Unpacked) -> None:
+    with Instance(crank, logging=False) as slave:
+        slave.enter({"l2": 0.3})
+        assert refused(slave.slave.exitInitializationMode) >= ERROR
+
+
+# -- the slave without its binary -----------------------------------------------------------------------------------
+
+
+def packed_module(arm: Unpacked) -> str:
+    return (arm.folder / "resources" / "slavemodule.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def bare(arm: Unpacked, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The slave's class instantiated in this process, initialised."""
+    resources = str(arm.folder / "resources")
+    monkeypatch.syspath_prepend(resources)
+    slave = importlib.import_module(packed_module(arm)).MultibodySlave(instance_name="bare", resources=resources)
+    slave.setup_experiment(0.0)
+    slave.enter_initialization_mode()
+    slave.exit_initialization_mode()
+    return slave
+
+
+def test_do_step_answers_true_or_false_and_nothing_else(bare: Any) -> None:
+    assert bare.do_step(0.0, H) is True
+    assert bare.do_step(H, math.nan) is False
+
+
+def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare: Any) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("50% broken")
+
+    before = bare._get_fmu_state()
+    bare._kernel.advance = broken
+    assert bare.do_step(0.0, H) is False
+    (message,) = bare.log_queue
+    assert (int(message.status), message.category) == (DISCARD, "logStatusDiscard")
+    assert message.msg % () == "two_link: internal error: RuntimeError('50% broken')"
+    assert bare._get_fmu_state() == before
+
+
+def test_a_step_whose_outputs_are_not_finite_is_discarded(bare: Any) -> None:
+    before = bare._get_fmu_state()
+    bare._kernel.outputs = lambda *_: vector([math.nan] * bare._model["n_y"])
+    assert bare.do_step(0.0, H) is False
+    assert bare._get_fmu_state() == before
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", b"\0" * 500])
+def test_a_refused_state_changes_nothing(data: bytes, bare: Any) -> None:
+    bare.do_step(0.0, H)
+    before, outputs = bare._get_fmu_state(), bare.get_real(list(range(57)))
+    with pytest.raises(ValueError, match="damaged"):
+        bare._set_fmu_state(data)
+    assert bare._get_fmu_state() == before
+    assert bare.get_real(list(range(57))) == outputs
+
+
+def test_the_packed_modules_have_names_no_other_fmu_has(arm_of_each_stepper: Unpacked, arm: Unpacked) -> None:
+    def modules(unpacked: Unpacked) -> set[str]:
+        return {path.stem for path in (unpacked.folder / "resources").glob("*.py")}
+
+    mine, others = modules(arm_of_each_stepper), modules(arm)
+    assert len(mine) == 2
+    assert all(len(name.rsplit("_", 1)[1]) == 32 for name in mine)
+    assert packed_module(arm_of_each_stepper) in mine
+    assert mine == others or not mine & others  # the same FMU, or nothing in common
+    assert (mine == others) == (arm_of_each_stepper.description.guid == arm.description.guid)
+
+
+ALONE = """
+import json, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        root = name.partition(".")[0]
+        if root not in sys.stdlib_module_names and root != "pythonfmu" and not root.endswith({unique!r}):
+            raise ImportError("there is no " + name)
+
+sys.meta_path.insert(0, Refuse())
+sys.path.insert(0, {resources!r})
+slave = __import__({module!r}).MultibodySlave(instance_name="alone", resources={resources!r})
+slave.set_real([1, 2], [7.0, -2.0])
+slave.setup_experiment(0.0)
+slave.enter_initialization_mode()
+slave.exit_initialization_mode()
+rows = []
+for k in range(20):
+    assert slave.do_step(k * 1e-3, 1e-3) is True
+    rows.append(slave.get_real({references!r}))
+known = set(sys.stdlib_module_names) | {{"pythonfmu", {module!r}, {module!r}.replace("slave_", "runtime_"), "__main__"}}
+strangers = sorted(name for name in sys.modules if name.partition(".")[0] not in known)
+print(json.dumps([rows, strangers]))
+"""
+
+
+def alone(arm: Unpacked, resources: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the slave in a Python that sees no installed package and none of our environment."""
+    module = packed_module(arm)
+    shown = [arm.references[name] for name in arm.names("output", "local")]
+    script = ALONE.format(unique=module[-32:], resources=str(resources), module=module, references=shown)
+    command = [sys.executable, "-I", "-S", "-W", "error", "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, env={}, cwd=cwd, timeout=60, check=False)
+
+
+def test_with_a_compiled_kernel_the_slave_needs_only_the_standard_library(arm: Unpacked, tmp_path: Path) -> None:
+    done = alone(arm, arm.folder / "resources", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows, strangers = json.loads(done.stdout)
+    assert strangers == []
+    assert [tuple(row) for row in rows] == fresh_run(arm, 20)
+
+
+# -- the interpreted kernel -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interpreted(arm_of_each_stepper: Unpacked, tmp_path: Path) -> Unpacked:
+    """A copy of an FMU without its compiled kernel."""
+    folder = tmp_path / "interpreted"
+    shutil.copytree(arm_of_each_stepper.folder, folder)
+    (folder / "resources" / "kernel_linux64.so").unlink()
+    copy = object.__new__(Unpacked)
+    copy.__dict__.update(arm_of_each_stepper.__dict__, folder=folder)
+    return copy
+
+
+def test_the_interpreted_kernel_gives_the_numbers_of_the_compiled_one(
+    interpreted: Unpacked, arm_of_each_stepper: Unpacked
+) -> None:
+    with Instance(interpreted) as one, Instance(arm_of_each_stepper) as other:
+        found, expected = one.start(TORQUES).run(0, 50, H), other.start(TORQUES).run(0, 50, H)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_interpreted_kernel_rolls_back_bitwise_and_refuses_what_the_compiled_one_refuses(
+    interpreted: Unpacked,
+) -> None:
+    with Instance(interpreted) as slave:
+        slave.start(TORQUES).step(0.0, H)
+        data, first = slave.save(), slave.run(1, 3, H)
+        slave.restore(data)
+        slave.set({"elbow.tau": math.nan})
+        assert refused(slave.step, H, H) == DISCARD
+        slave.set({"elbow.tau": 1e90})
+        assert refused(slave.step, H, H) == DISCARD
+        slave.set(TORQUES)
+        assert slave.run(1, 3, H) == first
+
+
+def test_without_compiled_kernel_and_casadi_the_slave_says_what_to_install(arm: Unpacked, tmp_path: Path) -> None:
+    resources = tmp_path / "resources"
+    shutil.copytree(arm.folder / "resources", resources)
+    (resources / "kernel_linux64.so").unlink()
+    done = alone(arm, resources, tmp_path)
+    assert done.returncode == 1
+    assert "python -m pip install casadi" in done.stderr
+
+
+def test_a_compiled_kernel_that_cannot_be_loaded_is_passed_over(arm: Unpacked, tmp_path: Path) -> None:
+    folder = tmp_path / "other_processor"
+    shutil.copytree(arm.folder, folder)
+    (folder / "resources" / "kernel_linux64.so").write_bytes(b"\x7fELF of another processor")
+    copy = object.__new__(Unpacked)
+    copy.__dict__.update(arm.__dict__, folder=folder)
+    np.testing.assert_allclose(fresh_run(copy, 3), fresh_run(arm, 3), rtol=1e-12, atol=1e-12)
+
+
+# -- any sequence of calls ------------------------------------------------------------------------------------------
+
+values = st.one_of(
+    st.floats(-50, 50),
+    st.sampled_from([*NOT_FINITE, 1e12, -1e30, 1e160, -1.7e308]),
+    st.floats(allow_nan=False, width=32),
+)
+sizes = st.one_of(st.floats(1e-6, 5e-3), st.sampled_from([0.0, -H, math.nan, math.inf, 1e-12, 5e-324, 1e308]))
+calls = st.one_of(
+    st.tuples(st.just("set"), st.sampled_from(["shoulder.tau", "elbow.tau", "world.g"]), values),
+    st.tuples(st.just("step"), sizes),
+    st.tuples(st.just("step"), st.just(H)),
+    st.tuples(st.just("save")),
+    st.tuples(st.just("restore"), st.integers(0, 9)),
+    st.tuples(st.just("reset")),
+)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.lists(calls, max_size=25))
+def test_no_sequence_of_calls_crashes_or_leaves_outputs_that_are_not_finite(
+    arm: Unpacked, sequence: list[tuple[Any, ...]]
+) -> None:
+    with Instance(arm) as slave:
+        slave.start()
+        time, saved = 0.0, [(0.0, slave.save(), slave.get())]
+        for call, *arguments in sequence:
+            if call == "set":
+                slave.set({arguments[0]: arguments[1]})
+            elif call == "step":
+                before = slave.save()
+                status = status_of(slave.step, time, arguments[0])
+                assert status in {0, DISCARD}
+                if status:
+                    assert slave.save() == before
+                else:
+                    time += arguments[0]
+            elif call == "save":
+                saved.append((time, slave.save(), slave.get()))
+            elif call == "restore":
+                time, data, outputs = saved[arguments[0] % len(saved)]
+                slave.restore(data)
+                assert slave.get() == outputs
+            else:
+                slave.slave.reset()
+                slave.start()
+                time = 0.0
+            assert all(map(math.isfinite, slave.get()))
