@@ -23,9 +23,11 @@ from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Body,
     BodyShape,
+    Coordinate,
     Force,
     FreeMotion,
     Joint,
+    LagrangianSystem,
     Revolute,
     RotationalSpring,
     Spring,
@@ -51,7 +53,25 @@ ANY_MODEL: dict[str, Scheme] = {
 }
 """Those that take nonholonomic constraints too."""
 IMPLICIT = {**SYMMETRIC, **ANY_MODEL}
-PROBLEMS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "pendulum": spatial_pendulum}
+
+
+def bead() -> LagrangianSystem:
+    """A bead on an upright wire in polar coordinates: the mass matrix depends on the coordinates."""
+    return LagrangianSystem(
+        name="bead",
+        coordinates=(Coordinate("r", "m", 1.0, math.tan(0.3)), Coordinate("phi", "rad", 0.3, 1.0)),
+        kinetic="der(r)**2/2 + r**2*der(phi)**2/2",
+        potential="9.81*r*sin(phi) + 3*phi**2",
+        position=("r*cos(phi) - cos(0.3)",),
+    )
+
+
+PROBLEMS = {
+    "two_link": lambda: mbfmu.load("two_link"),
+    "slider_crank": slider_crank,
+    "pendulum": spatial_pendulum,
+    "bead": bead,
+}
 
 
 @cache

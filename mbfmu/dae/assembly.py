@@ -1,11 +1,13 @@
 """Assembly: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
+import math
+
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal
 from mbfmu.dae.topology import Group
-from mbfmu.model.frame import SX, Pose, identity
+from mbfmu.model.frame import SX, Pose, identity, quaternion_product
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, resolve
 from mbfmu.model.parts import Body
@@ -16,7 +18,9 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
     asked = _Asked(bodies)
     joints = {
         path: {
-            motion.position: asked.place(path, motion.position, motion.value, motion.rate, rate, motion.neutral)[0]
+            motion.position: asked.place(
+                path, motion.position, motion.value, motion.rate, rate, motion.neutral, wraps=motion.wraps
+            )[0]
             for motion, rate in zip(item.motion, item.rates, strict=True)
         }
         for path, item in bodies.equations.items()
@@ -36,6 +40,7 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
         positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
         rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
         guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
+        counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
         position_names=tuple(asked.positions),
         rate_names=tuple(asked.rates),
         loops=tuple(
@@ -43,6 +48,12 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
         ),
         constraint_names=constraint_names,
     )
+
+
+FULL_TURN = 2 * math.pi
+"""rad"""
+UNEVEN = 1e-6
+"""m or rad; a first pose of loops is shifted by uneven parts of it, off poses from which no correction leads."""
 
 
 class _Asked:
@@ -54,11 +65,19 @@ class _Asked:
         symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.given}
         self.s = ca.vertcat(ca.SX(0, 1), *symbols.values())
         self._every = {**bodies.symbols, **symbols}
+        self.counted: list[SX] = []
         self.positions: dict[str, SX] = {}
         self.rates: dict[str, SX] = {}
 
     def place(
-        self, path: str, name: str, value: SX, rate_name: str, rate: SX, neutral: tuple[float, ...]
+        self,
+        path: str,
+        name: str,
+        value: SX,
+        rate_name: str,
+        rate: SX,
+        neutral: tuple[float, ...],
+        wraps: bool = False,
     ) -> tuple[SX, bool]:
         """Note what is asked of a coordinate and its rate.
 
@@ -69,25 +88,38 @@ class _Asked:
             rate_name: of its rate.
             rate: the rate, SX column.
             neutral: the coordinate where nothing is asked (default zeros); if given it is a quaternion's.
+            wraps: the coordinate is an angle known up to full turns; a start value says how many.
 
         Returns:
             The coordinate to place the body with, and whether all of it was asked for.
         """
         wanted = self._wanted(f"{path}.{name}", value)
         complete = all(entry is not None for entry in wanted)
-        if neutral and complete:
+        if wraps:
+            asked = wanted[0] if complete else value
+            apart = value - asked
+            apart = apart - FULL_TURN * ca.floor(apart / FULL_TURN + 0.5)
+            self.counted.append(asked + apart)
+            if complete:
+                self.positions[f"{path}.{name}"] = apart
+        elif neutral and complete:
             column = ca.vertcat(*wanted)
             wanted = ca.vertsplit(column / ca.norm_2(column))
-        for into, shown, label, targets in (
-            (self.positions, value, name, wanted),
-            (self.rates, rate, rate_name, self._wanted(f"{path}.{rate_name}", rate)),
-        ):
-            for number, full in enumerate(labels(f"{path}.{label}", shown)):
-                if targets[number] is not None:
-                    into[full] = ca.vertcat(shown)[number] - targets[number]
+            away = quaternion_product(ca.vertcat(wanted[0], *(-entry for entry in wanted[1:])), value)
+            for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
+                self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
+        else:
+            self._note(self.positions, f"{path}.{name}", value, wanted)
+        self._note(self.rates, f"{path}.{rate_name}", rate, self._wanted(f"{path}.{rate_name}", rate))
         rest = neutral or (0.0,) * len(wanted)
         placed = (other if entry is None else entry for entry, other in zip(wanted, rest, strict=True))
         return ca.vertcat(*placed), complete
+
+    @staticmethod
+    def _note(into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
+        for number, full in enumerate(labels(name, shown)):
+            if wanted[number] is not None:
+                into[full] = ca.vertcat(shown)[number] - wanted[number]
 
     def _wanted(self, name: str, like: SX) -> list[SX | None]:
         entries = [self.mechanism.starts.get(label) for label in labels(name, like)]
@@ -123,7 +155,10 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
         start, stop = bodies.groups[near].poses[ends[0]], bodies.groups[far].poses[ends[1]]
         here[far] = fixed.get(far) or here[near] @ start @ across @ stop.inverse()
     poses = [here[number] for number in range(1, len(bodies.groups))]
-    return ca.vertcat(*(ca.vertcat(pose.r, pose.angle) for pose in poses))
+    placed = ca.vertcat(*(ca.vertcat(pose.r, pose.angle) for pose in poses))
+    if bodies.tree.loops:
+        placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
+    return placed
 
 
 def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
-from mbfmu.errors import MassError
+from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint, Motion
 from mbfmu.model.mechanism import Mechanism, quantities
@@ -170,12 +170,15 @@ class Bodies:
     def _joint(self, path: str, joint: Joint) -> JointEquations:
         a, b, p = self.frame_of(f"{path}.frame_a"), self.frame_of(f"{path}.frame_b"), self.values[path]
         motion = joint.motion(p, a, b)
+        Phi, velocity = ca.vertcat(joint.position(p, a, b)), ca.vertcat(joint.velocity(p, a, b))
+        if ca.depends_on(Phi, self.v):
+            raise ModelError(f"{type(joint).__name__} '{path}': position depends on velocities; state it as velocity")
+        if ca.depends_on(ca.jacobian(velocity, self.v), self.v):
+            raise ModelError(f"{type(joint).__name__} '{path}': velocity must be linear in the velocities")
         rates = tuple(
             item.rate_value if item.rate_value is not None else self.dot(ca.vertcat(item.value)) for item in motion
         )
-        return JointEquations(
-            ca.vertcat(joint.position(p, a, b)), ca.vertcat(joint.velocity(p, a, b)), motion, rates, a, b
-        )
+        return JointEquations(Phi, velocity, motion, rates, a, b)
 
     def dot(self, expression: SX) -> SX:
         """Return the total time derivative of an expression of (q, t)."""

@@ -87,6 +87,7 @@ class Assembly:
         positions: Function (q, s, p, t) -> residual of the start values of coordinates.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
         guess: Function (s, p, t) -> q, exact for a tree of joints.
+        counted: Function (q, s, p, t) -> the counted angles, with the full turns that the start values ask for.
         position_names: name of each row of `positions`.
         rate_names: name of each row of `rates`.
         loops: the closed loops.
@@ -97,6 +98,7 @@ class Assembly:
     positions: Function
     rates: Function
     guess: Function
+    counted: Function
     position_names: tuple[str, ...]
     rate_names: tuple[str, ...]
     loops: tuple[Loop, ...]
@@ -132,7 +134,7 @@ class Dae:
         impulse_rate: (q, v, u, p, t) -> force + (M v)_q v, shape (n,): the force on M v without multipliers.
         kinetic: (q, v, p) -> J.
         potential: (q, p, t) -> J.
-        angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to 4 pi, to be counted on by continuity.
+        angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to full turns, to be counted on by continuity.
         output: (q, v, turned, a, lambda_, u, p, t) -> shape (n_y,); turned: the counted angles, lambda_: (m + k,).
         bound_values: (p) -> values of `bound`.
         n_angles: number of counted angles.

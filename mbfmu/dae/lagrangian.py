@@ -174,6 +174,7 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX) -> Assembly:
         positions=ca.Function("positions", [q, s, p, t], [q - s[0::2]]),
         rates=ca.Function("rates", [q, v, s, p, t], [v - s[1::2]]),
         guess=ca.Function("guess", [s, p, t], [s[0::2]]),
+        counted=ca.Function("counted", [q, s, p, t], [ca.SX(0, 1)]),
         position_names=tuple(item.name for item in system.coordinates),
         rate_names=tuple(f"der({item.name})" for item in system.coordinates),
         loops=(),

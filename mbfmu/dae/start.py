@@ -24,12 +24,16 @@ EPSILON = 1e-12
 """Relative regularisation: rows that say the same twice do no harm."""
 LARGEST_CORRECTION = 0.3
 """m or rad; a longer correction is shortened, for loops that start far from closed."""
+RANK = 1e-9
+"""Relative singular value of the constraint Jacobian that counts as zero."""
+SHARE = 1e-3
+"""Part in a redundant combination of rows from which a joint is named."""
 TOLERANCE = 1e-9
 """Largest residual of the constraints and start values that counts as consistent."""
 
 
 def start_formula(dae: Dae) -> Formula:
-    """Return the formula s -> [q; v; residual]; residual: the largest of the constraints and start values."""
+    """Return the formula s -> [q; v; counted angles; residual], with the largest residual of what was asked."""
     given = arguments(len(dae.inputs), len(dae.parameters), ca.SX)
     s = ca.SX.sym("s", len(dae.assembly.starts))
     p, t = given.p, given.t
@@ -51,7 +55,7 @@ def start_formula(dae: Dae) -> Formula:
         s,
         given,
         (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv)),
-        ca.vertcat(q, v, residual),
+        ca.vertcat(q, v, dae.assembly.counted(q, s, p, t), residual),
     )
 
 
@@ -81,6 +85,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         return StartError(f"{dae.name}: the start values give coordinates that are not finite: {values}")
     gap = max([*Phi, *asked], default=0.0)
     if gap <= TOLERANCE:
+        if redundant := redundancy(dae, q, p, t):
+            return StartError(redundant)
         return StartError(
             f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free"
         )
@@ -92,6 +98,33 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     return StartError(
         f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "
         "leave start values in the loop free, bring them nearer to a closed pose, or check the lengths"
+    )
+
+
+def redundancy(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
+    """Return a message if the constraints are redundant at a pose, else nothing.
+
+    Args:
+        dae: the equations.
+        q: coordinates, shape (n,).
+        p: parameters, shape (n_p,).
+        t: s.
+    """
+    C = np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))])
+    if not C.shape[0] or not np.all(np.isfinite(C)):
+        return ""
+    scale = np.linalg.norm(C, axis=1, keepdims=True)
+    left, values, _ = np.linalg.svd(C / np.where(scale > 0, scale, 1.0))
+    missing = C.shape[0] - int(np.sum(values > RANK))
+    if not missing:
+        return ""
+    weight = np.abs(left[: dae.m, -missing:]).max(axis=1)
+    names = dict.fromkeys(
+        name for name, share in zip(dae.assembly.constraint_names, weight, strict=True) if share > SHARE
+    )
+    return (
+        f"{dae.name}: {missing} constraint(s) of {', '.join(names) or 'the nonholonomic joints'} are redundant, so "
+        "their forces are not unique: let a joint go (Spherical in place of Revolute), or make the system planar"
     )
 
 

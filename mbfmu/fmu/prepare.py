@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from mbfmu.dae import Dae, derive
-from mbfmu.dae.start import start_error
-from mbfmu.errors import UsageError
+from mbfmu.dae.start import redundancy, start_error
+from mbfmu.errors import StartError, UsageError
 from mbfmu.fmu.interface import Interface, interface
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
 from mbfmu.kernel.runtime import OK
@@ -51,7 +51,7 @@ class Prepared:
             u: inputs at t = 0 (default: zeros).
 
         Raises:
-            StartError: there is none; the message names the loop or the start values.
+            StartError: there is none, or the constraints are redundant; the message names the joints.
         """
         s, p = vector(self.dae.s_default()), vector(self.dae.p_default())
         x, status = self.kernel.initialize(
@@ -59,6 +59,9 @@ class Prepared:
         )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(p), 0.0)
+        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], list(p), 0.0)
+        if redundant := redundancy(self.dae, q, list(p), 0.0):
+            raise StartError(redundant)
         return x
 
 

@@ -21,8 +21,8 @@ from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.start import start_formula
 from mbfmu.steppers.scheme import Scheme, acceleration
 
-FULL_TURN = 12.566370614359172
-"""rad; an angle from a quaternion is known up to 4 pi."""
+FULL_TURN = 6.283185307179586
+"""rad; an angle from a quaternion is known up to it, and must turn by less than half of it in a step."""
 FORMULAS = ("start", "begin", "step")
 
 
@@ -48,9 +48,9 @@ class Bundle:
     """All functions of one model with one stepper.
 
     Args:
-        formulas: ``start`` s -> [q; v; residual], ``begin`` [q; v] -> x, ``step`` x -> x.
+        formulas: ``start`` s -> [q; v; angles; residual], ``begin`` [q; v; angles] -> x, ``step`` x -> x.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
-        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v].
+        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; angles].
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -92,14 +92,13 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         nu=len(dae.inputs),
         np=len(dae.parameters),
         ny=outputs.numel_out(0),
-        nqv=2 * dae.n,
+        nqv=2 * dae.n + dae.n_angles,
     )
 
 
 def _with_first_angles(dae: Dae, begin: Formula) -> Formula:
-    given = begin.arguments
-    angles = dae.angles(begin.x[: dae.n], given.p, given.t)
-    return Formula(begin.x, given, begin.stages, ca.vertcat(begin.result, angles))
+    counted = type(begin.x).sym("counted", dae.n_angles)
+    return Formula(ca.vertcat(begin.x, counted), begin.arguments, begin.stages, ca.vertcat(begin.result, counted))
 
 
 def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:

@@ -5,7 +5,7 @@
  *
  * Included after the generated code and these tables:
  *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula
- *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v] and of all unknowns of a formula
+ *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_ARG SZ_RES SZ_IW SZ_W                     work sizes of the largest generated function
  */

@@ -34,6 +34,7 @@ class Quantity:
         max: greatest value allowed.
         spatial_only: the field has no meaning in a planar system.
         role: ``parameter``, or ``start`` for a start value (None leaves it to the assembly).
+        sizes: lengths a vector may have; empty for a single number.
     """
 
     unit: str
@@ -42,6 +43,7 @@ class Quantity:
     max: float = math.inf
     spatial_only: bool = False
     role: str = "parameter"
+    sizes: tuple[int, ...] = ()
 
 
 def quantity(
@@ -53,16 +55,17 @@ def quantity(
     max: float = math.inf,
     spatial_only: bool = False,
 ) -> Any:
-    """Declare a physical quantity of a component: a number, a vector, or an expression of parameters."""
+    """Declare a physical quantity of a component; with a tuple as default it is a vector of the plane or of space."""
+    sizes = (2, 3) if isinstance(default, tuple) else ()
     return field(
         default=default,
-        metadata={"quantity": Quantity(unit, description, min, max, spatial_only)},
+        metadata={"quantity": Quantity(unit, description, min, max, spatial_only, sizes=sizes)},
     )
 
 
-def start(unit: str, description: str, *, spatial_only: bool = False) -> Any:
-    """Declare a start value of a component; None leaves it free, to be found by the assembly."""
-    declared = Quantity(unit, description, spatial_only=spatial_only, role="start")
+def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_only: bool = False) -> Any:
+    """Declare a start value of a component; None leaves it, or an entry, free for the assembly."""
+    declared = Quantity(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
     return field(default=None, metadata={"quantity": declared})
 
 
@@ -101,25 +104,38 @@ def check_value(name: str, value: Any, declared: Quantity) -> None:
     """Check one value of a component or parameter where it enters.
 
     Raises:
-        ValueRangeError: a number that is NaN, infinite or outside the bounds, or something that is no value.
+        ValueRangeError: a number that is NaN, infinite or outside the bounds, a vector of the wrong length, or
+            something that is no value.
         ExpressionError: a text that is not an expression.
     """
     if value is None and declared.role == "start":
         return
+    if not declared.sizes:
+        _check_number(name, value, declared)
+        return
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) not in declared.sizes:
+        lengths = " or ".join(map(str, declared.sizes))
+        raise ValueRangeError(f"{name} = {value!r} must be a vector of {lengths} entries (in {declared.unit})")
+    for number, item in enumerate(value, 1):
+        if item is not None or declared.role != "start":
+            _check_number(f"{name}[{number}]", item, declared)
+
+
+def _check_number(name: str, value: Any, declared: Quantity) -> None:
     if isinstance(value, str):
         Expression(value)
-        return
-    if isinstance(value, (tuple, list, np.ndarray)):
-        for number, item in enumerate(value, 1):
-            check_value(f"{name}[{number}]", item, declared)
         return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ValueRangeError(
             f"{name} = {value!r} is no value: give a number in {declared.unit} or an expression of parameters"
         )
-    if not math.isfinite(value):
-        raise ValueRangeError(f"{name} = {value} must be a finite number (in {declared.unit})")
-    if not declared.min <= value <= declared.max:
+    try:
+        number = float(value)
+    except (OverflowError, TypeError):
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueRangeError(f"{name} = {number} must be a finite number (in {declared.unit})")
+    if not declared.min <= number <= declared.max:
         raise ValueRangeError(
             f"{name} = {value} is outside its bounds {declared.min:g} to {declared.max:g} {declared.unit}"
         )
@@ -132,10 +148,13 @@ def unit_vector(component: Component, label: str, value: Any) -> tuple[float, ..
         AxisError: it is not.
     """
     where = f"{component.name}.{label}"
-    try:
-        numbers = tuple(float(item) for item in value)
-    except (TypeError, ValueError):
-        raise AxisError(f"{where} = {value!r} must be 2 or 3 numbers, such as (0, 0, 1)") from None
+    if (
+        not isinstance(value, (tuple, list, np.ndarray))
+        or len(value) not in {2, 3}
+        or any(isinstance(item, bool) or not isinstance(item, (int, float, np.number)) for item in value)
+    ):
+        raise AxisError(f"{where} = {value!r} must be 2 or 3 numbers, such as (0, 0, 1)")
+    numbers = tuple(float(item) for item in value)
     length = math.hypot(*numbers)
     if not abs(length - 1.0) <= 1e-9:
         scaled = ", ".join(f"{item / length:.16g}" for item in numbers) if 0 < length < math.inf else "0, 0, 1"

@@ -13,6 +13,7 @@ from mbfmu.errors import ExpressionError
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 60
+SHOWN = 60
 
 CONSTANTS: dict[str, float] = {"pi": math.pi}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -53,7 +54,12 @@ class Expression:
         try:
             self.names  # noqa: B018 - reading the tree is the check
         except RecursionError:
-            raise ExpressionError(f"expression is nested too deeply: '{self.text[:40]}...'") from None
+            raise ExpressionError(f"expression is nested too deeply: {self.quoted}") from None
+
+    @property
+    def quoted(self) -> str:
+        """The beginning of the text on one line, for messages."""
+        return repr(self.text if len(self.text) <= SHOWN else self.text[: SHOWN - 3] + "...")
 
     @cached_property
     def tree(self) -> ast.expr:
@@ -64,7 +70,7 @@ class Expression:
             return ast.parse(self.text.strip(), mode="eval").body
         except (SyntaxError, ValueError, MemoryError):
             raise ExpressionError(
-                f"cannot read the expression '{self.text}': use numbers, names of parameters, + - * / ** and "
+                f"cannot read the expression {self.quoted}: use numbers, names of parameters, + - * / ** and "
                 f"{', '.join(FUNCTIONS)}"
             ) from None
 
@@ -73,9 +79,9 @@ class Expression:
         """The names the expression refers to."""
         found: set[str] = set()
 
-        def note(name: str) -> float:
+        def note(name: str) -> Any:
             found.add(name)
-            return 1.0
+            return ca.SX(1)
 
         self._walk(self.tree, note, 0)
         return frozenset(found)
@@ -90,12 +96,15 @@ class Expression:
 
     def _walk(self, node: ast.expr, lookup: Callable[[str], Any], depth: int) -> Any:
         if depth > MAX_DEPTH:
-            raise ExpressionError(f"expression is nested too deeply: '{self.text[:40]}...'")
+            raise ExpressionError(f"expression is nested too deeply: {self.quoted}")
         match node:
             case ast.Constant(value=bool()):
                 pass
             case ast.Constant(value=int() | float() as value):
-                return ca.SX(float(value))
+                try:
+                    return ca.SX(float(value))
+                except OverflowError:
+                    raise ExpressionError(f"a number in {self.quoted} is too large") from None
             case ast.Name() | ast.Attribute():
                 name = _dotted(node)
                 if name is not None:
@@ -111,12 +120,16 @@ class Expression:
                 wanted = 2 if name in {"atan2", "min", "max"} else 1
                 if len(values) == wanted:
                     return FUNCTIONS[name](*values)
-                raise ExpressionError(f"'{name}' takes {wanted} argument(s), not {len(values)}, in '{self.text}'")
+                raise ExpressionError(f"'{name}' takes {wanted} argument(s), not {len(values)}, in {self.quoted}")
         hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
         raise ExpressionError(
-            f"'{ast.unparse(node)}' is not allowed in the expression '{self.text}'{hint}: "
+            f"{_shortened(ast.unparse(node))} is not allowed in the expression {self.quoted}{hint}: "
             f"use numbers, names of parameters, + - * / ** and {', '.join(FUNCTIONS)}"
         )
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...")
 
 
 def _dotted(node: ast.expr) -> str | None:

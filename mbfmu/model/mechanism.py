@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.errors import (
+    AxisError,
     ExpressionError,
     FrameConnectionError,
     ModelError,
@@ -20,7 +21,7 @@ from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX
-from mbfmu.model.joints import Joint
+from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
 from mbfmu.model.system import Connection, Subsystem, System
 
@@ -130,6 +131,8 @@ def _collect(
                 continue
             table = starts if declared.role == "start" else entries
             for suffix, scalar in _scalars(f"{path}.{label}", value, planar):
+                if scalar is None:
+                    continue
                 if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
                     continue
                 table[path + "." + label + suffix] = Entry(path + "." + label + suffix, scalar, prefix, declared)
@@ -151,7 +154,7 @@ def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
         return [("", value)]
     numbers = list(value)
     if len(numbers) == 3 and planar:
-        if numbers[2] != 0:
+        if numbers[2] not in {0, None}:
             raise ValueRangeError(f"{name}[3] = {numbers[2]} must be 0 in a planar system, or left out")
         numbers = numbers[:2]
     if len(numbers) == 2 and not planar:
@@ -159,7 +162,19 @@ def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
     return [(f"[{index}]", item) for index, item in enumerate(numbers, 1)]
 
 
+def _check_axes(mechanism: Mechanism) -> None:
+    for path, component in mechanism.components.items():
+        n = getattr(component, "n", None)
+        if not isinstance(n, (tuple, list)):
+            continue
+        if not mechanism.planar and len(n) != 3:
+            raise AxisError(f"{path}.n = {n} has {len(n)} entries; a spatial system needs 3")
+        if mechanism.planar and isinstance(component, Prismatic) and math.hypot(*n[:2]) < 1 - 1e-9:
+            raise AxisError(f"{path}.n = {n} leaves the plane; a planar system slides in x and y")
+
+
 def _check(mechanism: Mechanism) -> None:
+    _check_axes(mechanism)
     worlds = mechanism.of(World)
     if len(worlds) != 1:
         raise FrameConnectionError(

@@ -95,12 +95,12 @@ class Body(Part):
     I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
-    r_0: Vector | None = start("m", "position of frame_a, resolved in the world frame")
-    v_0: Vector | None = start("m/s", "velocity of frame_a, resolved in the world frame")
+    r_0: Vector | None = start("m", "position of frame_a, resolved in the world frame", sizes=(2, 3))
+    v_0: Vector | None = start("m/s", "velocity of frame_a, resolved in the world frame", sizes=(2, 3))
     phi: Value | None = start("rad", "angle of frame_a seen from the world")
     w: Value | None = start("rad/s", "angular velocity about z")
-    Q: Vector | None = start("1", "quaternion of frame_a seen from the world", spatial_only=True)
-    w_a: Vector | None = start("rad/s", "angular velocity, resolved in frame_a", spatial_only=True)
+    Q: Vector | None = start("1", "quaternion of frame_a seen from the world", sizes=(4,), spatial_only=True)
+    w_a: Vector | None = start("rad/s", "angular velocity, resolved in frame_a", sizes=(3,), spatial_only=True)
 
     @property
     def frames(self) -> tuple[str, ...]:

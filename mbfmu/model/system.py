@@ -1,12 +1,18 @@
 """System: the frozen description of a mechanism, as data."""
 
+import keyword
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from mbfmu.errors import FrameConnectionError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component, Quantity, Value, check_value
+from mbfmu.model.expression import CONSTANTS, FUNCTIONS
+
+RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
+"""Names that mean something in every expression."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,11 @@ class Parameter:
     max: float = math.inf
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
-            raise NameInUseError(f"'{self.name}' cannot name a parameter: use letters, digits and underscores")
+        if not self.name.isidentifier() or keyword.iskeyword(self.name) or self.name in RESERVED:
+            raise NameInUseError(
+                f"'{self.name}' cannot name a parameter: use letters, digits and underscores, and no name that "
+                "expressions know already"
+            )
         check_value(self.name, self.value, self.quantity)
 
     @property
@@ -127,15 +136,17 @@ class System:
             return replace(self, parameters=tuple(changed if i.name == head else i for i in self.parameters))
         for item in self.components:
             if item.name == head and rest:
-                new = (
-                    replace(item, system=item.system._with_value(rest, value, full))
-                    if isinstance(item, Subsystem)
-                    else _component_with(item, rest, value, full)
-                )
+                new: Component | Subsystem
+                if isinstance(item, Subsystem) and rest in item.values:
+                    new = replace(item, values={**item.values, rest: value})
+                elif isinstance(item, Subsystem):
+                    new = replace(item, system=item.system._with_value(rest, value, full))
+                else:
+                    new = _component_with(item, rest, value, full)
                 return replace(self, components=tuple(new if i is item else i for i in self.components))
-        raise UnknownNameError(
-            f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, self.values())}"
-        )
+        within = full.removesuffix(name)
+        known = [within + item for item in self.values()]
+        raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, known)}")
 
     def values(self) -> tuple[str, ...]:
         """Names of everything `with_values` can replace."""
@@ -144,11 +155,11 @@ class System:
             if isinstance(item, Subsystem):
                 found += [f"{item.name}.{name}" for name in item.system.values()]
                 continue
-            for declared, label, value in item.declared():
+            for declared, label, _ in item.declared():
                 if self.planar and declared.spatial_only:
                     continue
-                if isinstance(value, tuple):
-                    count = 2 if self.planar and len(value) == 3 else len(value)
+                if declared.sizes:
+                    count = declared.sizes[0 if self.planar else -1]
                     found += [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
                 else:
                     found.append(f"{item.name}.{label}")
@@ -170,21 +181,27 @@ class Subsystem:
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = {item.name for item in self.system.parameters}
-        for name in self.values:
+        if not self.name.isidentifier():
+            raise NameInUseError(f"'{self.name}' cannot name a sub-system: use letters, digits and underscores")
+        known = {item.name: item for item in self.system.parameters}
+        for name, value in self.values.items():
             if name not in known:
                 raise UnknownNameError(f"sub-system '{self.name}' has no parameter '{name}'; {nearest(name, known)}")
+            check_value(f"{self.name}.{name}", value, known[name].quantity)
 
 
 def _component_with(item: Component, label: str, value: Value, full: str) -> Component:
-    base, bracket, index = label.rstrip("]").partition("[")
-    known = {field_name: old for _, field_name, old in item.declared()}
-    if base in known:
-        if not bracket:
+    found = re.fullmatch(r"(\w+?)(?:\[([1-9][0-9]*)\])?", label, re.ASCII)
+    known = {field_name: (declared, old) for declared, field_name, old in item.declared()}
+    if found and found[1] in known:
+        base, index = found[1], found[2]
+        declared, old = known[base]
+        if old is None and declared.sizes:
+            old = (None,) * declared.sizes[-1]
+        if not index:
             changes: dict[str, Any] = {base: value}
             return replace(item, **changes)
-        old = known[base]
-        if isinstance(old, tuple) and index.isdigit() and 1 <= int(index) <= len(old):
+        if isinstance(old, tuple) and int(index) <= len(old):
             entries = list(old)
             entries[int(index) - 1] = value
             changes = {base: tuple(entries)}

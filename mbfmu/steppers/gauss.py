@@ -56,7 +56,10 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
 
 
 def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
-    """Return the paper's scheme, as (begin, step, read); state x = [q; p or v; lambda]."""
+    """Return the paper's scheme, as (begin, step, read); state x = [q; p or v; lambda].
+
+    `read` gives the admissible velocity; the v of the velocity form itself leaves the constraints by O(h^2).
+    """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
     momentum = form == "momentum"
     A, b, c = gauss_tableau(s)
@@ -110,8 +113,8 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         M(q0) (q0^ - q0) = Phi_q(q0)^T mu    p0^ = M(q0) v0 + Phi_q(q0)^T nu    (q0^, p0^) -> (q1^, p1^)
         M(q1) (q1 - q1^) = Phi_q(q1)^T mu    M(q1) v1 = p1^ + Phi_q(q1)^T nu    Phi(q1) = 0, Phi_q v1 + Phi_t = 0
 
-    so that the whole is symmetric and of order 2 s (measured 2, 4, 6, 8 in both forms). The velocity form is the same
-    with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; lambda].
+    so that the whole is symmetric and of order 2 s (measured 2, 4, 6, 8; velocity form 2, 4, 6). The velocity form is
+    the same with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; lambda].
     """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
     momentum = form == "momentum" and not problem.dae.constant_mass

@@ -24,13 +24,13 @@ class FreeMotion(Joint):
         w_rel: start angular velocity, rad/s, resolved in frame_a (spatial).
     """
 
-    r_rel: Vector | None = start("m", "position of frame_b seen from frame_a, resolved in frame_a")
-    v_rel: Vector | None = start("m/s", "derivative of the position of frame_b seen from frame_a")
+    r_rel: Vector | None = start("m", "position of frame_b seen from frame_a, resolved in frame_a", sizes=(2, 3))
+    v_rel: Vector | None = start("m/s", "derivative of the position of frame_b seen from frame_a", sizes=(2, 3))
     phi: Value | None = start("rad", "angle of frame_b seen from frame_a")
     w: Value | None = start("rad/s", "angular velocity of frame_b seen from frame_a")
-    Q_rel: Vector | None = start("1", "quaternion of frame_b seen from frame_a", spatial_only=True)
+    Q_rel: Vector | None = start("1", "quaternion of frame_b seen from frame_a", sizes=(4,), spatial_only=True)
     w_rel: Vector | None = start(
-        "rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a", spatial_only=True
+        "rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a", sizes=(3,), spatial_only=True
     )
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:

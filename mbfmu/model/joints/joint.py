@@ -24,7 +24,7 @@ class Motion:
         acceleration_unit: SI unit of it.
         effort: name of the input whose power is effort times rate.
         effort_unit: SI unit of it.
-        wraps: the coordinate is an angle known only up to 4 pi, to be counted on by continuity.
+        wraps: the coordinate is an angle known only up to full turns, to be counted on by continuity.
         neutral: the coordinate where nobody gives a start value (default zeros); a quaternion's start is normalised.
     """
 

@@ -20,8 +20,10 @@ class Spherical(Joint):
         w_rel: start angular velocity of frame_b seen from frame_a, rad/s, resolved in frame_a.
     """
 
-    Q_rel: Vector | None = start("1", "quaternion of frame_b seen from frame_a")
-    w_rel: Vector | None = start("rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a")
+    Q_rel: Vector | None = start("1", "quaternion of frame_b seen from frame_a", sizes=(4,))
+    w_rel: Vector | None = start(
+        "rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a", sizes=(3,)
+    )
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         if p.planar:

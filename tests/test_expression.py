@@ -1,0 +1,186 @@
+"""Expressions of parameters: Python's arithmetic, and nothing but arithmetic."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import casadi as ca
+import hypothesis.strategies as st
+import pytest
+from hypothesis import assume, given, settings
+
+from mbfmu.errors import ExpressionError
+from mbfmu.model.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression
+
+NAMES: dict[str, Any] = {"x": 0.75, "y": -1.5, "arm": SimpleNamespace(l1=2.5, left=SimpleNamespace(m=0.125))}
+VALUES: dict[str, float] = {"x": 0.75, "y": -1.5, "arm.l1": 2.5, "arm.left.m": 0.125}
+PYTHON_FUNCTIONS: dict[str, Any] = {
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "sin": math.sin, "cos": math.cos,
+    "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2,
+    "min": min, "max": max,
+}  # fmt: skip
+
+often = settings(deadline=None, derandomize=True, max_examples=300)
+
+
+def number(text: str) -> float:
+    """The value of an expression of VALUES."""
+    return float(ca.DM(ca.evalf(ca.SX(Expression(text).evaluate(VALUES.__getitem__)))))
+
+
+def joined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    binary = st.tuples(parts, st.sampled_from("+-*/"), parts).map("".join)
+    signed = st.tuples(st.sampled_from("+-"), parts).map("".join)
+    grouped = parts.map("({})".format)
+    power = st.tuples(grouped, st.just("**"), st.sampled_from(("2", "3", "-1", "2**2"))).map("".join)
+    called = st.sampled_from(("sin({})", "abs({})", "max(x, {})", "atan2({}, 2.5)")).flatmap(
+        lambda form: parts.map(form.format)
+    )
+    return st.one_of(binary, binary, signed, grouped, power, called)
+
+
+ARITHMETIC = st.recursive(
+    st.sampled_from(("x", "y", "arm.l1", "arm.left.m", "2.0", "0.5", ".25", "3.", "1e-1", " 7.5 ", "pi")),
+    joined,
+    max_leaves=12,
+)
+
+
+@given(ARITHMETIC)
+@often
+def test_arithmetic_and_its_precedence_are_pythons(text: str) -> None:
+    try:
+        expected = eval(text.strip(), {"__builtins__": {}}, {**NAMES, **PYTHON_FUNCTIONS, "pi": math.pi})
+    except (ZeroDivisionError, OverflowError):
+        assume(False)
+    assume(math.isfinite(expected))
+    # the same operations in the same order; only ** may round differently, by one unit in the last place
+    assert number(text) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in {"atan2", "min", "max"}])
+def test_a_function_of_one_number_is_the_one_of_math(name: str) -> None:
+    for value in (0.1, 0.375, 0.9):
+        assert number(f"{name}({value})") == pytest.approx(PYTHON_FUNCTIONS[name](value), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["atan2", "min", "max"])
+def test_a_function_of_two_numbers_is_the_one_of_python(name: str) -> None:
+    for a, b in ((0.1, -0.3), (-2.0, 1.5), (-1.0, -4.0)):
+        assert number(f"{name}({a}, {b})") == pytest.approx(PYTHON_FUNCTIONS[name](a, b), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3.0), ("7/2", 3.5), ("2**10", 1024.0), ("1_000", 1000.0), ("0x10", 16.0)]
+)
+def test_an_integer_is_a_real_number(text: str, value: float) -> None:
+    assert number(text) == value
+
+
+def test_pi_is_a_number_and_no_name() -> None:
+    assert Expression("2*pi").names == frozenset()
+    assert number("2*pi") == 2 * math.pi
+
+
+@given(ARITHMETIC)
+@often
+def test_names_are_exactly_what_evaluation_looks_up(text: str) -> None:
+    asked: set[str] = set()
+
+    def lookup(name: str) -> Any:
+        asked.add(name)
+        return ca.SX.sym(name)
+
+    Expression(text).evaluate(lookup)
+    assert Expression(text).names == asked
+
+
+def test_a_dotted_name_is_one_name() -> None:
+    assert Expression("left.upper.m + right.m").names == {"left.upper.m", "right.m"}
+
+
+@pytest.mark.parametrize("text", ["m1/(m1 - m2)", "(a - b)**(-c)", "(-a)**(b/(c + d))*2", "1/(a - a)", "log(a - b)"])
+def test_reading_does_not_depend_on_the_values_of_the_names(text: str) -> None:
+    assert Expression(text).names <= {"a", "b", "c", "d", "m1", "m2"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f(x)", "__import__('os')", "open('x')", "f(x)(y)", "x()", "a.b()", "a.b().c", "(1.0).real", "lambda: 1",
+        "[x for x in y]", "{x}", "{}", "[x]", "x[0]", "(x, y)", "x, y", "'x'", "b'x'", "f'{x}'", "x if y else 1",
+        "x < y", "x == y", "not x", "x and y", "(x := 1)", "True", "None", "...", "1j", "x // y", "x % y", "x @ y",
+        "x | y", "x << 1", "~x", "sin(*x)", "sin(x=1)", "await x", "x = 1", "import os", "x; y", "x\ny", "", "   ",
+        "# x", "1 +", "(x", "x)", "007", "x y", "m.1", "\x00", "\ud800",
+    ],
+)  # fmt: skip
+def test_everything_but_arithmetic_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        Expression(text)
+
+
+def test_a_power_written_with_a_caret_is_refused_with_a_hint() -> None:
+    with pytest.raises(ExpressionError, match=r"'3 \* x \^ 2' is not allowed .*a power is written \*\*"):
+        Expression("3*x^2")
+
+
+@pytest.mark.parametrize(("text", "wanted", "given"), [("sin(1, 2)", 1, 2), ("atan2(1)", 2, 1), ("max()", 2, 0)])
+def test_a_function_with_the_wrong_number_of_arguments_is_refused(text: str, wanted: int, given: int) -> None:
+    with pytest.raises(ExpressionError, match=rf"takes {wanted} argument\(s\), not {given}"):
+        Expression(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 3000 + "x" + ")" * 3000,
+        "-" * 5000 + "x",
+        "sin(" * 80 + "x" + ")" * 80,
+        "x" + "**x" * 2000,
+        "x" + "+x" * (MAX_DEPTH + 1),
+        "a" + ".a" * 4000 + "()",
+    ],
+)
+def test_huge_nesting_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        Expression(text)
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, "1" * 100_000, "+x" * 50_000, "(" * 100_000, " " * 100_000])
+def test_a_text_that_is_too_long_is_refused_unread(text: str) -> None:
+    with pytest.raises(ExpressionError, match=f"of 100000 characters is too long \\(at most {MAX_LENGTH}\\)"):
+        Expression(text)
+
+
+@pytest.mark.parametrize("text", ["9**9**9", "9**9**9**9", "9.0**9.0**9.0", "1e400", "exp(exp(9))"])
+def test_a_power_tower_is_infinite_at_once(text: str) -> None:
+    assert number(text) == math.inf
+
+
+@pytest.mark.parametrize("text", ["1" + "0" * 400, "0x" + "f" * 300, "9" * 5000])
+def test_an_integer_too_large_for_a_real_number_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        Expression(text)
+
+
+@pytest.mark.parametrize("text", ["(" * 3000 + "x" + ")" * 3000, "x\n+\ny", "f(" + "x, " * 2000 + "x)"])
+def test_a_refusal_is_one_line_that_can_be_read(text: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        Expression(text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+ALPHABET = st.text(alphabet="xyab019.+-*/^()[]{},:;=<>!@%&|~'\"\\# \t\nejl_$\x00\u00b2\ufb01", max_size=30)
+
+
+@given(st.one_of(st.text(max_size=30), ALPHABET, ARITHMETIC))
+@settings(deadline=None, derandomize=True, max_examples=1500)
+def test_any_text_is_an_expression_or_an_expression_error(text: str) -> None:
+    try:
+        expression = Expression(text)
+    except ExpressionError:
+        return
+    for name in expression.names:
+        assert all(part.isidentifier() for part in name.split("."))
+    ca.SX(expression.evaluate(ca.SX.sym))

@@ -1,0 +1,478 @@
+"""The consistent start: start values met, loops closed, contradictions refused."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
+
+import mbfmu
+from mbfmu.dae import Dae, absolute
+from mbfmu.errors import StartError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel.runtime import OK
+from mbfmu.model import (
+    Body,
+    Connection,
+    FreeMotion,
+    Joint,
+    Parameter,
+    Pose,
+    Prismatic,
+    Revolute,
+    Spherical,
+    System,
+    World,
+    connect,
+)
+from mbfmu.model.frame import SX, Frame
+from mbfmu.steppers import make_scheme
+
+Array = npt.NDArray[np.float64]
+
+NAMES = sorted(EVERY)
+TREES = sorted(set(EVERY) - {"slider_crank", "spatial_four_bar"})
+CONSISTENT = 1e-12
+"""m or rad: the assembly is Newton's method, so that what it leaves is round-off (promised: 1e-9)."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The equations of a mechanism with a kernel that needs no compiler."""
+
+    dae: Dae
+    kernel: Interpreted
+
+
+def ready_of(system: System) -> Ready:
+    dae = absolute(system)
+    return Ready(dae, Interpreted(describe(compose(dae, make_scheme(dae, "direct")))))
+
+
+@cache
+def prepared(name: str) -> Ready:
+    return ready_of(EVERY[name]())
+
+
+def started(ready: Ready, **starts: float) -> dict[str, float]:
+    """All outputs at the start with some start values replaced; dots are written as double underscores."""
+    names = [item.name for item in ready.dae.assembly.starts]
+    s = ready.dae.s_default()
+    for name, value in starts.items():
+        s[names.index(name.replace("__", "."))] = value
+    return outputs_of(ready, s)
+
+
+def outputs_of(ready: Ready, s: Array, t: float = 0.0) -> dict[str, float]:
+    p, u = vector(ready.dae.p_default()), vector([0.0] * len(ready.dae.inputs))
+    x, status = ready.kernel.initialize(vector(s), u, p, t, 1e-3)
+    assert status.code == OK, status
+    y = ready.kernel.outputs(x, u, p, t)
+    return dict(zip((item.name for item in ready.dae.outputs), y, strict=False))
+
+
+def at_start(system: System) -> dict[str, float]:
+    """All outputs of a system at t = 0."""
+    ready = ready_of(system)
+    return outputs_of(ready, ready.dae.s_default())
+
+
+def refusal(system: System) -> str:
+    """What the StartError of a system says."""
+    with pytest.raises(StartError) as caught:
+        prepare(system, "direct", None, 1e-3).initial_state()
+    return str(caught.value)
+
+
+def state(ready: Ready, s: Array) -> tuple[Array, Array]:
+    """The coordinates and velocities of start values."""
+    p, u = vector(ready.dae.p_default()), vector([0.0] * len(ready.dae.inputs))
+    x, status = ready.kernel.initialize(vector(s), u, p, 0.0, 1e-3)
+    assert status.code == OK
+    x_scheme = np.array(x)[: 2 * ready.dae.n]
+    return x_scheme[: ready.dae.n], x_scheme[ready.dae.n :]
+
+
+def matrix(value: Any) -> Array:
+    return np.array(ca.DM(value), dtype=float)
+
+
+def unit(values: Mapping[str, float], name: str, s: Array, dae: Dae) -> dict[str, float]:
+    """The quaternion a joint was asked for, normalised, by output name."""
+    names = [item.name for item in dae.assembly.starts]
+    labels = [f"{name}[{k}]" for k in range(1, 5)]
+    Q = np.array([s[names.index(label)] for label in labels])
+    assert set(labels) <= values.keys()
+    return dict(zip(labels, (Q / np.linalg.norm(Q)).tolist(), strict=True))
+
+
+# -- start values are met -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_start_meets_the_constraints_at_both_levels(name: str) -> None:
+    shown = started(prepared(name))
+    assert shown["constraint.position"] < CONSISTENT
+    assert shown["constraint.velocity"] < CONSISTENT
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_joints_of_a_tree_start_where_and_as_fast_as_they_are_told(name: str) -> None:
+    ready = prepared(name)
+    names = [item.name for item in ready.dae.assembly.starts]
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        s = rng.uniform(-2, 2, len(names))
+        shown = outputs_of(ready, s)
+        wanted = dict(zip(names, s.tolist(), strict=True))
+        for label in names:
+            if label.endswith("Q_rel[1]"):
+                wanted |= unit(shown, label.removesuffix("[1]"), s, ready.dae)
+        for label, value in wanted.items():
+            assert shown[label] == pytest.approx(value, abs=1e-12), label
+        assert shown["constraint.position"] < CONSISTENT
+        assert shown["constraint.velocity"] < CONSISTENT
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_guess_of_a_tree_is_its_pose(name: str) -> None:
+    dae = prepared(name).dae
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        s, p = rng.uniform(-2, 2, len(dae.assembly.starts)), dae.p_default()
+        q = dae.assembly.guess(s, p, 0.0)
+        assert np.abs(matrix(dae.Phi(q, p, 0.0))).max() < 1e-14
+        assert np.abs(matrix(dae.assembly.positions(q, s, p, 0.0))).max() < 1e-13
+
+
+@pytest.mark.parametrize("phi", [0.0, 3.5, -6.2, 6.5, 7.0, -9.0, 12.0, 13.0, -20.0, 100.0])
+def test_a_start_angle_counts_turns_in_the_plane_and_in_space(phi: float) -> None:
+    for planar in (True, False):
+        body = Body("disc", m=1.0, I_11=0.1, I_22=0.1, I_33=0.1)
+        ends = (connect("world.frame_b", "spin.frame_a"), connect("spin.frame_b", "disc.frame_a"))
+        top = System("top", (World(), Revolute("spin", phi=phi, w=0.0), body), ends, planar=planar)
+        shown = at_start(top)
+        assert shown["spin.phi"] == pytest.approx(phi, abs=1e-12)
+
+
+def test_start_values_left_free_are_zero_in_a_tree() -> None:
+    system = spatial_two_link().with_values(
+        {"shoulder.phi": None, "shoulder.w": None, "elbow.phi": None, "elbow.w": None}
+    )
+    shown = at_start(system)
+    for label in ("shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w", "energy.kinetic"):
+        assert shown[label] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_start_velocities_left_free_take_the_least_kinetic_energy() -> None:
+    """Against the minimum of v M v/2 under the constraints and the rates asked for, by a KKT system in NumPy."""
+    for system in (
+        spatial_two_link().with_values({"elbow.w": None, "shoulder.w": 1.5, "elbow.phi": 0.8}),
+        spatial_four_bar(),
+    ):
+        ready = ready_of(system)
+        dae, s, p = ready.dae, ready.dae.s_default(), ready.dae.p_default()
+        q, v = state(ready, s)
+        rates = ca.SX.sym("v", dae.n)
+        asked = ca.Function("asked", [rates], [ca.jacobian(dae.assembly.rates(q, rates, s, p, 0.0), rates)])
+        C = np.vstack([matrix(dae.Phi_q(q, p, 0.0)), matrix(asked(0))])
+        right = np.concatenate(
+            [-matrix(dae.Phi_t(q, p, 0.0)).ravel(), -matrix(dae.assembly.rates(q, 0 * v, s, p, 0.0)).ravel()]
+        )
+        M, rows = matrix(dae.M(q, p)), len(C)
+        K = np.block([[M, C.T], [C, np.zeros((rows, rows))]])
+        expected = np.linalg.solve(K, np.concatenate([0 * v, right]))[: dae.n]
+        np.testing.assert_allclose(v, expected, atol=1e-9)
+        assert np.abs(v).max() > 0.1
+
+
+def test_a_start_value_follows_the_parameters_in_its_expression() -> None:
+    def leaning(lean: float) -> System:
+        return System(
+            "leaning",
+            (World(), Revolute("hinge", phi="2*lean", w="lean/4"), Body("bob", m=1.0, I_33=0.1)),
+            (connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", "bob.frame_a")),
+            (Parameter("lean", lean, "rad"),),
+            planar=True,
+        )
+
+    for lean in (0.1, -0.6):
+        shown = at_start(leaning(lean))
+        assert (shown["hinge.phi"], shown["hinge.w"]) == pytest.approx((2 * lean, lean / 4), abs=1e-15)
+
+
+@pytest.mark.parametrize("length", [1e-3, 0.5, 1.0, 7.0, 1e3])
+def test_a_quaternion_start_is_normalised(length: float) -> None:
+    Q = np.array([0.9, 0.1, -0.2, 0.3])
+    Q /= np.linalg.norm(Q)
+    inertia = {"I_11": 0.1, "I_22": 0.2, "I_33": 0.25}
+    for joint in (Spherical("ball", Q_rel=tuple(length * Q)), FreeMotion("ball", Q_rel=tuple(length * Q))):
+        ends = (connect("world.frame_b", "ball.frame_a"), connect("ball.frame_b", "bob.frame_a"))
+        shown = at_start(System("gyro", (World(), joint, Body("bob", m=1.0, **inertia)), ends))
+        found = [shown[f"ball.Q_rel[{k}]"] for k in range(1, 5)]
+        np.testing.assert_allclose(found, Q, atol=1e-15)
+        np.testing.assert_allclose([shown[f"bob.Q[{k}]"] for k in range(1, 5)], Q, atol=1e-15)
+
+
+def test_a_quaternion_start_of_zeros_is_refused() -> None:
+    ends = (connect("world.frame_b", "ball.frame_a"), connect("ball.frame_b", "bob.frame_a"))
+    body = Body("bob", m=1.0, I_11=0.1, I_22=0.1, I_33=0.1)
+    text = refusal(System("gyro", (World(), Spherical("ball", Q_rel=(0, 0, 0, 0)), body), ends))
+    assert "gyro: the start values give coordinates that are not finite: ball.Q_rel[1] = 0" in text
+
+
+# -- loops ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_slider_crank_is_closed_at_every_crank_angle() -> None:
+    """s = l1 cos phi +- sqrt(l2^2 - l1^2 sin^2 phi), one of the two ways to put it together; and its rate."""
+    ready = prepared("slider_crank")
+    for phi in np.linspace(-math.pi, math.pi, 73):
+        shown = started(ready, crank__phi=phi, crank__w=1.3)
+        root = math.sqrt(4 - math.sin(phi) ** 2)
+        side = math.copysign(1.0, shown["slider.s"] - math.cos(phi))
+        assert shown["crank.phi"] == pytest.approx(phi, abs=1e-12)
+        assert shown["slider.s"] == pytest.approx(math.cos(phi) + side * root, abs=1e-10)
+        speed = 1.3 * (-math.sin(phi) - side * math.sin(phi) * math.cos(phi) / root)
+        assert shown["slider.v"] == pytest.approx(speed, abs=1e-10)
+        assert max(shown["constraint.position"], shown["constraint.velocity"]) < CONSISTENT
+
+
+def test_a_slider_crank_near_stretched_starts_on_the_stretched_side() -> None:
+    for phi in np.linspace(-1.2, 1.2, 25):
+        assert started(prepared("slider_crank"), crank__phi=phi)["slider.s"] > math.cos(phi)
+
+
+def test_a_spatial_four_bar_is_closed_at_every_crank_angle_it_can_have() -> None:
+    """The tip of the crank and that of the rocker, each in closed form, stay 1.5 m apart."""
+    ready = prepared("spatial_four_bar")
+    n = np.array([0, -0.6, 0.8])
+    for phi in np.linspace(-1.7, 2.0, 25):
+        shown = started(ready, crank__phi=phi)
+        tip = 0.5 * np.array([math.cos(phi), math.sin(phi), 0])
+        turn, y = shown["rocker.phi"], np.array([0, 1.0, 0])
+        swung = y * math.cos(turn) + np.cross(n, y) * math.sin(turn) + n * (n @ y) * (1 - math.cos(turn))
+        assert shown["crank.phi"] == pytest.approx(phi, abs=1e-12)
+        assert np.linalg.norm(np.array([2.0, 0, 0.3]) + swung - tip) == pytest.approx(1.5, abs=1e-10)
+        assert max(shown["constraint.position"], shown["constraint.velocity"]) < CONSISTENT
+
+
+@pytest.mark.parametrize("phi", [1.2, math.pi / 2, -math.pi / 2, 1.9])
+def test_a_loop_that_cannot_close_is_refused_with_its_joints(phi: float) -> None:
+    text = refusal(slider_crank(crank_phi=phi, l1=1.0, l2=0.8))
+    loop = text.removeprefix("slider_crank: the loop ").split(" cannot be closed")[0]
+    assert sorted(loop.split(" - ")) == ["crank", "pin", "rod", "slider"]
+    assert f"crank.phi = {phi:g}" in text
+    assert "check the lengths" in text
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-6])
+def test_a_loop_that_fails_to_close_by_little_is_refused(excess: float) -> None:
+    system = slider_crank(crank_phi=math.pi / 2, l1=1.0, l2=1.0 - excess)
+    assert "cannot be closed" in refusal(system)
+    ready = ready_of(system)
+    s, p = vector(ready.dae.s_default()), vector(ready.dae.p_default())
+    _, status = ready.kernel.initialize(s, vector([0.0]), p, 0.0, 1e-3)
+    assert status.code != OK
+
+
+def test_contradictory_start_values_of_two_joints_of_a_loop_are_refused() -> None:
+    text = refusal(slider_crank().with_values({"slider.s": 0.5}))
+    for part in ("crank", "slider", "cannot be closed", "crank.phi = 0.7", "slider.s = 0.5", "leave start values"):
+        assert part in text
+
+
+def test_contradictory_start_velocities_are_refused() -> None:
+    text = refusal(slider_crank().with_values({"slider.v": 0.5}))
+    for part in ("start velocities contradict", "crank.w = 0", "slider.v = 0.5", "leave some of them free"):
+        assert part in text
+
+
+def closed_form(phi: float, w: float) -> dict[str, float]:
+    """All joints of the slider-crank (l1 = 1, l2 = 2) in closed form."""
+    rod = -phi - math.asin(math.sin(phi) / 2)
+    rod_w = -w - w * math.cos(phi) / 2 / math.cos(phi + rod)
+    s = math.cos(phi) + 2 * math.cos(phi + rod)
+    v = -w * math.sin(phi) - 2 * (w + rod_w) * math.sin(phi + rod)
+    return {
+        "crank.phi": phi, "crank.w": w, "rod.phi": rod, "rod.w": rod_w,
+        "pin.phi": -phi - rod, "pin.w": -w - rod_w, "slider.s": s, "slider.v": v,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("phi", [0.3, 0.7, -1.1, 1.4])
+def test_redundant_start_values_that_agree_are_accepted(phi: float) -> None:
+    wanted = closed_form(phi, 1.7)
+    shown = at_start(slider_crank().with_values(wanted))
+    for name, value in wanted.items():
+        assert shown[name] == pytest.approx(value, abs=1e-9), name
+    assert max(shown["constraint.position"], shown["constraint.velocity"]) < CONSISTENT
+
+
+@pytest.mark.parametrize("name", ["rod.phi", "pin.phi", "slider.s", "rod.w", "pin.w", "slider.v"])
+def test_one_redundant_start_value_that_disagrees_is_refused(name: str) -> None:
+    wanted = closed_form(0.7, 1.7)
+    kind = "velocities contradict" if name.endswith((".w", ".v")) else "cannot be closed"
+    assert kind in refusal(slider_crank().with_values({**wanted, name: wanted[name] + 1e-4}))
+
+
+@pytest.mark.parametrize(("position", "rate"), [("rod.phi", "rod.w"), ("pin.phi", "pin.w"), ("slider.s", "slider.v")])
+@pytest.mark.parametrize("phi", [0.7, -1.1])
+def test_any_one_joint_of_a_loop_may_be_given(position: str, rate: str, phi: float) -> None:
+    wanted = closed_form(phi, 1.7)
+    free = {"crank.phi": None, "crank.w": None, position: wanted[position], rate: wanted[rate]}
+    shown = at_start(slider_crank().with_values(free))
+    assert shown[position] == pytest.approx(wanted[position], abs=1e-11)
+    assert shown[rate] == pytest.approx(wanted[rate], abs=1e-11)
+    assert max(shown["constraint.position"], shown["constraint.velocity"]) < CONSISTENT
+
+
+def test_the_start_is_the_same_for_every_stepper() -> None:
+    shown = [
+        mbfmu.simulate(slider_crank(), 1e-3, stepper=stepper, step=1e-3).values[0]
+        for stepper in ("direct", "rattle", "local", "gauss")
+    ]
+    for other in shown[1:]:
+        np.testing.assert_allclose(other, shown[0], atol=1e-12)
+
+
+@given(phi=st.floats(-1e6, 1e6), w=st.floats(-1e3, 1e3))
+@settings(deadline=None, derandomize=True, max_examples=200)
+def test_any_crank_angle_starts_consistently(phi: float, w: float) -> None:
+    shown = started(prepared("slider_crank"), crank__phi=phi, crank__w=w)
+    assert shown["constraint.position"] < 1e-9
+    assert shown["crank.phi"] == pytest.approx(phi, rel=1e-12, abs=1e-12)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=2))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_any_start_values_give_a_state_or_a_start_error(values: list[float]) -> None:
+    ready = prepared("slider_crank")
+    dae = ready.dae
+    p, u = vector(dae.p_default()), vector([0.0])
+    x, status = ready.kernel.initialize(vector(values), u, p, 0.0, 1e-3)
+    if status.code == OK:
+        assert np.isfinite(np.array(x)).all()
+    else:
+        assert not np.array(x).any()
+
+
+# -- joints of a user -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Driven(Joint):
+    """A planar revolute whose angle is sin(2 time)."""
+
+    def position(self, p: Any, a: Frame, b: Frame) -> SX:
+        return ca.vertcat(b.r_0 - a.r_0, b.phi - a.phi - ca.sin(2 * p.time))
+
+    def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
+        return Pose(ca.SX(2, 1), ca.sin(2 * p.time))
+
+
+@dataclass(frozen=True)
+class Unplaced(Driven):
+    """The same without a pose: the assembly has to find it."""
+
+    def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
+        return Joint.pose(self, p, coordinates)
+
+
+@dataclass(frozen=True)
+class KnifeEdge(Joint):
+    """frame_b does not slip along its y axis (planar)."""
+
+    def velocity(self, p: Any, a: Frame, b: Frame) -> SX:
+        return ca.dot(b.R @ ca.SX([0, 1]), b.v_0 - a.v_0)
+
+
+def on_world(joint: Joint, *more: Joint) -> System:
+    ends: list[Connection] = []
+    for item in (joint, *more):
+        ends += [connect("world.frame_b", f"{item.name}.frame_a"), connect(f"{item.name}.frame_b", "bob.frame_a")]
+    return System("rig", (World(), joint, *more, Body("bob", m=1.0, I_33=0.1)), tuple(ends), planar=True)
+
+
+@pytest.mark.parametrize("kind", [Driven, Unplaced])
+def test_a_constraint_that_moves_is_met_at_any_start_time(kind: type[Joint]) -> None:
+    ready = ready_of(on_world(kind("drive")))
+    for t in (0.0, 0.4, 1.7, 30.0):
+        shown = outputs_of(ready, ready.dae.s_default(), t)
+        assert shown["bob.phi"] == pytest.approx(math.sin(2 * t), abs=1e-12)
+        assert shown["bob.w"] == pytest.approx(2 * math.cos(2 * t), abs=1e-11)
+
+
+def test_a_start_velocity_across_a_knife_edge_is_refused() -> None:
+    across = on_world(FreeMotion("free", r_rel=(0, 0), v_rel=(0.2, 1.0), phi=0.0, w=0.0), KnifeEdge("blade"))
+    text = refusal(across)
+    assert "start velocities contradict the constraints" in text
+    assert "free.v_rel[2] = 1" in text
+
+
+def test_a_start_velocity_along_a_knife_edge_is_taken() -> None:
+    along = on_world(
+        FreeMotion("free", r_rel=(0, 0), v_rel=(0.6, 0.8), phi=math.atan2(4, 3), w=0.3), KnifeEdge("blade")
+    )
+    shown = at_start(along)
+    assert (shown["bob.v_0[1]"], shown["bob.v_0[2]"]) == pytest.approx((0.6, 0.8), abs=1e-12)
+
+
+def test_two_joints_side_by_side_that_contradict_each_other_are_refused_by_name() -> None:
+    text = refusal(on_world(Revolute("hinge", phi=0.2), Prismatic("slide", s=0.5)))
+    for part in ("rig:", "hinge", "slide", "hinge.phi = 0.2", "slide.s = 0.5"):
+        assert part in text
+
+
+def test_joints_that_say_the_same_twice_are_refused_by_name() -> None:
+    """Two hinges in one place: the constraints are consistent but redundant, and the multipliers unknown."""
+    text = refusal(on_world(Revolute("hinge", phi=0.2, w=0.0), Revolute("twin")))
+    assert "velocities contradict" not in text
+    for part in ("redundant", "hinge", "twin"):
+        assert part in text
+
+
+@pytest.mark.parametrize("kind", ["Revolute", "Prismatic", "FreeMotion", "Spherical"])
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_joint_with_its_frame_b_on_the_world_starts_as_it_is_told(kind: str, planar: bool) -> None:
+    if kind == "Spherical" and planar:
+        kind = "Revolute"
+    axis = (0.6, 0.8) if planar else (0.6, 0.0, 0.8)
+    turn: dict[str, Any] = {"Q_rel": (0.5, 0.5, -0.5, 0.5), "w_rel": (0.3, -0.2, 0.1)}
+    slide: dict[str, Any] = {"r_rel": (0.3, -0.4, 0.0 if planar else 0.5), "v_rel": (0.1, 0.2, 0.0)}
+    joint: Joint = {
+        "Revolute": lambda: Revolute("joint", n=(0, 0, 1) if planar else axis, phi=0.9, w=-0.7),
+        "Prismatic": lambda: Prismatic("joint", n=axis, s=0.4, v=-0.3),
+        "FreeMotion": lambda: FreeMotion("joint", **slide, **({"phi": 0.4, "w": 0.6} if planar else turn)),
+        "Spherical": lambda: Spherical("joint", **turn),
+    }[kind]()
+    body = Body("bob", m=1.0, r_CM=(0.1, 0.2, 0), I_11=0.1, I_22=0.1, I_33=0.1)
+    ends = (connect("world.frame_b", "joint.frame_b"), connect("joint.frame_a", "bob.frame_a"))
+    ready = ready_of(System("hung", (World(), joint, body), ends, planar=planar))
+    shown = outputs_of(ready, ready.dae.s_default())
+    assert ready.dae.assembly.starts
+    for item in ready.dae.assembly.starts:
+        assert shown[item.name] == pytest.approx(item.value, abs=1e-12), item.name
+
+
+def test_a_quaternion_and_its_negative_are_one_start_in_a_loop() -> None:
+    shown = started(prepared("spatial_four_bar"))
+    Q = {ball: np.array([shown[f"{ball}.Q_rel[{k}]"] for k in range(1, 5)]) for ball in ("s1", "s2")}
+    ready = ready_of(spatial_four_bar().with_values({f"{ball}.Q_rel": tuple(Q[ball].tolist()) for ball in Q}))
+    names = [item.name for item in ready.dae.assembly.starts]
+    for ball in Q:
+        s = ready.dae.s_default()
+        for k in range(1, 5):
+            s[names.index(f"{ball}.Q_rel[{k}]")] *= -1
+        again = outputs_of(ready, s)
+        for name in ("crank.phi", "rocker.phi", "b3.r_0[3]", "b2.frame_b.r_0[1]", "b2.frame_b.r_0[2]"):
+            assert again[name] == pytest.approx(shown[name], abs=1e-9), name
