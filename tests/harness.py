@@ -17,6 +17,10 @@ SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
     (family.name, options) for family in mbfmu.steppers() for options in family.variants()
 )
 """Every family with every option."""
+DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
+    (family.name, family.variants()[0]) for family in mbfmu.steppers()
+)
+"""Every family with its defaults."""
 
 
 def label(scheme: tuple[str, Mapping[str, Any]]) -> str:

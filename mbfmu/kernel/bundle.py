@@ -4,7 +4,7 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
 (x, u, du, p, t, h, z), with z the unknowns of all stages one after the other:
 
     guess{k}   -> first value of the stage's unknowns
-    correct{k} -> (the unknowns after one correction, the size of the correction)
+    correct{k} -> (the unknowns after one correction, the size of the correction: a sum, which a NaN does not leave)
     result     -> what the formula gives
 
 Whoever runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until the correction is at round-off.
@@ -138,7 +138,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         if stage.correction is not None:
             watched = stage.correction[: stage.watched]
             corrections.append(
-                function(f"correct{number}", stage.unknowns + stage.correction, ca.norm_inf(ca.densify(watched)))
+                function(f"correct{number}", stage.unknowns + stage.correction, ca.norm_1(ca.densify(watched)))
             )
         else:
             equations = ca.Function(
@@ -155,4 +155,4 @@ def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:
     inputs = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
     residual, jacobian = equations(*inputs)
     d = -ca.solve(jacobian, ca.densify(residual), "qr")
-    return ca.Function(name, inputs, [inputs[-1][where] + d, ca.norm_inf(d[: stage.watched])])
+    return ca.Function(name, inputs, [inputs[-1][where] + d, ca.norm_1(ca.densify(d[: stage.watched]))])

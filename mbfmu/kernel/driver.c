@@ -25,6 +25,7 @@ enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_S
 #define ROUND_OFF 1e-14  /* estimated error of the unknowns at which a stage counts as solved */
 #define STALLED 1e-9     /* below it, corrections that shrink no more are round-off */
 #define MAX_HALVINGS 6   /* a step that fails is retried with up to 2^6 substeps */
+#define LOST 1e50        /* a state beyond it has left all meaning, though it is still finite */
 #define CONSISTENT 1e-9  /* largest residual of a consistent start */
 
 struct memory {
@@ -46,16 +47,20 @@ static struct memory carve(double *work) {
     return m;
 }
 
+/* Call a generated function; what it could not compute, such as a singular solve, is left NaN. */
 static void call(casadi_function f, const double *const in[7], double *out0, double *out1, struct memory *m) {
     for (int i = 0; i < 7; ++i) m->arg[i] = in[i];
     m->res[0] = out0;
     m->res[1] = out1;
-    f(m->arg, m->res, m->iw, m->w, 0);
+    if (f(m->arg, m->res, m->iw, m->w, 0)) {
+        out0[0] = NAN;
+        if (out1) *out1 = NAN;
+    }
 }
 
 static int all_finite(const double *values, int n) {
     for (int i = 0; i < n; ++i)
-        if (!isfinite(values[i])) return 0;
+        if (!(fabs(values[i]) < LOST)) return 0;
     return 1;
 }
 

@@ -20,6 +20,7 @@ MAX_PASSES = 40
 ROUND_OFF = 1e-14
 STALLED = 1e-9
 MAX_HALVINGS = 6
+LOST = 1e50
 CONSISTENT = 1e-9
 
 Vector = Any
@@ -145,7 +146,7 @@ class Interpreted:
         if code != OK:
             return nothing, Status(code, work[0], work[1], t, 0, 0.0)
         code, x, more = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h)
-        if code == OK and not all(map(math.isfinite, x)):
+        if code == OK and not _finite(x):
             code = NOT_FINITE
         return (x if code == OK else nothing), Status(code, work[0] + more[0], work[1], t, 0, 0.0)
 
@@ -162,7 +163,7 @@ class Interpreted:
                 inputs = vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
                 code, x1, work = self._evaluate("step", now, inputs, du, p, t + dt, small)
                 iterations, correction = iterations + work[0], work[1]
-                if code == OK and not all(map(math.isfinite, x1)):
+                if code == OK and not _finite(x1):
                     code = NOT_FINITE
                 if code != OK:
                     if level == MAX_HALVINGS:
@@ -210,6 +211,10 @@ class Interpreted:
         return OK, self._call[f"{name}_result"](*arguments)[0], [iterations, correction]
 
 
+def _finite(x: Vector) -> bool:
+    return all(abs(value) < LOST for value in x)
+
+
 def _callable(function: Any) -> Callable[..., tuple[Vector, ...]]:
     """Return a function of vectors that evaluates a CasADi Function without converting anything."""
     if isinstance(function, str):
@@ -226,6 +231,9 @@ def _callable(function: Any) -> Callable[..., tuple[Vector, ...]]:
         for k, item in enumerate(results):
             buffer.set_res(k, memoryview(item))
         run()
+        if buffer.ret():  # a singular solve leaves the results as they were
+            for item in results:
+                item[:] = [math.nan] * len(item)
         return results
 
     return call
