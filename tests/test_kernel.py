@@ -18,7 +18,6 @@ from mbfmu.kernel.codegen import c_source
 from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted
 from mbfmu.model import System
 
-
 LARGE = ("spatial_arm", "spatial_two_link")
 """Mechanisms whose kernels take seconds to compile: they meet every family once, the others every option."""
 
