@@ -114,26 +114,6 @@ class Body(Part):
 
 
 @dataclass(frozen=True)
-class BodyShape(Body):
-    """A rigid body with two frames of the same orientation.
-
-    Args:
-        r: from frame_a to frame_b, m, resolved in frame_a.
-        m, r_CM, I_11 and so on: as in `Body`.
-    """
-
-    r: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to frame_b, resolved in frame_a")
-
-    @property
-    def frames(self) -> tuple[str, ...]:
-        return ("frame_a", "frame_b")
-
-    def poses(self, p: Any) -> dict[str, Pose]:
-        here = identity(p.planar)
-        return {"frame_a": here, "frame_b": Pose(p.r, here.angle)}
-
-
-@dataclass(frozen=True)
 class FixedTranslation(Part):
     """Massless rod: frame_b is frame_a moved by `r`.
 
@@ -150,6 +130,16 @@ class FixedTranslation(Part):
     def poses(self, p: Any) -> dict[str, Pose]:
         here = identity(p.planar)
         return {"frame_a": here, "frame_b": Pose(p.r, here.angle)}
+
+
+@dataclass(frozen=True)
+class BodyShape(FixedTranslation, Body):
+    """A rigid body with two frames of the same orientation.
+
+    Args:
+        r: from frame_a to frame_b, m, resolved in frame_a.
+        m, r_CM, I_11 and so on: as in `Body`.
+    """
 
 
 @dataclass(frozen=True)
