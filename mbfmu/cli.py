@@ -48,6 +48,12 @@ Options = Annotated[
     list[str] | None, typer.Option("--option", metavar="K=V", help="option of the stepper; may be repeated")
 ]
 Step = Annotated[float | None, typer.Option("--step", metavar="H", help="longest step of the stepper, s")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance", metavar="TOL", help="choose the steps: error a second of motion may add; 0: equal steps"
+    ),
+]
 Values = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="parameter or start value; may be repeated"),
@@ -104,6 +110,7 @@ def export(
     stepper: Stepper = None,
     option: Options = None,
     step: Step = None,
+    tolerance: Tolerance = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> None:
@@ -126,6 +133,7 @@ def export(
             stepper=stepper or recipe.stepper,
             options={**(recipe.options if same else {}), **_pairs(option)},
             step=recipe.step if step is None else step,
+            tolerance=recipe.tolerance if tolerance is None else tolerance,
             stop=recipe.stop if stop is None else stop,
         )
     out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
@@ -141,6 +149,7 @@ def simulate(
     stepper: Stepper = None,
     option: Options = None,
     step: Step = None,
+    tolerance: Tolerance = None,
     output_interval: Annotated[
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
@@ -166,6 +175,7 @@ def simulate(
             stepper=stepper or "rattle",
             options=_pairs(option),
             step=step,
+            tolerance=tolerance,
             output_interval=output_interval,
             values=_numbers(values),
             inputs=_pairs(inputs),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.interface import STEP
+from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
@@ -34,6 +34,7 @@ def simulate(
     stepper: str = "rattle",
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
+    tolerance: float | None = None,
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, str | Signal] | None = None,
@@ -47,6 +48,8 @@ def simulate(
         stepper: name of the stepper (not for an .fmu).
         options: its options (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or what the .fmu says).
+        tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
+            are then chosen, up to `step`. None or 0: equal steps (None: what the .fmu says).
         output_interval: s between outputs, which is the communication step: inputs are held within it. Default: about
             500 points, a multiple of the step.
         values: parameters and start values by name.
@@ -72,6 +75,7 @@ def simulate(
             stepper,
             options,
             1e-3 if step is None else step,
+            tolerance or 0.0,
             output_interval,
             signals,
             report,
@@ -81,7 +85,7 @@ def simulate(
         raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
     if options or stepper != "rattle":
         raise UsageError(f"'{path}' has its stepper inside: --stepper and --option go with export")
-    return _simulate_fmu(path, stop, step, output_interval, values or {}, signals, report)
+    return _simulate_fmu(path, stop, step, tolerance, output_interval, values or {}, signals, report)
 
 
 def communication_points(stop: float, step: float, interval: float | None) -> npt.NDArray[np.float64]:
@@ -144,11 +148,12 @@ def _simulate_system(
     stepper: str,
     options: Mapping[str, Any] | None,
     step: float,
+    tolerance: float,
     interval: float | None,
     signals: Mapping[str, Signal],
     report: Progress,
 ) -> Result:
-    prepared = prepare(system, stepper, options, step)
+    prepared = prepare(system, stepper, options, step, tolerance)
     inputs = [item.name for item in prepared.dae.inputs]
     for name in signals:
         if name not in inputs:
@@ -164,7 +169,10 @@ def _simulate_system(
     for k, (t, t1) in enumerate(zip(points[:-1].tolist(), points[1:].tolist(), strict=True)):
         n = max(1, math.ceil((t1 - t) / step * (1 - 1e-9)))
         begin = clock.perf_counter()
-        x, status = kernel.advance(x, u, still, p, t, (t1 - t) / n, n)
+        if tolerance:
+            x, status = kernel.control(x, u, still, p, t, t1 - t, step, tolerance)
+        else:
+            x, status = kernel.advance(x, u, still, p, t, (t1 - t) / n, n)
         seconds += clock.perf_counter() - begin
         if status.code != OK:
             raise StepError(status.message(system.name))
@@ -188,6 +196,7 @@ def _simulate_fmu(
     path: Path,
     stop: float,
     step: float | None,
+    tolerance: float | None,
     interval: float | None,
     values: Mapping[str, float],
     signals: Mapping[str, Signal],
@@ -214,6 +223,10 @@ def _simulate_fmu(
         if STEP not in variables:
             raise UsageError(f"'{path}' has no parameter {STEP}")
         start_values[STEP] = step
+    if tolerance is not None:
+        if TOLERANCE not in variables:
+            raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
+        start_values[TOLERANCE] = tolerance
     points = communication_points(stop, default if step is None else step, interval)
     table = _sampled(signals, points)
     if table:  # FMPy wants every input in its table

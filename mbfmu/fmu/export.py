@@ -35,6 +35,7 @@ def export(
     stepper: str = "rattle",
     options: Mapping[str, Any] | None = None,
     step: float = 1e-3,
+    tolerance: float = 0.0,
     stop: float = 10.0,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
@@ -45,6 +46,7 @@ def export(
         stepper: name of the stepper.
         options: its options.
         step: default of solver.step, s.
+        tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
 
     Returns:
@@ -61,7 +63,7 @@ def export(
         raise UsageError(f"'{target}' must end in .fmu")
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    prepared = prepare(system, stepper, options, step)
+    prepared = prepare(system, stepper, options, step, tolerance)
     prepared.initial_state()
     return write_aside(target, _archive(_members(prepared, stop)))
 
@@ -110,6 +112,7 @@ def _model(prepared: Prepared) -> dict[str, Any]:
         "p": [item.start for item in parameters[: interface.n_p]],
         "s": prepared.dae.s_default().tolist(),
         "step": prepared.step,
+        "tolerance": prepared.tolerance,
         "starts": interface.starts,
         "bounds": [
             [item.variability == "tunable", *(_bound(value) for value in (item.min, item.max))] for item in parameters

@@ -1,7 +1,7 @@
 """Interface: the one list of FMU variables that XML, slave, documentation and command line read.
 
-Value references number the variables: time, inputs, parameters, solver.step, then what the kernel puts out. A name
-that means the same quantity as another shares its value reference.
+Value references number the variables: time, inputs, parameters, solver.step, solver.tolerance, then what the kernel
+puts out. A name that means the same quantity as another shares its value reference.
 """
 
 import math
@@ -9,8 +9,12 @@ from dataclasses import dataclass
 
 from mbfmu.dae.dae import Dae
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.steppers import Scheme
 
 STEP = "solver.step"
+TOLERANCE = "solver.tolerance"
+LOOSEST = 0.1
+"""The largest tolerance."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Interface:
         variables: in the order of modelDescription.xml.
         feedthrough: names of the inputs each output depends on directly, by name of the output.
         bound_on: names of the parameters each calculated parameter depends on, by its name.
-        n_u, n_p, n_y: how many inputs, parameters (without solver.step) and kernel outputs there are.
+        n_u, n_p, n_y: how many inputs, parameters (without solver.*) and kernel outputs there are.
         starts: for each start value of the kernel, the value reference of the output it belongs to.
     """
 
@@ -69,13 +73,15 @@ class Interface:
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(dae: Dae, bundle: Bundle, step: float) -> Interface:
+def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
         dae: the equations.
+        scheme: the stepper.
         bundle: its kernel's functions.
         step: default of solver.step, s.
+        tolerance: default of solver.tolerance.
     """
     found = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
@@ -92,8 +98,13 @@ def interface(dae: Dae, bundle: Bundle, step: float) -> Interface:
                 item.value, item.min, item.max,
             )
         )  # fmt: skip
-    text = "longest step of the stepper; a communication step is divided into equal steps of at most this length"
+    text = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
     found.append(Variable(STEP, len(found), "parameter", "tunable", "exact", "s", text, step, 1e-9))
+    text = (
+        "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
+    )
+    most = 0.0 if scheme.multistep else LOOSEST
+    found.append(Variable(TOLERANCE, len(found), "parameter", "tunable", "exact", "1", text, tolerance, 0.0, most))
     first = len(found)
     starts = {item.name: item.value for item in dae.assembly.starts}
     references: dict[str, int] = {}

@@ -8,10 +8,10 @@ from typing import Any
 
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import redundancy, start_error
-from mbfmu.errors import StartError, UsageError
-from mbfmu.fmu.interface import Interface, interface
+from mbfmu.errors import StartError, StepperError, UsageError
+from mbfmu.fmu.interface import LOOSEST, Interface, interface
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
-from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
 from mbfmu.model import Model
 from mbfmu.steppers import Scheme, make_scheme
 
@@ -26,6 +26,7 @@ class Prepared:
         bundle: its functions.
         interface: the variables.
         step: default of solver.step, s.
+        tolerance: default of solver.tolerance.
     """
 
     dae: Dae
@@ -33,6 +34,7 @@ class Prepared:
     bundle: Bundle
     interface: Interface
     step: float
+    tolerance: float = 0.0
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
@@ -57,6 +59,11 @@ class Prepared:
         x, status = self.kernel.initialize(
             s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step
         )
+        if status.code == NOT_FINITE and status.correction <= CONSISTENT:
+            raise StartError(
+                f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
+                f"{self.step:g} s; take a smaller step"
+            )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(p), 0.0)
         q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], list(p), 0.0)
@@ -65,7 +72,9 @@ class Prepared:
         return x
 
 
-def prepare(system: Model, stepper: str, options: Mapping[str, Any] | None, step: float) -> Prepared:
+def prepare(
+    system: Model, stepper: str, options: Mapping[str, Any] | None, step: float, tolerance: float = 0.0
+) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
     Args:
@@ -73,6 +82,7 @@ def prepare(system: Model, stepper: str, options: Mapping[str, Any] | None, step
         stepper: name of the stepper.
         options: its options.
         step: default of solver.step, s.
+        tolerance: default of solver.tolerance; 0: equal steps.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -80,7 +90,16 @@ def prepare(system: Model, stepper: str, options: Mapping[str, Any] | None, step
     """
     if not (math.isfinite(step) and step > 0):
         raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
+    if not 0 <= tolerance <= LOOSEST:
+        raise UsageError(
+            f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
+        )
     dae = derive(system)
     scheme = make_scheme(dae, stepper, options)
+    if tolerance and scheme.multistep:
+        raise StepperError(
+            f"stepper '{stepper}' is a multistep method here and cannot choose its steps by a tolerance: leave the "
+            "tolerance out, or take a one-step method such as 'projected'"
+        )
     bundle = compose(dae, scheme)
-    return Prepared(dae, scheme, bundle, interface(dae, bundle, step), step)
+    return Prepared(dae, scheme, bundle, interface(dae, scheme, bundle, step, tolerance), step, tolerance)

@@ -24,6 +24,7 @@ class Recipe:
         stepper: name of the stepper.
         options: its options.
         step: default of solver.step, s.
+        tolerance: default of solver.tolerance.
         stop: default stop time, s.
         values: parameters and start values that differ from the model's.
     """
@@ -32,6 +33,7 @@ class Recipe:
     stepper: str = "rattle"
     options: dict[str, Any] = field(default_factory=dict)
     step: float = 1e-3
+    tolerance: float = 0.0
     stop: float = 10.0
     values: dict[str, float] = field(default_factory=dict)
 
@@ -53,7 +55,8 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelFileError(f"cannot read the recipe '{os.fspath(path)}': {error}") from None
     kinds: dict[str, tuple[type, ...]] = {
-        "model": (str,), "stepper": (str,), "options": (dict,), "step": (int, float), "stop": (int, float),
+        "model": (str,), "stepper": (str,), "options": (dict,), "step": (int, float), "tolerance": (int, float),
+        "stop": (int, float),
         "values": (dict,),
     }  # fmt: skip
     for key, value in data.items():

@@ -46,6 +46,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._p = vector(model["p"])
         self._s = vector(model["s"])
         self._step = float(model["step"])
+        self._tolerance = float(model["tolerance"])
         self._y = vector([0.0] * model["n_y"])
         self._x = None
         self._time = 0.0
@@ -54,7 +55,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._refused: dict[str, str] = {}  # name of a variable -> why its last value was not taken
         self._first_p = 1 + model["n_u"]
         self._solver_step = self._first_p + model["n_p"]
-        self._first_y = self._solver_step + 1
+        self._solver_tolerance = self._solver_step + 1
+        self._first_y = self._solver_tolerance + 1
         self._start_of = {reference: number for number, reference in enumerate(model["starts"])}
 
     # -- values -------------------------------------------------------------------------------------------------
@@ -69,6 +71,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return [self._y[vr - first] if vr >= first else self._known(vr) for vr in vrs]
 
     def _known(self, vr: int) -> float:
+        if vr == self._solver_tolerance:
+            return self._tolerance
         if vr == self._solver_step:
             return self._step
         if vr >= self._first_p:
@@ -91,6 +95,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 self._p[vr - self._first_p] = value
             elif vr == self._solver_step:
                 self._step = value
+            elif vr == self._solver_tolerance:
+                self._tolerance = value
             else:
                 self._s[self._start_of[vr]] = value
         self._stale = True
@@ -107,7 +113,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return "this variable is computed, it cannot be set"
         if vr >= self._first_y and self._phase == RUNNING:
             return "a start value cannot be set after initialisation; use reset"
-        if self._first_p <= vr <= self._solver_step:
+        if self._first_p <= vr <= self._solver_tolerance:
             number = vr - self._first_p
             tunable, least, greatest = self._model["bounds"][number]
             if self._phase == RUNNING and not tunable and value != self._known(vr):
@@ -164,7 +170,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._phase = RUNNING
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """Advance by the communication step in equal steps of at most solver.step; False discards the step."""
+        """Advance by the communication step, in steps of at most solver.step; False discards the step."""
         try:
             problem = self._advance(current_time, step_size)
         except Exception as error:  # noqa: BLE001 - an exception here would end some masters
@@ -185,8 +191,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         count = step_size / self._step * (1 - 1e-9)
         if count > MOST_STEPS:
             return f"{name}: a communication step of {step_size} s needs {count:.3g} steps; take a longer solver.step"
-        steps = max(1, math.ceil(count))
-        x, status = self._kernel.advance(self._x, self._u, self._du, self._p, time, step_size / steps, steps)
+        at = (self._x, self._u, self._du, self._p, time)
+        if self._tolerance:
+            x, status = self._kernel.control(*at, step_size, self._step, self._tolerance)
+        else:
+            steps = max(1, math.ceil(count))
+            x, status = self._kernel.advance(*at, step_size / steps, steps)
         if status.code != OK:
             return status.message(name)
         y = self._kernel.outputs(x, self._u, self._p, time + step_size)
@@ -213,7 +223,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def _get_fmu_state(self) -> bytes:
         """Return everything that the next step depends on, as bytes."""
         x = self._x if self._x is not None else ()
-        numbers = [self._time, self._step, *self._u, *self._p, *self._s, *x]
+        numbers = [self._time, self._step, self._tolerance, *self._u, *self._p, *self._s, *x]
         refused = json.dumps(self._refused).encode("utf-8")
         head = struct.pack("<32sBBII", FMU.encode()[:32], self._phase, self._stale, len(x), len(refused))
         body = head + struct.pack(f"<{len(numbers)}d", *numbers) + refused
@@ -229,7 +239,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._fail(f"{self._model['name']}: the state belongs to another FMU")
         end = len(state) - 4 - n_text
         numbers = struct.unpack(f"<{(end - size) // 8}d", state[size:end])
-        self._time, self._step, *rest = numbers
+        self._time, self._step, self._tolerance, *rest = numbers
         for target in (self._u, self._p, self._s):
             target[:] = rest[: len(target)]
             rest = rest[len(target) :]

@@ -50,11 +50,15 @@ class Bundle:
     Args:
         formulas: ``start`` s -> [q; v; angles; residual], ``begin`` [q; v; angles] -> x, ``step`` x -> x.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
+        distance: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
+        order: of the stepper.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; angles].
     """
 
     formulas: Mapping[str, FormulaFunctions]
     outputs: Any
+    distance: Any
+    order: int
     nx: int
     ns: int
     nu: int
@@ -64,7 +68,7 @@ class Bundle:
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs]
+        found = [self.outputs, self.distance]
         for item in self.formulas.values():
             found += [*item.guess, *item.correct, item.result]
         return found
@@ -87,6 +91,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     return Bundle(
         formulas=formulas,
         outputs=outputs,
+        distance=_distance(scheme),
+        order=scheme.order,
         nx=n_scheme + dae.n_angles,
         ns=start.x.numel(),
         nu=len(dae.inputs),
@@ -110,6 +116,15 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
     change = dae.angles(q1, given.p, given.t + given.h) - turned
     change = change - FULL_TURN * ca.floor(change / FULL_TURN + 0.5)
     return Formula(ca.vertcat(step.x, turned), given, step.stages, ca.vertcat(step.result, turned + change))
+
+
+def _distance(scheme: Scheme) -> Any:
+    n_scheme = scheme.step.x.numel()
+    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
+    a, b = ca.vertcat(*scheme.read(xa, p, t)), ca.vertcat(*scheme.read(xb, p, t))
+    apart = ca.fabs(a - b) / (1 + ca.fabs(b))
+    return ca.Function("distance", [xa, xb, p, t], ca.cse([ca.mmax(ca.densify(apart)) + 0 * ca.sum1(apart)]))
 
 
 def _outputs(dae: Dae, scheme: Scheme) -> Any:

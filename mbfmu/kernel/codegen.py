@@ -31,6 +31,7 @@ def _tables(bundle: Bundle) -> str:
     functions = bundle.functions()
     sizes = {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
+        "ORDER": bundle.order,
         "NZ": max(sum(item.sizes) for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
         "SZ_ARG": max(function.sz_arg() for function in functions),

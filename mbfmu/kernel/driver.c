@@ -5,6 +5,7 @@
  *
  * Included after the generated code and these tables:
  *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula
+ *   ORDER                                        of the stepper
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_ARG SZ_RES SZ_IW SZ_W                     work sizes of the largest generated function
@@ -18,7 +19,7 @@
 #define MBFMU_EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3 };
+enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3, NOT_ACCURATE = 4 };
 enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_SIZE };
 
 #define MAX_PASSES 40
@@ -26,6 +27,10 @@ enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_S
 #define STALLED 1e-9     /* below it, corrections that shrink no more are round-off */
 #define MAX_HALVINGS 6   /* a step that fails is retried with up to 2^6 substeps */
 #define LOST 1e50        /* a state beyond it has left all meaning, though it is still finite */
+#define SAFETY 0.9       /* of a chosen step */
+#define WORST 5.0        /* a step shrinks by at most this factor at once */
+#define SHORTEST 1e-9    /* of the span: a chosen step below it is given up */
+#define CLOSE 1e-9       /* a step that ends so near the end, relatively, ends there */
 #define CONSISTENT 1e-9  /* largest residual of a consistent start */
 
 struct memory {
@@ -58,9 +63,9 @@ static void call(casadi_function f, const double *const in[7], double *out0, dou
     }
 }
 
-static int all_finite(const double *values, int n) {
+static int all_below(double bound, const double *values, int n) {
     for (int i = 0; i < n; ++i)
-        if (!(fabs(values[i]) < LOST)) return 0;
+        if (!(fabs(values[i]) < bound)) return 0;
     return 1;
 }
 
@@ -110,7 +115,7 @@ MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double
         if (!(m.x[NQV] <= CONSISTENT)) code = INCONSISTENT_START;
     }
     if (code == OK) code = evaluate(&FORMULA_begin, m.x, u, du, p, t, h, x, status, &m);
-    if (code == OK && !all_finite(x, NX)) code = NOT_FINITE;
+    if (code == OK && !all_below(INFINITY, x, NX)) code = NOT_FINITE;
     status[S_CODE] = code;
     return code;
 }
@@ -132,7 +137,7 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
             int code = evaluate(&FORMULA_step, now, inputs, du, p, t + dt, small, m.x, status, &m);
-            if (code == OK && !all_finite(m.x, NX)) code = NOT_FINITE;
+            if (code == OK && !all_below(LOST, m.x, NX)) code = NOT_FINITE;
             status[S_TIME] = t + dt;
             if (code != OK) {
                 if (level == MAX_HALVINGS) {
@@ -148,6 +153,55 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
             done += part;
             while (level && done % (whole >> (level - 1)) == 0) --level;
         }
+    }
+    memcpy(x1, now, sizeof(double) * NX);
+    return OK;
+}
+
+/* From x at time t over the span H with steps chosen so that each adds at most tol times its length to the error.
+ *
+ * A step of h is compared with two of h/2, which are kept (Hairer, Norsett & Wanner, Solving Ordinary Differential
+ * Equations I, II.4); their difference over 2^ORDER - 1 estimates their error. h_max bounds the steps. The choice
+ * begins anew in every call, so that a call depends on its arguments alone. */
+MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
+                               double h_max, double tol, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+    double now[NX + 1], big[NX + 1], half[NX + 1], inputs[NU + 1];
+    double done = 0, h = h_max < H ? h_max : H;
+    memset(status, 0, sizeof(double) * S_SIZE);
+    memcpy(now, x, sizeof(double) * NX);
+    status[S_LEAST_STEP] = h;
+    while (done < H) {
+        int last = done + h >= H * (1 - CLOSE), code;
+        double small = last ? H - done : h, apart = NAN;
+        for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+        code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small, big, status, &m);
+        if (code == OK) code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small / 2, half, status, &m);
+        for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * (done + small / 2);
+        if (code == OK)
+            code = evaluate(&FORMULA_step, half, inputs, du, p, t + done + small / 2, small / 2, m.x, status, &m);
+        if (code == OK && !(all_below(LOST, big, NX) && all_below(LOST, m.x, NX))) code = NOT_FINITE;
+        status[S_TIME] = t + done;
+        if (code == OK) {
+            double end = t + done + small;
+            const double *in[4] = {big, m.x, p, &end};
+            for (int i = 0; i < 4; ++i) m.arg[i] = in[i];
+            m.res[0] = &apart;
+            distance(m.arg, m.res, m.iw, m.w, 0);
+        }
+        double excess = code == OK ? apart / ((1 << ORDER) - 1) / (tol * small) : pow(WORST, ORDER);
+        double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / ORDER);
+        factor = factor > 4 ? 4 : factor > 1 / WORST ? factor : 1 / WORST;
+        if (code == OK && excess <= 1) {
+            memcpy(now, m.x, sizeof(double) * NX);
+            done = last ? H : done + small;
+            status[S_SUBSTEPS] += 1;
+            if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
+        } else if (small * factor < SHORTEST * H) {
+            status[S_CODE] = code == OK ? NOT_ACCURATE : code;
+            return (int)status[S_CODE];
+        }
+        h = small * factor < h_max ? small * factor : h_max;
     }
     memcpy(x1, now, sizeof(double) * NX);
     return OK;

@@ -1,10 +1,11 @@
 """Running a kernel: from a compiled library, or interpreted by CasADi.
 
 This file is packed into every FMU, so with a compiled kernel it needs nothing but the standard library. Both kernels
-have the same three pure functions; vectors are ctypes arrays of doubles and are never changed in place.
+have the same pure functions; vectors are ctypes arrays of doubles and are never changed in place.
 
     initialize(s, u, p, t, h)        -> x, status     consistent state of the start values s at time t
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
+    control(x, u, du, p, t, H, h_max, tol) -> x1, status    over the span H, steps chosen for the tolerance
     outputs(x, u, p, t)              -> y
 """
 
@@ -13,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START = range(4)
+OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE = range(5)
 
 # the same numbers as in driver.c, which says what they mean
 MAX_PASSES = 40
@@ -21,6 +22,10 @@ ROUND_OFF = 1e-14
 STALLED = 1e-9
 MAX_HALVINGS = 6
 LOST = 1e50
+SAFETY = 0.9
+WORST = 5.0
+SHORTEST = 1e-9
+CLOSE = 1e-9
 CONSISTENT = 1e-9
 
 Vector = Any
@@ -31,7 +36,7 @@ class Status(NamedTuple):
     """How a call went.
 
     Args:
-        code: OK, NOT_CONVERGED, NOT_FINITE or INCONSISTENT_START.
+        code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START or NOT_ACCURATE.
         iterations: corrections made in all.
         correction: size of the last one (m, rad); after an inconsistent start the residual.
         time: s, the start of the last substep tried.
@@ -53,6 +58,8 @@ class Status(NamedTuple):
             return f"{model}: done, {self.iterations} corrections in {self.substeps} substeps"
         if self.code == INCONSISTENT_START:
             return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
+        if self.code == NOT_ACCURATE:
+            return f"{where} meets solver.tolerance, however short; take a larger one, or a stepper of higher order"
         if self.code == NOT_FINITE:
             return (
                 f"{where}: the solution is no longer finite, even with the step halved {MAX_HALVINGS} times; "
@@ -94,6 +101,8 @@ class Compiled:
         self._initialize.argtypes = [pointer] * 4 + [real, real] + [pointer] * 3
         self._advance = library.mbfmu_advance
         self._advance.argtypes = [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3
+        self._control = library.mbfmu_control
+        self._control.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
         self._outputs = library.mbfmu_outputs
         self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
         self._outputs.restype = None
@@ -108,6 +117,14 @@ class Compiled:
         """Return the state after n steps of length h and how it went."""
         x1 = (ctypes.c_double * self.nx)()
         code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work)
+        return (x1 if code == OK else x), self._read_status()
+
+    def control(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
+    ) -> tuple[Vector, Status]:
+        """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
+        x1 = (ctypes.c_double * self.nx)()
+        code = self._control(x, u, du, p, t, H, h_max, tol, x1, self._status, self._work)
         return (x1 if code == OK else x), self._read_status()
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
@@ -125,13 +142,13 @@ class Interpreted:
     """A kernel whose functions CasADi interprets: no compiler, the same numbers to round-off.
 
     Args:
-        description: ``sizes`` (nx, ns, nu, np, ny, nqv), ``stages`` (sizes of the stages of each formula) and
+        description: ``order``, ``sizes`` (nx, ns, nu, np, ny, nqv), ``stages`` (sizes, for each formula) and
             ``functions`` (CasADi Functions, or their serialised text, by name), as `kernel.describe` gives it.
     """
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self.nx, self.ns, self.nu, self.np, self.ny, self._nqv = description["sizes"]
-        self._stages = description["stages"]
+        self._stages, self._order = description["stages"], description["order"]
         self._call = {name: _callable(function) for name, function in description["functions"].items()}
         self._no_rate = (ctypes.c_double * self.nu)()
 
@@ -146,7 +163,7 @@ class Interpreted:
         if code != OK:
             return nothing, Status(code, work[0], work[1], t, 0, 0.0)
         code, x, more = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h)
-        if code == OK and not _finite(x):
+        if code == OK and not all(map(math.isfinite, x)):
             code = NOT_FINITE
         return (x if code == OK else nothing), Status(code, work[0] + more[0], work[1], t, 0, 0.0)
 
@@ -163,7 +180,7 @@ class Interpreted:
                 inputs = vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
                 code, x1, work = self._evaluate("step", now, inputs, du, p, t + dt, small)
                 iterations, correction = iterations + work[0], work[1]
-                if code == OK and not _finite(x1):
+                if code == OK and not _meaningful(x1):
                     code = NOT_FINITE
                 if code != OK:
                     if level == MAX_HALVINGS:
@@ -175,6 +192,39 @@ class Interpreted:
                 while level and done % (whole >> (level - 1)) == 0:
                     level -= 1
         return now, Status(OK, iterations, correction, t + dt, substeps, least)
+
+    def control(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
+    ) -> tuple[Vector, Status]:
+        """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
+        now, done, h, substeps, iterations, correction = x, 0.0, min(h_max, H), 0, 0, 0.0
+        least, start = h, t
+        while done < H:
+            last = done + h >= H * (1 - CLOSE)
+            small, excess = (H - done if last else h), WORST**self._order
+            ends: list[Vector] = []
+            start, code = t + done, OK
+            for begin, part, offset in ((now, small, 0.0), (now, small / 2, 0.0), (None, small / 2, small / 2)):
+                inputs = vector(a + b * (done + offset) for a, b in zip(u, du, strict=True)) if any(du) else u
+                state = ends[-1] if begin is None else begin
+                code, x1, work = self._evaluate("step", state, inputs, du, p, start + offset, part)
+                iterations, correction = iterations + work[0], work[1]
+                if code == OK and not _meaningful(x1):
+                    code = NOT_FINITE
+                if code != OK:
+                    break
+                ends.append(x1)
+            if code == OK:
+                (apart,) = self._call["distance"](ends[0], ends[2], p, vector([start + small]))[0]
+                excess = apart / (2**self._order - 1) / (tol * small)
+            factor = max(1 / WORST, min(4.0, SAFETY * (excess if excess > 0 else 1e-300) ** (-1.0 / self._order)))
+            if code == OK and excess <= 1:
+                now, done = ends[2], (H if last else done + small)
+                substeps, least = substeps + 1, min(least, small)
+            elif small * factor < SHORTEST * H:
+                return x, Status(NOT_ACCURATE if code == OK else code, iterations, correction, start, substeps, least)
+            h = min(small * factor, h_max)
+        return now, Status(OK, iterations, correction, start, substeps, least)
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
@@ -211,7 +261,7 @@ class Interpreted:
         return OK, self._call[f"{name}_result"](*arguments)[0], [iterations, correction]
 
 
-def _finite(x: Vector) -> bool:
+def _meaningful(x: Vector) -> bool:
     return all(abs(value) < LOST for value in x)
 
 

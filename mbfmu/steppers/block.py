@@ -128,6 +128,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         begin=_first_history(dae, c),
         step=Formula(x, problem.given, (stage,), x1),
         read=ca.Function("read", [x, problem.p, t], [qn, vn]),
+        multistep=True,
     )
 
 

@@ -167,4 +167,5 @@ def explicit_scheme(
         begin=Formula(qv, problem.given, (), begin),
         step=Formula(x, problem.given, (), step),
         read=ca.Function("read", [x, problem.p, t], [x[:n], x[n : 2 * n]]),
+        multistep=one_step is None,
     )

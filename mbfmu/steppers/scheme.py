@@ -132,6 +132,8 @@ class Scheme:
         begin: formula [q; v] -> x.
         step: formula x -> x.
         read: Function (x, p, t) -> (q, v).
+        multistep: x holds a history made with the first step; it is no better than that step allows, so the steps
+            cannot be chosen by a tolerance.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Scheme:
     begin: Formula
     step: Formula
     read: Any
+    multistep: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""Error control: the achieved error follows the tolerance, and a call depends on its arguments alone."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import DEFAULTS, both_kernels, label
+
+import mbfmu
+from mbfmu.errors import FmuError, StartError, StepError, StepperError, UsageError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import vector
+from mbfmu.kernel.runtime import NOT_ACCURATE, OK
+from mbfmu.model import System
+
+REFERENCE = json.loads((Path(__file__).parent / "references" / "two_link.json").read_text(encoding="utf-8"))
+ANGLES = ("shoulder.phi", "elbow.phi")
+CONTROLLED = [
+    *(scheme for scheme in DEFAULTS if scheme[0] not in {"gauss", "block"}),
+    ("gauss", {"projection": "symmetric"}),
+    ("direct", {"method": "dopri5"}),
+    ("projected", {"order": 8}),
+    ("lobatto", {"stages": 4}),
+]
+"""All but gauss without projection, whose own error grows faster than any step can help."""
+
+
+def error_of(system: System, scheme: tuple[str, Mapping[str, Any]], tolerance: float) -> float:
+    """Return the error of the joint angles after 2 s, in one output interval."""
+    result = mbfmu.simulate(
+        system, 2.0, stepper=scheme[0], options=scheme[1], step=1.0, tolerance=tolerance, output_interval=2.0
+    )
+    return max(abs(result[name][-1] - float(REFERENCE[name][-1])) for name in ANGLES)
+
+
+@pytest.mark.parametrize("scheme", CONTROLLED, ids=label)
+def test_the_achieved_error_follows_the_tolerance(scheme: tuple[str, Mapping[str, Any]], two_link: System) -> None:
+    """The motion itself carries errors on: at most tenfold here; methods of order 2 come to round-off below 1e-8."""
+    order = prepare(two_link, scheme[0], scheme[1], 1.0).scheme.order
+    tolerances = (1e-4, 1e-6, 1e-8, 1e-10) if order > 2 else (1e-4, 1e-6, 1e-8)
+    errors = [error_of(two_link, scheme, tolerance) for tolerance in tolerances]
+    for tolerance, error in zip(tolerances, errors, strict=True):
+        assert error < 10 * tolerance
+    slope = np.log10(errors[0] / errors[-1]) / np.log10(tolerances[0] / tolerances[-1])
+    assert 0.8 < slope < 1.4
+
+
+def test_a_tolerance_that_round_off_does_not_allow_is_refused_with_the_remedy(two_link: System) -> None:
+    with pytest.raises(StepError, match=r"meets solver\.tolerance.*stepper of higher order"):
+        error_of(two_link, ("rattle", {}), 1e-13)
+
+
+@pytest.mark.parametrize("name", ["rattle", "projected", "local", "radau"])
+def test_both_kernels_choose_the_same_steps(name: str, two_link: System) -> None:
+    prepared = prepare(two_link, name, {}, 1.0)
+    p, u, du = vector(prepared.dae.p_default()), vector([0.3, -0.2]), vector([1.0, 2.0])
+    x = prepared.initial_state(u)
+    ends = [kernel.control(x, u, du, p, 0.0, 0.1, 0.05, 1e-5) for kernel in both_kernels(prepared)]
+    assert ends[0][1].code == ends[1][1].code == OK
+    assert ends[0][1].substeps == ends[1][1].substeps > 1
+    assert np.array(ends[0][0]) == pytest.approx(np.array(ends[1][0]), abs=1e-11)
+
+
+def test_both_kernels_give_up_alike_and_keep_the_state(two_link: System) -> None:
+    prepared = prepare(two_link, "rattle", {}, 1.0)
+    p, u = vector(prepared.dae.p_default()), vector([0.0, 0.0])
+    x = prepared.initial_state(u)
+    for kernel in both_kernels(prepared):
+        x1, status = kernel.control(x, u, u, p, 0.0, 0.01, 0.01, 1e-15)
+        assert status.code == NOT_ACCURATE
+        assert bytes(x1) == bytes(x)
+
+
+def test_no_step_is_longer_than_solver_step(two_link: System) -> None:
+    prepared = prepare(two_link, "projected", {"order": 8}, 1.0)
+    p, u = vector(prepared.dae.p_default()), vector([0.0, 0.0])
+    _, status = prepared.kernel.control(prepared.initial_state(u), u, u, p, 0.0, 1.0, 0.01, 1e-2)
+    assert status.substeps >= 100
+
+
+def test_an_fmu_with_a_tolerance_equals_the_kernel_and_the_tolerance_is_tunable(
+    two_link: System, tmp_path: Path
+) -> None:
+    chosen = {"step": 0.05, "tolerance": 1e-7}
+    path = mbfmu.export(two_link, tmp_path / "arm.fmu", stepper="projected", **chosen)
+    assert mbfmu.check(path) == []
+    inside = mbfmu.simulate(path, 1.0, output_interval=0.1)
+    outside = mbfmu.simulate(two_link, 1.0, stepper="projected", output_interval=0.1, **chosen)
+    loose = mbfmu.simulate(path, 1.0, output_interval=0.1, tolerance=1e-3)
+    for name in ANGLES:
+        assert inside[name] == pytest.approx(outside[name], abs=1e-13)
+        assert 1e-9 < np.abs(inside[name] - loose[name]).max() < 1e-2
+
+
+@pytest.mark.parametrize(("name", "options"), [("block", {}), ("direct", {"method": "abm4"})])
+def test_multistep_methods_refuse_a_tolerance(
+    name: str, options: dict[str, str], two_link: System, tmp_path: Path
+) -> None:
+    """Their first history is no better than the step it was made with."""
+    with pytest.raises(StepperError, match="cannot choose its steps by a tolerance"):
+        mbfmu.simulate(two_link, 1.0, stepper=name, options=options, tolerance=1e-6)
+    path = mbfmu.export(two_link, tmp_path / "arm.fmu", stepper=name, options=options)
+    with pytest.raises(FmuError, match=r"solver\.tolerance = 1e-06: outside its bounds \[0\.0, 0\.0\]"):
+        mbfmu.simulate(path, 0.1, tolerance=1e-6)
+
+
+def test_a_history_that_cannot_be_made_is_refused_with_the_remedy(two_link: System) -> None:
+    with pytest.raises(StartError, match="first history with a step of 1e\\+100 s; take a smaller step"):
+        mbfmu.simulate(two_link, 2e100, stepper="direct", options={"method": "abm4"}, step=1e100)
+
+
+@pytest.mark.parametrize("tolerance", [-1e-6, 0.2, float("nan"), float("inf")])
+def test_a_tolerance_that_is_none_is_refused(tolerance: float, two_link: System) -> None:
+    with pytest.raises(UsageError, match="the tolerance is"):
+        mbfmu.simulate(two_link, 1.0, tolerance=tolerance)
