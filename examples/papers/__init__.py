@@ -1,0 +1,1 @@
+"""The examples of the five papers, each with its claims beside what is measured."""
