@@ -306,8 +306,12 @@ def test_a_start_time_that_is_not_finite_is_refused(time: float, arm: Unpacked) 
         assert refused(slave.slave.exitInitializationMode) >= ERROR
 
 
-@pytest.mark.parametrize("reference", [57, 9999, 2**31, 2**32 - 1])
-def test_a_value_reference_that_does_not_exist_is_refused_and_changes_nothing(reference: int, arm: Unpacked) -> None:
+@pytest.mark.parametrize("reference", [None, 9999, 2**31, 2**32 - 1])
+def test_a_value_reference_that_does_not_exist_is_refused_and_changes_nothing(
+    reference: int | None, arm: Unpacked
+) -> None:
+    """None stands for the first one after the last."""
+    reference = max(arm.references.values()) + 1 if reference is None else reference
     with Instance(arm) as slave:
         slave.start(TORQUES)
         assert refused(slave.slave.getReal, [reference]) >= ERROR
