@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -206,7 +206,7 @@ def compare(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> None:
     """Run every stepper with every step on a model and say which to take."""
-    from mbfmu.compare import Row, compare, shown
+    from mbfmu.compare import compare, shown
 
     lengths = [_number("--steps", text) for text in steps.split(",")]
     names = steppers.split(",") if steppers else ()
@@ -217,11 +217,15 @@ def compare(
             progress=lambda fraction: task("compare", fraction),
         )  # fmt: skip
     table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")
-    for item in fields(Row):
-        table.add_column(item.name, justify="left" if item.name in {"stepper", "failure"} else "right")
+    headings = ("stepper", "h [s]", "error", "Phi", "Phi_q v", "energy", "corr.", "us/step")
+    for heading in headings:
+        table.add_column(escape(heading), justify="left" if heading == "stepper" else "right")
     for row in found.rows:
-        table.add_row(*(escape(shown(value)) for value in astuple(row)))
+        if not row.failure:
+            table.add_row(*(escape(shown(value)) for value in astuple(row)[: len(headings)]))
     out.print(table)
+    for failure in dict.fromkeys(row.failure for row in found.rows if row.failure):
+        out.print(failure, soft_wrap=True, highlight=False, markup=False)
     out.print(found.advice, soft_wrap=True, highlight=False)
     if output:
         found.write(output)

@@ -40,7 +40,7 @@ class Row:
     """One stepper with one step.
 
     Args:
-        stepper: name with options.
+        stepper: name, with the options that were asked for.
         h: step, s.
         error: largest error of the joint coordinates at the end, rad or m.
         position: largest residual of the position constraints at the end.
@@ -145,15 +145,16 @@ def compare(
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]
     rows: list[Row] = []
     for name, options in chosen:
+        label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
         try:
             prepared = prepare(system, name, options, steps[0])
         except StepperError as error:
             if steppers:
                 raise
-            rows += [Row(name, h, failure=str(error)) for h in steps]
+            rows += [Row(label, h, failure=str(error)) for h in steps]
             continue
         for h in steps:
-            rows.append(_row(prepared, dae, stop, h, exact))
+            rows.append(_row(label, prepared, dae, stop, h, exact))
             progress(len(rows) / (len(chosen) * len(steps)))
     return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows))
 
@@ -229,13 +230,13 @@ def _distance(a: _End, b: _End) -> float:
     return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
 
 
-def _row(prepared: Prepared, dae: Dae, stop: float, h: float, exact: _End) -> Row:
+def _row(label: str, prepared: Prepared, dae: Dae, stop: float, h: float, exact: _End) -> Row:
     try:
         end = _run(prepared, dae, stop, h, REPEATS)
     except MbfmuError as error:
-        return Row(prepared.stepper, h, failure=str(error))
+        return Row(label, h, failure=str(error))
     return Row(
-        prepared.stepper,
+        label,
         h,
         _distance(end, exact),
         end.position,

@@ -96,7 +96,7 @@ def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
         ("constraint.position, max", f"{np.max(result['constraint.position']):.1e} m"),
         ("constraint.velocity, max", f"{np.max(result['constraint.velocity']):.1e} m/s"),
         ("energy balance, max error", f"{np.max(np.abs(balance)):.1e} J of {np.ptp(energy):.1f} J exchanged"),
-        ("one FMU step through FMPy", f"{per_step:.1f} microseconds, with inputs set and outputs read"),
+        ("FMU step through FMPy", f"{per_step:.1f} us (set inputs, step, get outputs)"),
     )
     full = Result(
         result.time,
