@@ -8,8 +8,9 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.steppers.coupled import coupled_formula, weighted
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
-from mbfmu.steppers.tableaus import coupled_formula, radau_tableau, weighted
+from mbfmu.steppers.tableaus import radau_tableau
 
 
 def radau(dae: Dae, stages: int = 3) -> Scheme:
