@@ -113,7 +113,7 @@ class Expression:
                 return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(operand, lookup, depth + 1))
-            case ast.Call(func=ast.Name(id="der"), args=[ast.Name() | ast.Attribute() as inner], keywords=[]):
+            case ast.Call(func=ast.Name(id="der"), args=[inner], keywords=[]) if _dotted(inner) is not None:
                 return lookup(f"der({_dotted(inner)})")
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 values = [self._walk(arg, lookup, depth + 1) for arg in args]
