@@ -6,7 +6,8 @@ For a quaternion Q with y = G(Q) Qdot (Lu & Ren, section on the quaternion descr
 
 which hold for any length of Q. The regularising energy mu0 (Q.Qdot)^2 / 2, mu0 = 4/3 trace J, adds mu0 Q Q^T to the
 mass matrix and mu0 (Q.Qdot) Qdot and mu0 ((Qdot.Qdot) Q + (Q.Qdot) Qdot) to the other two. Differentiating T twice
-by machine gives the same in about eight times as many operations; a test holds the two together.
+by machine gives the same in three times as many operations (gyroscopic term 286 against 105, its Jacobian 1370 against
+454); tests hold the two together.
 """
 
 from dataclasses import dataclass
