@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae import derive
-from mbfmu.dae.dae import Dae
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
 from mbfmu.files import write_aside
 from mbfmu.fmu.prepare import Prepared, prepare
@@ -140,7 +138,6 @@ def compare(
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
     system = system.with_values(values or {})
-    dae = derive(system)
     exact, accuracy = _reference(system, stop, min(steps))
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]
     rows: list[Row] = []
@@ -154,7 +151,7 @@ def compare(
             rows += [Row(label, h, failure=str(error)) for h in steps]
             continue
         for h in steps:
-            rows.append(_row(label, prepared, dae, stop, h, exact))
+            rows.append(_row(label, prepared, stop, h, exact))
             progress(len(rows) / (len(chosen) * len(steps)))
     return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows))
 
@@ -180,7 +177,8 @@ class _End:
     steps: int
 
 
-def _run(prepared: Prepared, dae: Dae, stop: float, h: float, repeats: int) -> _End:
+def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
+    dae = prepared.dae
     n = max(1, round(stop / h))
     kernel, p = prepared.kernel, vector(dae.p_default())
     u = vector([0.0] * prepared.interface.n_u)
@@ -212,11 +210,11 @@ def _run(prepared: Prepared, dae: Dae, stop: float, h: float, repeats: int) -> _
 def _reference(system: Model, stop: float, h: float) -> tuple[_End, float]:
     """Return the converged end and how far two successive halvings differ."""
     prepared = prepare(system, *REFERENCE, h)
-    last = _run(prepared, prepared.dae, stop, h, 1)
+    last = _run(prepared, stop, h, 1)
     best, accuracy = last, math.inf
     while stop / h < MOST_STEPS:
         h /= 2
-        this = _run(prepared, prepared.dae, stop, h, 1)
+        this = _run(prepared, stop, h, 1)
         change = _distance(this, last)
         if change >= accuracy:
             break
@@ -230,9 +228,9 @@ def _distance(a: _End, b: _End) -> float:
     return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
 
 
-def _row(label: str, prepared: Prepared, dae: Dae, stop: float, h: float, exact: _End) -> Row:
+def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> Row:
     try:
-        end = _run(prepared, dae, stop, h, REPEATS)
+        end = _run(prepared, stop, h, REPEATS)
     except MbfmuError as error:
         return Row(label, h, failure=str(error))
     return Row(

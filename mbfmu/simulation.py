@@ -15,7 +15,7 @@ from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, near
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import LagrangianSystem, Model, System
 from mbfmu.model.expression import Expression
 from mbfmu.result import Result, read_csv
@@ -167,12 +167,8 @@ def _simulate_system(
     rows = [[*u, *kernel.outputs(x, u, p, 0.0)]]
     steps, seconds = 0, 0.0
     for k, (t, t1) in enumerate(zip(points[:-1].tolist(), points[1:].tolist(), strict=True)):
-        n = max(1, math.ceil((t1 - t) / step * (1 - 1e-9)))
         begin = clock.perf_counter()
-        if tolerance:
-            x, status = kernel.control(x, u, still, p, t, t1 - t, step, tolerance)
-        else:
-            x, status = kernel.advance(x, u, still, p, t, (t1 - t) / n, n)
+        x, status = move(kernel, x, u, still, p, t, t1 - t, step, tolerance)
         seconds += clock.perf_counter() - begin
         if status.code != OK:
             raise StepError(status.message(system.name))

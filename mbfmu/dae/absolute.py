@@ -35,7 +35,7 @@ def absolute(system: System) -> Dae:
     terms = inertial_terms(bodies)
     intrinsic = [
         (bodies.owner(group), ca.sumsqr(bodies.coordinates.poses[group].angle) - 1)
-        for group in range(1, len(bodies.groups))
+        for group, _ in bodies.moving()
         if not bodies.planar
     ]
     V = potential(bodies)

@@ -7,7 +7,7 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal
 from mbfmu.dae.topology import Group
-from mbfmu.model.frame import SX, Pose, identity, quaternion_product
+from mbfmu.model.frame import SX, Pose, identity, quaternion_product, wrapped
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, resolve
 from mbfmu.model.parts import Body
@@ -50,8 +50,6 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
     )
 
 
-FULL_TURN = 2 * math.pi
-"""rad"""
 UNEVEN = 1e-6
 """m or rad; a first pose of loops is shifted by uneven parts of it, off poses from which no correction leads."""
 
@@ -97,8 +95,7 @@ class _Asked:
         complete = all(entry is not None for entry in wanted)
         if wraps:
             asked = wanted[0] if complete else value
-            apart = value - asked
-            apart = apart - FULL_TURN * ca.floor(apart / FULL_TURN + 0.5)
+            apart = wrapped(value - asked)
             self.counted.append(asked + apart)
             if complete:
                 self.positions[f"{path}.{name}"] = apart

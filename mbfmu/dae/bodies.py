@@ -3,6 +3,7 @@
 The origin of a body's coordinates is its centre of mass, so that the mass matrix is block diagonal.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,10 +87,10 @@ class Bodies:
         self.q, self.v = self.coordinates.q, self.coordinates.v
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
 
-    def _with_mass(self, groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], tuple[Inertia | None, ...]]:
+    def _with_mass(self, groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
         """Give each moving group its mass and move its origin to the centre of mass."""
         moved: list[Group] = [groups[0]]
-        inertias: list[Inertia | None] = [None]
+        inertias: list[Inertia] = []
         for group in groups[1:]:
             total = self._total(group)
             self._check_mass(group, total)
@@ -136,18 +137,14 @@ class Bodies:
 
     def _coordinates(self) -> Coordinates:
         names: list[str] = []
-        q, v, poses, rates = (
-            [],
-            [],
-            [identity(self.planar)],
-            [(ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))],
-        )
-        labels = ("x", "y", "phi") if self.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
-        for group in self.groups[1:]:
-            owner = next(path for path in group.parts if isinstance(self.mechanism.components[path], Body))
-            names += [f"{owner}.{label}" for label in labels]
-            here = ca.vertcat(*(ca.SX.sym(f"{owner}.{label}") for label in labels))
-            rate = ca.vertcat(*(ca.SX.sym(f"der({owner}.{label})") for label in labels))
+        q, v, poses = [], [], [identity(self.planar)]
+        rates = [(ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))]
+        entries = ("x", "y", "phi") if self.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
+        for number, _ in self.moving():
+            own = [f"{self.owner(number)}.{entry}" for entry in entries]
+            names += own
+            here = ca.vertcat(*(ca.SX.sym(name) for name in own))
+            rate = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in own))
             q.append(here)
             v.append(rate)
             pose = Pose(here[: self.dim], here[self.dim :])
@@ -189,7 +186,12 @@ class Bodies:
         return self.dot(expression) + ca.jtimes(expression, self.v, a)
 
     def owner(self, group: int) -> str:
-        return self.coordinates.names[7 * (group - 1)].rsplit(".", 1)[0]
+        """Return the full name of the body that gives a moving group its name."""
+        return next(path for path in self.groups[group].parts if isinstance(self.mechanism.components[path], Body))
+
+    def moving(self) -> Iterator[tuple[int, Inertia]]:
+        """Yield the number and the mass properties of every group that moves."""
+        yield from enumerate(self.inertias, 1)
 
 
 def labels(name: str, value: SX) -> list[str]:

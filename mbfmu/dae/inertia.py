@@ -43,9 +43,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies."""
     T, blocks = ca.SX(0), []
     columns: list[list[SX]] = [[], [], [], []]
-    for group in range(1, len(bodies.groups)):
-        inertia = bodies.inertias[group]
-        assert inertia is not None
+    for group, inertia in bodies.moving():
         velocity, w = bodies.coordinates.rates[group]
         T += (inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2
         still = ca.SX(bodies.dim, 1)

@@ -16,9 +16,7 @@ def potential(bodies: Bodies) -> SX:
     world = bodies.mechanism.components[bodies.mechanism.world]
     gravity = world.gravity(bodies.values[bodies.mechanism.world])  # type: ignore[attr-defined]
     V = ca.SX(0)
-    for group in range(1, len(bodies.groups)):
-        inertia = bodies.inertias[group]
-        assert inertia is not None
+    for group, inertia in bodies.moving():
         V -= inertia.m * ca.dot(gravity, bodies.coordinates.poses[group].r)
     for path, force in bodies.mechanism.of(Force).items():
         a, b = bodies.frame_of(f"{path}.frame_a"), bodies.frame_of(f"{path}.frame_b")

@@ -169,9 +169,8 @@ def _body_outputs(bodies: Bodies, table: "_Table", acc: SX) -> tuple[tuple[str, 
 
 def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_rows: SX) -> None:
     linear, angular = ca.SX(bodies.dim, 1), ca.SX(1 if bodies.planar else 3, 1)
-    for group in range(1, len(bodies.groups)):
-        inertia, pose = bodies.inertias[group], bodies.coordinates.poses[group]
-        assert inertia is not None
+    for group, inertia in bodies.moving():
+        pose = bodies.coordinates.poses[group]
         velocity, w = bodies.coordinates.rates[group]
         linear += inertia.m * velocity
         if bodies.planar:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
+from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, move, vector
 
 FMU = "unpacked"
 """Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
@@ -188,15 +188,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return f"{name}: no step while a value is refused: {'; '.join(self._refused.values())}"
         if not (step_size > 0 and math.isfinite(step_size) and math.isfinite(time)):
             return f"{name}: a communication step of {step_size} s from t = {time} s is not possible; it must be > 0"
-        count = step_size / self._step * (1 - 1e-9)
+        count = step_size / self._step
         if count > MOST_STEPS:
             return f"{name}: a communication step of {step_size} s needs {count:.3g} steps; take a longer solver.step"
-        at = (self._x, self._u, self._du, self._p, time)
-        if self._tolerance:
-            x, status = self._kernel.control(*at, step_size, self._step, self._tolerance)
-        else:
-            steps = max(1, math.ceil(count))
-            x, status = self._kernel.advance(*at, step_size / steps, steps)
+        x, status = move(
+            self._kernel, self._x, self._u, self._du, self._p, time, step_size, self._step, self._tolerance
+        )
         if status.code != OK:
             return status.message(name)
         y = self._kernel.outputs(x, self._u, self._p, time + step_size)

@@ -19,10 +19,9 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.start import start_formula
+from mbfmu.model.frame import wrapped
 from mbfmu.steppers.scheme import Scheme, acceleration
 
-FULL_TURN = 6.283185307179586
-"""rad; an angle from a quaternion is known up to it, and must turn by less than half of it in a step."""
 FORMULAS = ("start", "begin", "step")
 
 
@@ -113,8 +112,7 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
         return step
     turned = type(step.x).sym("turned", dae.n_angles)
     q1, _ = scheme.read(step.result, given.p, given.t + given.h)
-    change = dae.angles(q1, given.p, given.t + given.h) - turned
-    change = change - FULL_TURN * ca.floor(change / FULL_TURN + 0.5)
+    change = wrapped(dae.angles(q1, given.p, given.t + given.h) - turned)  # by less than half a turn in a step
     return Formula(ca.vertcat(step.x, turned), given, step.stages, ca.vertcat(step.result, turned + change))
 
 

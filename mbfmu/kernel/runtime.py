@@ -77,6 +77,16 @@ def vector(values: Iterable[float]) -> Vector:
     return (ctypes.c_double * len(numbers))(*numbers)
 
 
+def move(
+    kernel: Any, x: Vector, u: Vector, du: Vector, p: Vector, t: float, span: float, step: float, tolerance: float
+) -> tuple[Vector, Status]:
+    """Return the state after a span and how it went: in equal steps of at most `step`, or chosen for a tolerance."""
+    if tolerance:
+        return kernel.control(x, u, du, p, t, span, step, tolerance)  # type: ignore[no-any-return]
+    n = max(1, math.ceil(span / step * (1 - 1e-9)))
+    return kernel.advance(x, u, du, p, t, span / n, n)  # type: ignore[no-any-return]
+
+
 class Compiled:
     """A kernel in a shared library.
 

@@ -5,6 +5,7 @@ in 0. A quaternion is ``(scalar, vector)``; it is *not* assumed to have norm one
 and the norm remains a constraint like any other.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +95,11 @@ class Frame:
     def Q(self) -> SX:
         """Quaternion of a spatial frame."""
         return self.pose.angle
+
+
+def wrapped(angle: SX) -> SX:
+    """Return an angle less the full turns in it: between -pi and pi."""
+    return angle - 2 * math.pi * ca.floor(angle / (2 * math.pi) + 0.5)
 
 
 def rotation_2d(phi: SX) -> SX:
