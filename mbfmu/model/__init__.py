@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from mbfmu.model.component import Component, Value, Vector, quantity, start
+from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
 from mbfmu.model.forces import (
     AxisForce,
     Damper,
@@ -60,6 +60,7 @@ __all__ = [
     "Vector",
     "World",
     "connect",
+    "direction",
     "flatten",
     "quantity",
     "start",

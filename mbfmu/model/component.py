@@ -4,7 +4,8 @@ How to add a component (a joint, a force, a part), in a file of your own or of m
 
 1. Derive a frozen dataclass from `Part`, `Joint` or `Force`; its docstring states the equations.
 2. Declare each physical quantity with `quantity` (it becomes an FMU parameter), each start value with `start`
-   (it becomes a settable start), and give directions and switches as plain fields (they are fixed when exported).
+   (it becomes a settable start), each unit vector with `direction`, and switches as plain fields (the last two are
+   fixed when exported).
 3. Give the equations as CasADi expressions of two frames; nothing is differentiated by hand.
 """
 
@@ -69,6 +70,11 @@ def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_o
     return field(default=None, metadata={"quantity": declared})
 
 
+def direction(*default: float) -> Any:
+    """Declare a direction of a component: a unit vector of plain numbers, fixed when exported."""
+    return field(default=default, metadata={"direction": True})
+
+
 @dataclass(frozen=True)
 class Component:
     """Base of all components: a name, unique within its system, and declared quantities.
@@ -87,6 +93,9 @@ class Component:
             )
         for declared, label, value in self.declared():
             check_value(f"{self.name}.{label}", value, declared)
+        for item in fields(self):
+            if "direction" in item.metadata:
+                _check_unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -141,13 +150,7 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
         )
 
 
-def unit_vector(component: Component, label: str, value: Any) -> tuple[float, ...]:
-    """Check that a direction is a unit vector of plain numbers and return it as floats.
-
-    Raises:
-        AxisError: it is not.
-    """
-    where = f"{component.name}.{label}"
+def _check_unit_vector(where: str, value: Any) -> None:
     if (
         not isinstance(value, (tuple, list, np.ndarray))
         or len(value) not in {2, 3}
@@ -159,4 +162,3 @@ def unit_vector(component: Component, label: str, value: Any) -> tuple[float, ..
     if not abs(length - 1.0) <= 1e-9:
         scaled = ", ".join(f"{item / length:.16g}" for item in numbers) if 0 < length < math.inf else "0, 0, 1"
         raise AxisError(f"{where} = {value} is not a unit vector (its length is {length:g}): use ({scaled})")
-    return numbers

@@ -6,7 +6,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import Component, Value, Vector, quantity, start, unit_vector
+from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
 from mbfmu.model.frame import SX, Pose, axis_quaternion, identity
 
 
@@ -53,11 +53,7 @@ class World(Part):
 
     name: str = "world"
     g: Value = quantity(9.81, "m/s2", "gravity acceleration")
-    n: tuple[float, ...] = (0.0, -1.0, 0.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_vector(self, "n", self.n)
+    n: tuple[float, ...] = direction(0.0, -1.0, 0.0)
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -152,12 +148,8 @@ class FixedRotation(FixedTranslation):
         angle: rad.
     """
 
-    n: tuple[float, ...] = (0.0, 0.0, 1.0)
+    n: tuple[float, ...] = direction(0.0, 0.0, 1.0)
     angle: Value = quantity(0.0, "rad", "angle of frame_b seen from frame_a", min=-4 * math.pi, max=4 * math.pi)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_vector(self, "n", self.n)
 
     def poses(self, p: Any) -> dict[str, Pose]:
         turn = p.angle if p.planar else axis_quaternion(self.n, p.angle)

@@ -5,7 +5,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import unit_vector
+from mbfmu.model.component import direction
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints.joint import Joint
 
@@ -20,11 +20,7 @@ class KnifeEdge(Joint):
         n: direction across the blade, a unit vector resolved in frame_b.
     """
 
-    n: tuple[float, ...] = (0.0, 1.0, 0.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_vector(self, "n", self.n)
+    n: tuple[float, ...] = direction(0.0, 1.0, 0.0)
 
     def velocity(self, p: Any, a: Frame, b: Frame) -> SX:
         across = b.R @ ca.SX(list(self.n[: 2 if p.planar else 3]))

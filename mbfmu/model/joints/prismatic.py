@@ -5,7 +5,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import Value, start, unit_vector
+from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, identity, normals_of
 from mbfmu.model.joints.joint import Joint, Motion
 
@@ -23,13 +23,9 @@ class Prismatic(Joint):
         v: start velocity, m/s.
     """
 
-    n: tuple[float, ...] = (1.0, 0.0, 0.0)
+    n: tuple[float, ...] = direction(1.0, 0.0, 0.0)
     s: Value | None = start("m", "position of frame_b along the axis")
     v: Value | None = start("m/s", "velocity of frame_b along the axis")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_vector(self, "n", self.n)
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         gap = b.r_0 - a.r_0

@@ -5,7 +5,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import Value, start, unit_vector
+from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, normals_of
 from mbfmu.model.joints.joint import Joint, Motion
 
@@ -23,13 +23,9 @@ class Revolute(Joint):
         w: start angular velocity, rad/s.
     """
 
-    n: tuple[float, ...] = (0.0, 0.0, 1.0)
+    n: tuple[float, ...] = direction(0.0, 0.0, 1.0)
     phi: Value | None = start("rad", "angle of frame_b seen from frame_a")
     w: Value | None = start("rad/s", "angular velocity of frame_b seen from frame_a")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_vector(self, "n", self.n)
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         gap = b.r_0 - a.r_0
