@@ -75,9 +75,13 @@ class Bodies:
         self.entries = [entry for entry in mechanism.entries.values() if entry.free]
         self.symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.entries}
         self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values())
+        self.inputs = {
+            path: {item.name: ca.SX.sym(f"{path}.{item.name}", item.size) for item in component.inputs(self.planar)}
+            for path, component in mechanism.components.items()
+        }
         self.values = {
-            path: quantities(mechanism, path, self.symbols, self.t) for path in mechanism.components
-        }  # fmt: skip
+            path: quantities(mechanism, path, self.symbols, self.t, self.inputs[path]) for path in mechanism.components
+        }
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups = rigid_groups(mechanism, local)
         self.anchors = anchors_of(mechanism, groups)

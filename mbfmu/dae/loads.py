@@ -8,7 +8,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint
-from mbfmu.model.mechanism import joint_of
+from mbfmu.model.mechanism import joints_of
 
 
 def potential(bodies: Bodies) -> SX:
@@ -28,7 +28,7 @@ def potential(bodies: Bodies) -> SX:
 
 
 def _axis(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
-    equations = bodies.equations[joint_of(path, force)]
+    equations = bodies.equations[joints_of(path, force)[0]]
     wanted = force.axis_unit
     if not equations.motion or (wanted and equations.motion[0].unit != wanted):
         raise ModelError(

@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
+from mbfmu.model.component import Component, Input, Value, Vector, direction, law, quantity, start
+from mbfmu.model.couplings import AxisConstraint, AxisMotion, Gear
 from mbfmu.model.forces import (
     AxisForce,
     Damper,
@@ -18,13 +19,16 @@ from mbfmu.model.joints import FreeMotion, Joint, KnifeEdge, Motion, Prismatic, 
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, Part, World
+from mbfmu.model.sensors import Measured, Sensor
 from mbfmu.model.system import Connection, Parameter, Subsystem, System, connect
 
 Model: TypeAlias = System | LagrangianSystem
 """What can be simulated and exported."""
 
 __all__ = [
+    "AxisConstraint",
     "AxisForce",
+    "AxisMotion",
     "Body",
     "BodyShape",
     "Component",
@@ -36,10 +40,13 @@ __all__ = [
     "Force",
     "Frame",
     "FreeMotion",
+    "Gear",
     "Inertia",
+    "Input",
     "Joint",
     "KnifeEdge",
     "LagrangianSystem",
+    "Measured",
     "Mechanism",
     "Model",
     "Motion",
@@ -50,6 +57,7 @@ __all__ = [
     "Revolute",
     "RotationalDamper",
     "RotationalSpring",
+    "Sensor",
     "Spherical",
     "Spring",
     "Subsystem",
@@ -62,6 +70,7 @@ __all__ = [
     "connect",
     "direction",
     "flatten",
+    "law",
     "quantity",
     "start",
 ]

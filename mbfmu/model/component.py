@@ -4,9 +4,11 @@ How to add a component (a joint, a force, a part), in a file of your own or of m
 
 1. Derive a frozen dataclass from `Part`, `Joint` or `Force`; its docstring states the equations.
 2. Declare each physical quantity with `quantity` (it becomes an FMU parameter), each start value with `start`
-   (it becomes a settable start), each unit vector with `direction`, and switches as plain fields (the last two are
-   fixed when exported).
-3. Give the equations as CasADi expressions of two frames; nothing is differentiated by hand.
+   (it becomes a settable start), each unit vector with `direction`, a formula of the time or of other names with
+   `law`, and switches as plain fields (the last three are fixed when exported).
+3. What comes from outside during a run is named by `inputs`.
+4. Give the equations as CasADi expressions of frames; nothing is differentiated by hand. Their argument `p` holds the
+   quantities and inputs by name, each law as a function, ``p.planar`` and ``p.time``.
 """
 
 import math
@@ -70,6 +72,43 @@ def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_o
     return field(default=None, metadata={"quantity": declared})
 
 
+def law(default: Value, unit: str, description: str, *names: str) -> Any:
+    """Declare a formula of parameters, of ``time`` and of `names`: `p` holds it as a function of keywords `names`."""
+    return field(default=default, metadata={"law": Law(unit, description, names)})
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a field that holds a formula means.
+
+    Args:
+        unit: SI unit of its value.
+        description: one line for the user.
+        names: what it may depend on, besides parameters and ``time``.
+    """
+
+    unit: str
+    description: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Something given from outside during a run.
+
+    Args:
+        name: of the input; with the component's name in front it is an input of the FMU.
+        unit: SI unit.
+        description: one line for the user.
+        size: 1, or number of entries ``name[1]`` and so on.
+    """
+
+    name: str
+    unit: str
+    description: str
+    size: int = 1
+
+
 def direction(*default: float) -> Any:
     """Declare a direction of a component: a unit vector of plain numbers, fixed when exported."""
     return field(default=default, metadata={"direction": True})
@@ -96,11 +135,28 @@ class Component:
         for item in fields(self):
             if "direction" in item.metadata:
                 _check_unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
+            if "law" in item.metadata:
+                declared = item.metadata["law"]
+                _check_number(
+                    f"{self.name}.{item.name}",
+                    getattr(self, item.name),
+                    Quantity(declared.unit, declared.description),
+                )
 
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of the frames that `connect` may use."""
         return ()
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        """Return what is given from outside during a run, in a planar or a spatial system."""
+        return ()
+
+    def laws(self) -> Iterator[tuple[Law, str, Value]]:
+        """Yield law, field name and value of every field that holds a formula."""
+        for item in fields(self):
+            if "law" in item.metadata:
+                yield item.metadata["law"], item.name, getattr(self, item.name)
 
     def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
         """Yield quantity, field name and value of every declared field."""

@@ -22,10 +22,12 @@ class Pose:
     Args:
         r: SX, shape (2,) or (3,), m, resolved in the other frame.
         angle: SX scalar, rad, or quaternion SX shape (4,): the orientation.
+        rotation: the rotation matrix where it is known in a shorter form than the quaternion gives.
     """
 
     r: SX
     angle: SX
+    rotation: SX | None = None
 
     @property
     def planar(self) -> bool:
@@ -35,6 +37,8 @@ class Pose:
     @property
     def R(self) -> SX:
         """Rotation matrix, shape (2, 2) or (3, 3)."""
+        if self.rotation is not None:
+            return self.rotation
         return rotation_2d(self.angle) if self.planar else rotation_of(self.angle)
 
     def __matmul__(self, other: "Pose") -> "Pose":
@@ -42,14 +46,16 @@ class Pose:
         r = self.r + self.R @ other.r
         if self.planar:
             return Pose(r, self.angle + other.angle)
-        return Pose(r, quaternion_product(self.angle, other.angle))
+        short = self.rotation is not None or other.rotation is not None
+        return Pose(r, quaternion_product(self.angle, other.angle), self.R @ other.R if short else None)
 
     def inverse(self) -> "Pose":
         """Return the pose of the other frame seen from this one (unit quaternions)."""
         if self.planar:
             return Pose(-rotation_2d(-self.angle) @ self.r, -self.angle)
         conjugate = ca.vertcat(self.angle[0], -self.angle[1:])
-        return Pose(-rotation_of(conjugate) @ self.r, conjugate)
+        turned = rotation_of(conjugate) if self.rotation is None else self.rotation.T
+        return Pose(-turned @ self.r, conjugate, None if self.rotation is None else turned)
 
 
 def identity(planar: bool) -> Pose:
@@ -136,6 +142,16 @@ def G_matrix(Q: SX) -> SX:
 def axis_quaternion(n: SX, angle: SX) -> SX:
     """Return the unit quaternion of a turn by `angle` (rad) about the unit axis `n`."""
     return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(n))
+
+
+def axis_rotation(n: tuple[float, ...], angle: SX) -> SX:
+    """Return the rotation matrix of a turn by `angle` (rad) about the unit axis `n` (Rodrigues' formula)."""
+    c, s = ca.cos(angle), ca.sin(angle)
+    axis = ca.DM(list(n))
+    along = axis @ axis.T
+    spin = ca.DM([[0, -n[2], n[1]], [n[2], 0, -n[0]], [-n[1], n[0], 0]])
+    across = ca.sparsify(ca.DM.eye(3) - along, 1e-15)
+    return ca.sparsify(along, 1e-15) + c * across + s * ca.sparsify(spin)
 
 
 def normals_of(n: tuple[float, ...]) -> tuple[SX, SX]:

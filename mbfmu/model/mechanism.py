@@ -1,7 +1,7 @@
 """System -> Mechanism: sub-systems resolved to dotted names, and everything checked that can be checked by name."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model.component import Component, Quantity, Value
+from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX
@@ -184,7 +185,7 @@ def _check(mechanism: Mechanism) -> None:
         )
     touched = {end for pair in mechanism.connections for end in pair}
     for path, component in mechanism.components.items():
-        if isinstance(component, (Part, AxisForce)):
+        if isinstance(component, Part):
             continue
         for frame in component.frames:
             if f"{path}.{frame}" not in touched:
@@ -192,23 +193,29 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}': {frame} is connected to nothing; "
                     f'add connect("{path}.{frame}", ...)'
                 )
-    for path, force in mechanism.of(AxisForce).items():
-        joints = mechanism.of(Joint)
-        target = joint_of(path, force)
-        if target not in joints:
-            raise UnknownNameError(
-                f"{type(force).__name__} '{path}' acts on the joint '{force.joint}', which is not there; "
-                + nearest(force.joint, joints)
-            )
+    joints = mechanism.of(Joint)
+    for path, component in {**mechanism.of(AxisForce), **mechanism.of(AxisConstraint)}.items():
+        for target, name in zip(joints_of(path, component), _axes(component), strict=True):
+            if target not in joints:
+                raise UnknownNameError(
+                    f"{type(component).__name__} '{path}' acts on the joint '{name}', which is not there; "
+                    + nearest(name, joints)
+                )
+    for path in mechanism.components:
+        laws_of(mechanism, path, {}, ca.SX.sym("time"))
     for table in (mechanism.entries, mechanism.starts):
         for entry in table.values():
             _numeric(mechanism, entry)
 
 
-def joint_of(path: str, force: AxisForce) -> str:
-    """Return the full name of the joint an axis force acts on."""
+def joints_of(path: str, component: AxisForce | AxisConstraint) -> tuple[str, ...]:
+    """Return the full names of the joints whose axes a component acts on."""
     scope, dot, _ = path.rpartition(".")
-    return scope + dot + force.joint
+    return tuple(scope + dot + name for name in _axes(component))
+
+
+def _axes(component: AxisForce | AxisConstraint) -> tuple[str, ...]:
+    return (component.joint,) if isinstance(component, AxisForce) else component.axes
 
 
 def _numeric(mechanism: Mechanism, entry: Entry) -> None:
@@ -239,29 +246,78 @@ def resolve(mechanism: Mechanism, entry: Entry, symbols: Mapping[str, SX], chain
         return symbols[entry.name] if entry.name in symbols else ca.SX(float(entry.value))
     if entry.name in chain:
         raise ExpressionError(f"parameters are defined in a circle: {' -> '.join([*chain, entry.name])}")
+    chain = (*chain, entry.name)
+    return _evaluated(mechanism, entry.name, str(entry.value), entry.scope, symbols, {}, chain)
+
+
+def _evaluated(
+    mechanism: Mechanism,
+    where: str,
+    text: str,
+    scope: str,
+    symbols: Mapping[str, SX],
+    given: Mapping[str, SX],
+    chain: tuple[str, ...] = (),
+) -> SX:
+    """Return the value of an expression of given names and of the parameters of a scope."""
 
     def lookup(name: str) -> SX:
-        full = entry.scope + name
+        if name in given:
+            return given[name]
+        full = scope + name
         if full not in mechanism.entries:
-            known = [item.removeprefix(entry.scope) for item in mechanism.entries if item.startswith(entry.scope)]
+            known = [item.removeprefix(scope) for item in mechanism.entries if item.startswith(scope)]
             raise UnknownNameError(
-                f"{entry.name} = '{entry.value}': there is no parameter '{name}'; {nearest(name, known)}"
+                f"{where} = '{text}': there is no parameter '{name}'; {nearest(name, [*given, *known])}"
             )
-        return resolve(mechanism, mechanism.entries[full], symbols, (*chain, entry.name))
+        return resolve(mechanism, mechanism.entries[full], symbols, chain)
 
-    return Expression(str(entry.value)).evaluate(lookup)
+    return Expression(text).evaluate(lookup)
 
 
-def quantities(mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX) -> SimpleNamespace:
-    """Return a component's quantities as expressions: what its methods get as `p`.
+def laws_of(mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX) -> dict[str, Callable[..., SX]]:
+    """Return a component's laws as functions of the names they may depend on.
 
     Args:
         mechanism: the whole.
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
+
+    Raises:
+        UnknownNameError: a formula depends on something else.
     """
-    values: dict[str, Any] = {"planar": mechanism.planar, "time": time}
+    found: dict[str, Callable[..., SX]] = {}
+    scope = path.rpartition(".")[0]
+    for declared, label, value in mechanism.components[path].laws():
+        names = {name: ca.SX.sym(name) for name in declared.names}
+        result = _evaluated(
+            mechanism, f"{path}.{label}", str(value), scope + "." if scope else "", symbols, {**names, "time": time}
+        )
+
+        def evaluate(result: SX = result, names: Mapping[str, SX] = names, **given: SX) -> SX:
+            for name, symbol in names.items():
+                result = ca.substitute(result, symbol, given[name])
+            return result
+
+        found[label] = evaluate
+    return found
+
+
+def quantities(
+    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, inputs: Mapping[str, SX]
+) -> SimpleNamespace:
+    """Return a component's quantities, laws and inputs as expressions: what its methods get as `p`.
+
+    Args:
+        mechanism: the whole.
+        path: full name of the component.
+        symbols: symbol of each free parameter.
+        time: symbol of the time, s.
+        inputs: symbols of the component's inputs, by name.
+    """
+    values: dict[str, Any] = {"planar": mechanism.planar, "time": time, **inputs}
+    values.update(laws_of(mechanism, path, symbols, time))
     for declared, label, value in mechanism.components[path].declared():
         if declared.role == "start" or (mechanism.planar and declared.spatial_only):
             continue

@@ -6,7 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.component import Component
-from mbfmu.model.frame import SX, Frame, Pose, identity
+from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,10 @@ class Joint(Component):
     1. `position`: holonomic equations, zero when the joint is closed; and/or
     2. `velocity`: nonholonomic equations, linear in the velocities;
     3. `motion`: the coordinates a user reads and drives (optional);
-    4. `pose`: where frame_b is, seen from frame_a, for given coordinates (optional: it places the bodies of a
-       tree exactly at the start; without it the assembly starts from frame_b on frame_a).
+    4. `pose`: where frame_b is, seen from frame_a, for given coordinates (optional). With it `motion` must be all
+       the freedom that `position` leaves: the joint can then carry the coordinates of a tree, where `position` is
+       not needed, and the bodies of a tree are placed exactly at the start;
+    5. `twist`: how frame_b moves, seen from frame_a (optional: the derivative of `pose`, in a shorter form).
 
     `p` holds the joint's quantities as expressions, the flag ``p.planar`` and the time ``p.time`` (s).
 
@@ -79,5 +81,31 @@ class Joint(Component):
         return ()
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
-        """Return the pose of frame_b seen from frame_a for given coordinates."""
+        """Return the pose of frame_b seen from frame_a for given coordinates (by name, as in `motion`)."""
         return identity(p.planar)
+
+    def twist(self, p: Any, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
+        """Return how frame_b moves, seen from frame_a.
+
+        Args:
+            p: the joint's quantities.
+            coordinates: SX symbols by name.
+            rates: their time derivatives, SX symbols by the same names.
+
+        Returns:
+            The velocity of frame_b's origin, m/s, resolved in frame_a, and the angular velocity, rad/s, resolved in
+            frame_b (a scalar in the plane).
+        """
+        pose = self.pose(p, coordinates)
+        q, v = ca.vertcat(*coordinates.values()), ca.vertcat(*(rates[name] for name in coordinates))
+
+        def dot(expression: SX) -> SX:
+            return ca.jtimes(expression, q, v) + ca.jacobian(expression, p.time)
+
+        turning = dot(pose.angle)
+        return dot(pose.r), turning if p.planar else 2 * G_matrix(pose.angle) @ turning
+
+    @property
+    def carries(self) -> bool:
+        """Whether the joint can carry the coordinates of a tree."""
+        return type(self).pose is not Joint.pose

@@ -49,4 +49,4 @@ class Prismatic(Joint):
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         n = ca.SX(list(self.n[: 2 if p.planar else 3]))
-        return Pose(n * coordinates["s"], identity(p.planar).angle)
+        return Pose(n * coordinates["s"], identity(p.planar).angle, ca.SX.eye(2 if p.planar else 3))

@@ -6,7 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
-from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, normals_of
+from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation, normals_of
 from mbfmu.model.joints.joint import Joint, Motion
 
 
@@ -49,4 +49,8 @@ class Revolute(Joint):
         phi = coordinates["phi"]
         if p.planar:
             return Pose(ca.SX(2, 1), phi)
-        return Pose(ca.SX(3, 1), axis_quaternion(self.n, phi))
+        return Pose(ca.SX(3, 1), axis_quaternion(self.n, phi), axis_rotation(self.n, phi))
+
+    def twist(self, p: Any, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
+        w = rates["phi"]
+        return (ca.SX(2, 1), w) if p.planar else (ca.SX(3, 1), w * ca.sparsify(ca.SX(list(self.n))))
