@@ -10,6 +10,11 @@ from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
 from mbfmu.steppers import FAMILIES
 
+BASES = frozenset(
+    {"AxisConstraint", "AxisForce", "AxisFriction", "AxisStop", "Component", "Force", "Joint", "Part", "Sensor"}
+)
+"""Components to derive from, not to put into a model."""
+
 
 def models_table() -> Table:
     """Return the models in models/."""
@@ -42,11 +47,12 @@ def components_table() -> Table:
         kind = getattr(model, name)
         if not (isinstance(kind, type) and issubclass(kind, Component)):
             continue
-        if name in {"Component", "Part", "Joint", "Force", "AxisForce"}:
+        if name in BASES:
             continue
         item = kind(name=name)
-        quantities = ", ".join(escape(f"{label} [{declared.unit}]") for declared, label, _ in item.declared())
-        table.add_row(name, (inspect.getdoc(kind) or "").partition("\n")[0], quantities)
+        quantities = [f"{label} [{declared.unit}]" for declared, label, _ in item.declared()]
+        quantities += [f"{label} [{declared.unit}] (a formula)" for declared, label, _ in item.laws()]
+        table.add_row(name, (inspect.getdoc(kind) or "").partition("\n")[0], escape(", ".join(quantities)))
     return table
 
 

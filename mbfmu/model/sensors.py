@@ -5,6 +5,7 @@ from typing import Any
 
 from mbfmu.model.component import Component
 from mbfmu.model.frame import SX, Frame
+from mbfmu.model.relative import Q_rel, distance, r_rel, v_rel, w_rel
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,57 @@ class Sensor(Component):
     def signals(self, p: Any, *frames: Frame) -> tuple[Measured, ...]:
         """Return what is measured, for the frames in the order of `frames`."""
         return ()
+
+
+@dataclass(frozen=True)
+class AbsoluteSensor(Sensor):
+    """How frame_a lies and moves in the world.
+
+    Outputs, resolved in the world frame: position `r`, velocity `v`, acceleration `a` of its origin; the angle `phi`
+    (in space the quaternion `Q`), the angular velocity `w` and acceleration `z`.
+    """
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_a",)
+
+    def signals(self, p: Any, *frames: Frame) -> tuple[Measured, ...]:
+        (frame,) = frames
+        where = "of frame_a, resolved in the world frame"
+        if p.planar:
+            orientation = Measured("phi", "rad", "angle of frame_a seen from the world", frame.phi)
+        else:
+            orientation = Measured("Q", "1", "quaternion of frame_a seen from the world", frame.Q)
+        return (
+            Measured("r", "m", f"position {where}", frame.r_0),
+            Measured("v", "m/s", f"velocity {where}", frame.v_0, ("a", "m/s2", f"acceleration {where}")),
+            orientation,
+            Measured("w", "rad/s", f"angular velocity {where}", frame.w_0, ("z", "rad/s2", "derivative of w")),
+        )
+
+
+@dataclass(frozen=True)
+class RelativeSensor(Sensor):
+    """How frame_b lies and moves seen from frame_a.
+
+    Outputs, resolved in frame_a: position `r_rel` of the origin, its derivatives `v_rel` and `a_rel`; the angle
+    `phi_rel` (in space the quaternion `Q_rel`), the angular velocity `w_rel` and its derivative `z_rel`; the
+    `distance` of the origins.
+    """
+
+    def signals(self, p: Any, *frames: Frame) -> tuple[Measured, ...]:
+        a, b = frames
+        where = "of frame_b seen from frame_a, resolved in frame_a"
+        if p.planar:
+            orientation = Measured("phi_rel", "rad", "angle of frame_b seen from frame_a", b.phi - a.phi)
+        else:
+            orientation = Measured("Q_rel", "1", "quaternion of frame_b seen from frame_a", Q_rel(a, b))
+        return (
+            Measured("r_rel", "m", f"position {where}", r_rel(a, b)),
+            Measured("v_rel", "m/s", f"velocity {where}", v_rel(a, b), ("a_rel", "m/s2", "derivative of v_rel")),
+            orientation,
+            Measured(
+                "w_rel", "rad/s", f"angular velocity {where}", w_rel(a, b), ("z_rel", "rad/s2", "derivative of w_rel")
+            ),
+            Measured("distance", "m", "distance of the origins of frame_a and frame_b", distance(a, b)),
+        )

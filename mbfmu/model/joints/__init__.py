@@ -1,10 +1,40 @@
 """Joints, one file each."""
 
+from mbfmu.model.joints.cylindrical import Cylindrical
+from mbfmu.model.joints.distance import Distance
+from mbfmu.model.joints.fixed import Fixed
 from mbfmu.model.joints.free_motion import FreeMotion
-from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.joints.joint import Joint, Motion, sliding, turning
 from mbfmu.model.joints.knife_edge import KnifeEdge
+from mbfmu.model.joints.planar import Planar
+from mbfmu.model.joints.point_on_line import PointOnLine
 from mbfmu.model.joints.prismatic import Prismatic
 from mbfmu.model.joints.revolute import Revolute
+from mbfmu.model.joints.rolling_disk import RollingDisk
+from mbfmu.model.joints.rolling_sphere import RollingSphere
+from mbfmu.model.joints.rolling_wheel import RollingWheel
+from mbfmu.model.joints.screw import Screw
 from mbfmu.model.joints.spherical import Spherical
+from mbfmu.model.joints.universal import Universal
 
-__all__ = ["FreeMotion", "Joint", "KnifeEdge", "Motion", "Prismatic", "Revolute", "Spherical"]
+__all__ = [
+    "Cylindrical",
+    "Distance",
+    "Fixed",
+    "FreeMotion",
+    "Joint",
+    "KnifeEdge",
+    "Motion",
+    "Planar",
+    "PointOnLine",
+    "Prismatic",
+    "Revolute",
+    "RollingDisk",
+    "RollingSphere",
+    "RollingWheel",
+    "Screw",
+    "Spherical",
+    "Universal",
+    "sliding",
+    "turning",
+]

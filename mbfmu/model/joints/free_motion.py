@@ -7,8 +7,9 @@ import casadi as ca
 
 from mbfmu.model.component import Value, Vector, start
 from mbfmu.model.frame import SX, Frame, Pose
-from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.joints.joint import Joint, Motion, sliding, turning
 from mbfmu.model.joints.spherical import rotation
+from mbfmu.model.relative import r_rel
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,8 @@ class FreeMotion(Joint):
     )
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
-        r_rel = a.R.T @ (b.r_0 - a.r_0)
-        sliding = Motion("r_rel", "m", r_rel, "v_rel", "m/s", "a_rel", "m/s2", "f_rel", "N")
-        if p.planar:
-            phi = b.phi - a.phi
-            return (sliding, Motion("phi", "rad", phi, "w", "rad/s", "a", "rad/s2", "tau", "N.m"))
-        return (sliding, rotation(p, a, b))
+        shift = sliding(r_rel(a, b), "r_rel", "v_rel", "a_rel", "f_rel")
+        return (shift, turning(b.phi - a.phi) if p.planar else rotation(a, b))
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         turn = coordinates["phi"] if p.planar else coordinates["Q_rel"]

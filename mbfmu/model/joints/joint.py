@@ -1,11 +1,12 @@
 """The joint contract."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.model.component import Component
+from mbfmu.errors import AxisError, ModelError
+from mbfmu.model.component import Component, Input
 from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 
 
@@ -42,6 +43,24 @@ class Motion:
     neutral: tuple[float, ...] = ()
 
 
+def sliding(value: SX, position: str = "s", rate: str = "v", acceleration: str = "a", effort: str = "f") -> Motion:
+    """Return a motion along a line, m, with its names."""
+    return Motion(position, "m", value, rate, "m/s", acceleration, "m/s2", effort, "N")
+
+
+def turning(
+    value: SX,
+    position: str = "phi",
+    rate: str = "w",
+    acceleration: str = "a",
+    effort: str = "tau",
+    *,
+    wraps: bool = False,
+) -> Motion:
+    """Return a motion about an axis, rad, with its names."""
+    return Motion(position, "rad", value, rate, "rad/s", acceleration, "rad/s2", effort, "N.m", wraps=wraps)
+
+
 @dataclass(frozen=True)
 class Joint(Component):
     """Base of joints between frame_a and frame_b.
@@ -63,10 +82,27 @@ class Joint(Component):
     """
 
     actuated: bool = False
+    needs: ClassVar[str] = ""
+    """``planar`` or ``spatial`` if the joint works in such a system only; empty: in both."""
+    instead: ClassVar[str] = ""
+    """The joint to take in the other kind of system."""
 
     @property
     def frames(self) -> tuple[str, ...]:
         return ("frame_a", "frame_b")
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        """Return what is given from outside during a run besides the efforts: nothing.
+
+        Raises:
+            ModelError: the joint does not work in such a system.
+        """
+        if self.needs and planar != (self.needs == "planar"):
+            where = "in the plane" if planar else "in space"
+            raise ModelError(
+                f"'{self.name}': a {type(self).__name__} joint needs a {self.needs} system; {where} use {self.instead}"
+            )
+        return ()
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         """Return the residual of the holonomic equations, SX column."""
@@ -102,10 +138,34 @@ class Joint(Component):
         def dot(expression: SX) -> SX:
             return ca.jtimes(expression, q, v) + ca.jacobian(expression, p.time)
 
-        turning = dot(pose.angle)
-        return dot(pose.r), turning if p.planar else 2 * G_matrix(pose.angle) @ turning
+        angle = dot(pose.angle)
+        return dot(pose.r), angle if p.planar else 2 * G_matrix(pose.angle) @ angle
 
     @property
     def carries(self) -> bool:
         """Whether the joint can carry the coordinates of a tree."""
         return type(self).pose is not Joint.pose
+
+
+def check_perpendicular(joint: Joint, first: str, second: str) -> None:
+    """Refuse two directions of a joint that are not perpendicular.
+
+    Raises:
+        AxisError: naming both.
+    """
+    one, two = getattr(joint, first), getattr(joint, second)
+    if abs(sum(x * y for x, y in zip(one, two, strict=False))) > 1e-9:
+        raise AxisError(
+            f"{joint.name}.{second} = {two} is not perpendicular to {joint.name}.{first} = {one}: turn one of them"
+        )
+
+
+def check_in_plane(joint: Joint, label: str) -> None:
+    """Refuse a direction of a joint in a planar system that leaves the plane.
+
+    Raises:
+        AxisError: naming it.
+    """
+    n = getattr(joint, label)
+    if len(n) > 2 and abs(n[2]) > 1e-9:
+        raise AxisError(f"{joint.name}.{label} = {n} leaves the plane; a planar system moves in x and y")

@@ -6,8 +6,9 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
-from mbfmu.model.frame import SX, Frame, Pose, identity, normals_of
-from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.frame import SX, Frame, Pose, identity
+from mbfmu.model.joints.joint import Joint, Motion, sliding
+from mbfmu.model.relative import across, aligned, axis
 
 
 @dataclass(frozen=True)
@@ -28,25 +29,14 @@ class Prismatic(Joint):
     v: Value | None = start("m/s", "velocity of frame_b along the axis")
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
-        gap = b.r_0 - a.r_0
-        if p.planar:
-            across = ca.SX([-self.n[1], self.n[0]])
-            return ca.vertcat(ca.dot(a.R @ across, gap), b.phi - a.phi)
-        e1, e2 = normals_of(self.n)
-        n = ca.SX(list(self.n))
-        return ca.vertcat(
-            ca.dot(a.R @ e1, gap),
-            ca.dot(a.R @ e2, gap),
-            ca.dot(a.R @ e1, b.R @ e2),
-            ca.dot(a.R @ e2, b.R @ n),
-            ca.dot(a.R @ n, b.R @ e1),
-        )
+        return ca.vertcat(across(self.n, a, b), aligned(self.n, a, b))
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
-        n = ca.SX(list(self.n[: 2 if p.planar else 3]))
-        s = ca.dot(a.R @ n, b.r_0 - a.r_0)
-        return (Motion("s", "m", s, "v", "m/s", "a", "m/s2", "f", "N"),)
+        return (sliding(ca.dot(a.R @ axis(self.n, p.planar), b.r_0 - a.r_0)),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
-        n = ca.SX(list(self.n[: 2 if p.planar else 3]))
-        return Pose(n * coordinates["s"], identity(p.planar).angle, ca.SX.eye(2 if p.planar else 3))
+        n = axis(self.n, p.planar)
+        return Pose(n * coordinates["s"], identity(p.planar).angle, ca.SX.eye(n.numel()))
+
+    def twist(self, p: Any, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
+        return axis(self.n, p.planar) * rates["s"], ca.SX(1 if p.planar else 3, 1)

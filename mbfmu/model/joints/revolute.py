@@ -6,8 +6,9 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
-from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation, normals_of
-from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation
+from mbfmu.model.joints.joint import Joint, Motion, turning
+from mbfmu.model.relative import angle_about, axis, parallel
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,10 @@ class Revolute(Joint):
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         gap = b.r_0 - a.r_0
-        if p.planar:
-            return gap
-        e1, e2 = normals_of(self.n)
-        n_b = b.R @ ca.SX(list(self.n))
-        return ca.vertcat(gap, ca.dot(a.R @ e1, n_b), ca.dot(a.R @ e2, n_b))
+        return gap if p.planar else ca.vertcat(gap, parallel(self.n, a, b))
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
-        if p.planar:
-            phi = b.phi - a.phi
-        else:
-            relative = (Pose(a.r_0, a.Q).inverse() @ Pose(b.r_0, b.Q)).angle
-            phi = 2 * ca.atan2(ca.dot(ca.SX(list(self.n)), relative[1:]), relative[0])
-        return (
-            Motion("phi", "rad", phi, "w", "rad/s", "a", "rad/s2", "tau", "N.m", wraps=not p.planar),
-        )  # fmt: skip
+        return (turning(angle_about(self.n, a, b), wraps=not p.planar),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         phi = coordinates["phi"]
@@ -53,4 +43,4 @@ class Revolute(Joint):
 
     def twist(self, p: Any, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
         w = rates["phi"]
-        return (ca.SX(2, 1), w) if p.planar else (ca.SX(3, 1), w * ca.sparsify(ca.SX(list(self.n))))
+        return (ca.SX(2, 1), w) if p.planar else (ca.SX(3, 1), axis(self.n) * w)

@@ -1,14 +1,14 @@
 """Spherical: any rotation about a common point."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.errors import ModelError
 from mbfmu.model.component import Vector, start
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.relative import Q_rel, w_rel
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,22 @@ class Spherical(Joint):
     w_rel: Vector | None = start(
         "rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a", sizes=(3,)
     )
+    needs: ClassVar[str] = "spatial"
+    instead: ClassVar[str] = "Revolute"
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
-        if p.planar:
-            raise ModelError(f"'{self.name}': a Spherical joint needs a spatial system; in the plane use Revolute")
         return b.r_0 - a.r_0
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
-        return (rotation(p, a, b),)
+        return (rotation(a, b),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         return Pose(ca.SX(3, 1), coordinates["Q_rel"])
 
 
-def rotation(p: Any, a: Frame, b: Frame) -> Motion:
+def rotation(a: Frame, b: Frame) -> Motion:
     """Return the relative rotation of two spatial frames as a motion: quaternion and angular velocity in frame_a."""
-    del p
-    relative = (Pose(a.r_0, a.Q).inverse() @ Pose(b.r_0, b.Q)).angle
-    turning = a.R.T @ (b.w_0 - a.w_0)
     return Motion(
-        "Q_rel", "1", relative, "w_rel", "rad/s", "z_rel", "rad/s2", "t_rel", "N.m",
-        rate_value=turning, neutral=(1.0, 0.0, 0.0, 0.0),
+        "Q_rel", "1", Q_rel(a, b), "w_rel", "rad/s", "z_rel", "rad/s2", "t_rel", "N.m",
+        rate_value=w_rel(a, b), neutral=(1.0, 0.0, 0.0, 0.0),
     )  # fmt: skip

@@ -1,0 +1,34 @@
+"""Forces: between frames, on the axes of joints, and from outside; one file a family."""
+
+from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
+from mbfmu.model.forces.bushing import Bushing
+from mbfmu.model.forces.force import AxisForce, Force
+from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
+from mbfmu.model.forces.laws import AxisLaw, AxisPotential
+from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
+from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
+from mbfmu.model.forces.world import WorldForce, WorldTorque
+
+__all__ = [
+    "AxisForce",
+    "AxisFriction",
+    "AxisLaw",
+    "AxisPotential",
+    "AxisStop",
+    "Bushing",
+    "Damper",
+    "Force",
+    "LineForce",
+    "RotationalDamper",
+    "RotationalFriction",
+    "RotationalSpring",
+    "RotationalStop",
+    "Spring",
+    "SpringDamper",
+    "TranslationalDamper",
+    "TranslationalFriction",
+    "TranslationalSpring",
+    "TranslationalStop",
+    "WorldForce",
+    "WorldTorque",
+]

@@ -1,0 +1,36 @@
+"""Forces on the axis of a joint by a formula of the user's."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mbfmu.model.component import Value, law
+from mbfmu.model.forces.force import AxisForce
+from mbfmu.model.frame import SX
+
+
+@dataclass(frozen=True)
+class AxisLaw(AxisForce):
+    """An effort on the axis of a joint by a formula, such as ``formula="-c*s**3 - d*v + f*cos(w*time)"``.
+
+    Args:
+        formula: of the coordinate ``s``, its rate ``v``, ``time`` and parameters, N.m or N.
+    """
+
+    formula: Value = law(0.0, "N.m or N", "effort as a formula of s, v and time", "s", "v")
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        return p.formula(s=s, v=v)
+
+
+@dataclass(frozen=True)
+class AxisPotential(AxisForce):
+    """A potential on the axis of a joint by a formula, such as ``formula="c*s**4/4"``; the effort is ``-dV/ds``.
+
+    Args:
+        formula: of the coordinate ``s``, ``time`` and parameters, J.
+    """
+
+    formula: Value = law(0.0, "J", "potential energy as a formula of s and time", "s")
+
+    def potential(self, p: Any, s: SX) -> SX:
+        return p.formula(s=s)
