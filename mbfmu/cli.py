@@ -60,6 +60,12 @@ Values = Annotated[
 ]
 
 
+Coordinates = Annotated[
+    str | None,
+    typer.Option("--coordinates", metavar="absolute|joint", help="of the bodies; default: joint if they are fewer"),
+]
+
+
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--folder", "-o", help="where the files go")] = Path("mbfmu_demo"),
@@ -111,6 +117,7 @@ def export(
     option: Options = None,
     step: Step = None,
     tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> None:
@@ -135,6 +142,7 @@ def export(
             step=recipe.step if step is None else step,
             tolerance=recipe.tolerance if tolerance is None else tolerance,
             stop=recipe.stop if stop is None else stop,
+            coordinates=coordinates or recipe.coordinates,
         )
     out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
 
@@ -150,6 +158,7 @@ def simulate(
     option: Options = None,
     step: Step = None,
     tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
     output_interval: Annotated[
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
@@ -163,8 +172,8 @@ def simulate(
 ) -> None:
     """Run a model, or an .fmu through FMPy."""
     if model.endswith(".fmu"):
-        if stepper or option:
-            raise UsageError(f"'{model}' has its stepper inside: --stepper and --option go with export")
+        if stepper or option or coordinates:
+            raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         source: Any = Path(model)
     else:
         source = mbfmu.load(model)
@@ -179,6 +188,7 @@ def simulate(
             output_interval=output_interval,
             values=_numbers(values),
             inputs=_pairs(inputs),
+            coordinates=coordinates,
             progress=lambda fraction: task("simulate", fraction),
         )
     if output:
@@ -201,6 +211,7 @@ def compare(
         str | None, typer.Option("--steppers", metavar="A,B", help="names, with options as name:key=value")
     ] = None,
     steps: Annotated[str, typer.Option("--steps", metavar="H1,H2", help="steps, s")] = "0.01,0.005,0.002,0.001",
+    coordinates: Coordinates = None,
     values: Values = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
@@ -213,7 +224,7 @@ def compare(
     system = mbfmu.load(model)
     with _progress() as task:
         found = compare(
-            system, stop, steppers=names, steps=lengths, values=_numbers(values),
+            system, stop, steppers=names, steps=lengths, values=_numbers(values), coordinates=coordinates,
             progress=lambda fraction: task("compare", fraction),
         )  # fmt: skip
     table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")

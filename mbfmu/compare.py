@@ -116,6 +116,7 @@ def compare(
     steppers: Sequence[str] = (),
     steps: Sequence[float] = (1e-2, 5e-3, 2e-3, 1e-3),
     values: Mapping[str, Any] | None = None,
+    coordinates: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Comparison:
     """Run every stepper with every step and say which one to take.
@@ -126,6 +127,7 @@ def compare(
         steppers: names, or ``name:key=value:key=value`` with options; default: every family with its defaults.
         steps: s, each at most `stop`.
         values: parameters and start values by name.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         progress: is told the fraction done.
 
     Raises:
@@ -138,13 +140,13 @@ def compare(
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
     system = system.with_values(values or {})
-    exact, accuracy = _reference(system, stop, min(steps))
+    exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]
     rows: list[Row] = []
     for name, options in chosen:
         label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
         try:
-            prepared = prepare(system, name, options, steps[0])
+            prepared = prepare(system, name, options, steps[0], coordinates=coordinates)
         except StepperError as error:
             if steppers:
                 raise
@@ -207,9 +209,9 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
     )
 
 
-def _reference(system: Model, stop: float, h: float) -> tuple[_End, float]:
+def _reference(system: Model, stop: float, h: float, coordinates: str | None) -> tuple[_End, float]:
     """Return the converged end and how far two successive halvings differ."""
-    prepared = prepare(system, *REFERENCE, h)
+    prepared = prepare(system, *REFERENCE, h, coordinates=coordinates)
     last = _run(prepared, stop, h, 1)
     best, accuracy = last, math.inf
     while stop / h < MOST_STEPS:

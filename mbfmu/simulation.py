@@ -38,6 +38,7 @@ def simulate(
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, str | Signal] | None = None,
+    coordinates: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
@@ -56,6 +57,7 @@ def simulate(
             A row of the result holds the input that acts from its time on; FMPy's rows hold the one until then.
         inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
             that name, or a function of the time.
+        coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         progress: is told the fraction done.
 
     Raises:
@@ -76,6 +78,7 @@ def simulate(
             options,
             1e-3 if step is None else step,
             tolerance or 0.0,
+            coordinates,
             output_interval,
             signals,
             report,
@@ -83,8 +86,8 @@ def simulate(
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
-    if options or stepper != "rattle":
-        raise UsageError(f"'{path}' has its stepper inside: --stepper and --option go with export")
+    if options or stepper != "rattle" or coordinates:
+        raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     return _simulate_fmu(path, stop, step, tolerance, output_interval, values or {}, signals, report)
 
 
@@ -149,11 +152,12 @@ def _simulate_system(
     options: Mapping[str, Any] | None,
     step: float,
     tolerance: float,
+    coordinates: str | None,
     interval: float | None,
     signals: Mapping[str, Signal],
     report: Progress,
 ) -> Result:
-    prepared = prepare(system, stepper, options, step, tolerance)
+    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
     inputs = [item.name for item in prepared.dae.inputs]
     for name in signals:
         if name not in inputs:

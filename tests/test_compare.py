@@ -15,7 +15,7 @@ from mbfmu.plot import plot_comparison
 def found(two_link: System) -> Comparison:
     """Four steppers with three steps on the arm."""
     names = ("rattle", "projected:order=5", "radau", "direct")
-    return compare(two_link, 1.0, steppers=names, steps=(0.02, 0.01, 0.005))
+    return compare(two_link, 1.0, steppers=names, steps=(0.02, 0.01, 0.005), coordinates="absolute")
 
 
 def test_errors_fall_with_the_order_of_the_stepper(found: Comparison) -> None:
@@ -61,6 +61,6 @@ def test_mistakes_are_refused_by_name(two_link: System) -> None:
     with pytest.raises(UsageError, match="is not a time"):
         compare(two_link, float("nan"))
     with pytest.raises(UnknownNameError, match="ratle"):
-        compare(two_link, 1.0, steppers=("ratle",))
+        compare(two_link, 1.0, coordinates="absolute", steppers=("ratle",))
     with pytest.raises(StepperError, match="no option"):
         compare(two_link, 1.0, steppers=("gauss:stage=2",))

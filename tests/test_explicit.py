@@ -18,14 +18,21 @@ from mechanisms import planar_rig, slider_crank, spatial_arm
 import mbfmu
 from mbfmu.dae import absolute
 from mbfmu.errors import StepperError
-from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.fmu.prepare import Prepared
+from mbfmu.fmu.prepare import prepare as prepare_in
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
-from mbfmu.model import Body, FreeMotion, Joint, Revolute, System, World, connect
+from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World, connect
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.steppers import make_scheme
 from mbfmu.steppers.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled
 from mbfmu.steppers.partition import pivot_columns, unpivoted_solve
+
+
+def prepare(model: Model, *arguments: Any) -> Prepared:
+    """In absolute coordinates: these laws are about constraints."""
+    return prepare_in(model, *arguments, coordinates="absolute" if isinstance(model, System) else None)
+
 
 Array = npt.NDArray[np.float64]
 METHODS = ("rk4", "abm4", "dopri5")

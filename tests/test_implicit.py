@@ -17,7 +17,8 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.errors import StepperError
-from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.fmu.prepare import Prepared
+from mbfmu.fmu.prepare import prepare as prepare_in
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
@@ -28,6 +29,7 @@ from mbfmu.model import (
     FreeMotion,
     Joint,
     LagrangianSystem,
+    Model,
     Revolute,
     RotationalSpring,
     Spring,
@@ -39,6 +41,12 @@ from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.steppers import FAMILIES
 from mbfmu.steppers.scheme import acceleration
 from mbfmu.steppers.tableaus import collocation, gauss_tableau, lobatto_tableaus, radau_tableau
+
+
+def prepare(model: Model, *arguments: Any) -> Prepared:
+    """In absolute coordinates: these laws are about constraints."""
+    return prepare_in(model, *arguments, coordinates="absolute" if isinstance(model, System) else None)
+
 
 Scheme = tuple[str, dict[str, Any]]
 

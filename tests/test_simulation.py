@@ -159,7 +159,9 @@ def test_a_spatial_mechanism_and_its_fmu_move_alike(tmp_path: Path) -> None:
 def distance(two_link: System, reference: dict[str, Any], stop: float, **choices: Any) -> float:
     """Return the largest distance of both joint angles from the reference, rad."""
     values = {name: float(value) for name, value in reference["parameters"].items()}
-    result = mbfmu.simulate(two_link, stop, output_interval=0.1, values=values, **choices)
+    result = mbfmu.simulate(
+        two_link, stop, output_interval=0.1, values=values, **{"coordinates": "absolute", **choices}
+    )
     count = len(result.time)
     np.testing.assert_allclose(result.time, reference["t"][:count], rtol=0, atol=1e-12)
     exact = np.column_stack([np.array(reference[name][:count], dtype=np.float64) for name in ANGLES])
@@ -309,7 +311,7 @@ def test_a_value_out_of_range_is_an_error_that_names_it(value: float, two_link: 
 
 
 def test_a_step_that_cannot_be_done_is_a_step_error_that_says_when(model: System | Path) -> None:
-    with pytest.raises(StepError, match=r"no step from t = 0\.5 s: the equations did not converge"):
+    with pytest.raises(StepError, match=r"no step from t = 0\.5 s: the solution is no longer finite"):
         mbfmu.simulate(model, 1.0, output_interval=0.1, inputs={"elbow.tau": "1e90*max(0, time - 0.45)"})
 
 

@@ -1,17 +1,37 @@
-"""Model -> Dae, by automatic differentiation."""
+"""Model -> Dae, by automatic differentiation and recursive algorithms."""
 
 from mbfmu.dae.absolute import absolute
 from mbfmu.dae.dae import Dae, ParameterSignal, Signal
+from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
-from mbfmu.model import LagrangianSystem, Model
+from mbfmu.dae.redundancy import independent
+from mbfmu.errors import UsageError, nearest
+from mbfmu.model import LagrangianSystem, Model, flatten
 
-__all__ = ["Dae", "ParameterSignal", "Signal", "absolute", "derive", "lagrangian"]
+__all__ = ["COORDINATES", "Dae", "ParameterSignal", "Signal", "absolute", "derive", "joint", "lagrangian"]
+
+COORDINATES = {"absolute": absolute, "joint": joint}
+"""The coordinates a System can have."""
 
 
-def derive(model: Model) -> Dae:
+def derive(model: Model, coordinates: str | None = None) -> Dae:
     """Derive the equations of a model, whatever describes it.
+
+    Args:
+        model: the mechanism.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer. A Lagrangian has its own.
 
     Raises:
         ModelError: the model cannot be; the message says what to mend.
+        UsageError: there are no such coordinates.
     """
-    return lagrangian(model) if isinstance(model, LagrangianSystem) else absolute(model)
+    if isinstance(model, LagrangianSystem):
+        if coordinates is not None:
+            raise UsageError(f"'{model.name}' is given by its Lagrangian and has coordinates of its own")
+        return lagrangian(model)
+    if coordinates is None:
+        tree = JointTree(flatten(model))
+        return independent(tree.dae() if tree.smaller else absolute(model))
+    if coordinates not in COORDINATES:
+        raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
+    return independent(COORDINATES[coordinates](model))

@@ -1,6 +1,7 @@
 """Assembly: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
 import math
+from dataclasses import replace
 
 import casadi as ca
 
@@ -13,7 +14,7 @@ from mbfmu.model.mechanism import Entry, resolve
 from mbfmu.model.parts import Body
 
 
-def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
+def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Assembly:
     """Return the start values, what they ask for, and the pose the spanning tree gives."""
     asked = _Asked(bodies)
     joints = {
@@ -37,9 +38,11 @@ def assembly(bodies: Bodies, constraint_names: tuple[str, ...]) -> Assembly:
     empty = ca.SX(0, 1)
     return Assembly(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
+        closing=ca.Function("closing", [q, p, t], [ca.cse(ca.densify(Phi))]),
         positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
         rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
         guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
+        mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
         position_names=tuple(asked.positions),
         rate_names=tuple(asked.rates),
@@ -141,18 +144,32 @@ def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pos
 
 
 def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose]) -> SX:
-    """Walk the spanning tree and put every body where its own start values or the joints' coordinates say."""
+    """Walk the spanning tree, put every body where its own start values or the joints' coordinates say; return q."""
     here: dict[int, Pose] = {0: identity(bodies.planar)}
+    q: dict[int, SX] = {}
     for path, near, far, forward in bodies.tree.order:
         joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
-        across = joint.pose(bodies.values[path], coordinates[path])
+        p = bodies.values[path]
         ends = [bodies.anchors[f"{path}.{frame}"][1] for frame in ("frame_a", "frame_b")]
+        across = joint.pose(p, coordinates[path])
         if not forward:
             across, ends = across.inverse(), ends[::-1]
         start, stop = bodies.groups[near].poses[ends[0]], bodies.groups[far].poses[ends[1]]
         here[far] = fixed.get(far) or here[near] @ start @ across @ stop.inverse()
-    poses = [here[number] for number in range(1, len(bodies.groups))]
-    placed = ca.vertcat(*(ca.vertcat(pose.r, pose.angle) for pose in poses))
+        found = coordinates[path]
+        if far in fixed:
+            frames = [replace(frame, pose=pose) for frame, pose in zip(
+                bodies.still, (here[near] @ start, here[far] @ stop), strict=True)]  # fmt: skip
+            motion = joint.motion(p, *(frames if forward else frames[::-1]))
+            found = {item.position: ca.vertcat(item.value) for item in motion}
+        q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
+        if path not in bodies.coordinates.carried:
+            pose = here[far] @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
+            q[far] = ca.vertcat(pose.r, pose.angle)
+    order = (
+        [far for _, _, far, _ in bodies.tree.order] if bodies.coordinates.recursive else range(1, len(bodies.groups))
+    )
+    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in order))
     if bodies.tree.loops:
         placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
     return placed

@@ -1,10 +1,7 @@
-"""Bodies: the symbols of the coordinates, and where every frame is and how it moves.
+"""Bodies: the coordinates of a mechanism, where every frame is and how it moves, and what each joint asks."""
 
-The origin of a body's coordinates is its centre of mass, so that the mass matrix is block diagonal.
-"""
-
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -12,10 +9,30 @@ import numpy as np
 
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
-from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
+from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.frame import SX, Frame, Pose, identity
 from mbfmu.model.joints import Joint, Motion
-from mbfmu.model.mechanism import Mechanism, quantities
+from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Body, Inertia, Part
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A tree joint that carries coordinates.
+
+    Args:
+        coordinates: SX symbols by name of the motion.
+        rates: SX symbols of their derivatives, by the same names.
+        pose: of frame_b seen from frame_a.
+        velocity: of frame_b's origin seen from frame_a, resolved in frame_a.
+        w_b: angular velocity of frame_b seen from frame_a, resolved in frame_b.
+    """
+
+    coordinates: Mapping[str, SX]
+    rates: Mapping[str, SX]
+    pose: Pose
+    velocity: SX
+    w_b: SX
 
 
 @dataclass(frozen=True)
@@ -26,8 +43,11 @@ class Coordinates:
         names: of q.
         q: SX, shape (n,).
         v: SX, shape (n,).
-        poses: pose of the centre of mass of each group, seen from the world.
-        rates: (velocity of the centre of mass in the world, angular velocity in the body) of each group.
+        poses: pose of the origin of each group, seen from the world.
+        rates: (velocity of the origin in the world, angular velocity in the group's axes) of each group.
+        intrinsic: (name, SX residual) of what holds among the coordinates themselves: norms of quaternions.
+        carried: the joints that carry coordinates, by full name; none in absolute coordinates.
+        recursive: velocities follow from body to body, else by differentiation.
     """
 
     names: tuple[str, ...]
@@ -35,6 +55,9 @@ class Coordinates:
     v: SX
     poses: tuple[Pose, ...]
     rates: tuple[tuple[SX, SX], ...]
+    intrinsic: tuple[tuple[str, SX], ...]
+    carried: Mapping[str, Carried]
+    recursive: bool
 
 
 @dataclass(frozen=True)
@@ -58,16 +81,18 @@ class JointEquations:
 
 
 class Bodies:
-    """The moving bodies of a mechanism in absolute coordinates, and the equations of its joints.
+    """The moving bodies of a mechanism in some coordinates, and the equations of its joints.
 
     Args:
         mechanism: the whole.
+        central: the origin of each group is its centre of mass, else the origin of its first part.
+        coordinates: makes the coordinates, of the bodies so far.
 
     Raises:
         FrameConnectionError, MassError: the parts make no mechanism.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, *, central: bool, coordinates: Callable[["Bodies"], Coordinates]) -> None:
         self.mechanism = mechanism
         self.planar = mechanism.planar
         self.dim = 2 if self.planar else 3
@@ -82,25 +107,102 @@ class Bodies:
         self.values = {
             path: quantities(mechanism, path, self.symbols, self.t, self.inputs[path]) for path in mechanism.components
         }
+        joints = mechanism.of(Joint).items()
+        found = {path: self._open_rows(path, joint) for path, joint in joints}
+        self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups = rigid_groups(mechanism, local)
         self.anchors = anchors_of(mechanism, groups)
-        self.tree: Tree = spanning_tree(mechanism, groups, self.anchors)
-        self.groups, self.inertias = self._with_mass(groups)
-        self.coordinates = self._coordinates()
+        self.tree: Tree = spanning_tree(mechanism, groups, self.anchors, self._freedom())
+        self.groups, self.inertias = self._with_mass(groups, central)
+        self.coordinates = coordinates(self)
         self.q, self.v = self.coordinates.q, self.coordinates.v
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
+        self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
 
-    def _with_mass(self, groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
-        """Give each moving group its mass and move its origin to the centre of mass."""
+    @property
+    def still(self) -> tuple[Frame, Frame]:
+        """Two frames that coincide at rest."""
+        frame = Frame(identity(self.planar), ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))
+        return frame, frame
+
+    @property
+    def tree_joints(self) -> frozenset[str]:
+        """Full names of the joints on the tree that can carry coordinates."""
+        return frozenset(path for path, *_ in self.tree.order if path in self.open_rows)
+
+    def symbols_of(self, path: str, joint: Joint) -> dict[str, SX]:
+        """Return fresh symbols for the coordinates of a joint, by the name of the motion."""
+        return {
+            item.position: ca.SX.sym(f"{path}.{item.position}", ca.vertcat(item.value).numel())
+            for item in joint.motion(self.values[path], *self.still)
+        }
+
+    def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
+        """Return which equations of a joint its coordinates leave open; None if it cannot carry coordinates.
+
+        It can if its pose is a function of the coordinates, and these are all the freedom that the other equations
+        leave; judged at random coordinates.
+        """
+        if not joint.carries:
+            return None
+        p, coordinates = self.values[path], self.symbols_of(path, joint)
+        pose = joint.pose(p, coordinates)
+        if ca.depends_on(ca.vertcat(pose.r, pose.angle), self.t):
+            return None
+        wiggle = ca.SX.sym("wiggle", 3 if self.planar else 6)
+        near, far = self.still[0], replace(self.still[1], pose=pose)
+        Phi = ca.vertcat(ca.SX(0, 1), joint.position(p, near, far.moved(wiggle[: self.dim], wiggle[self.dim :])))
+        x = ca.vertcat(ca.SX(0, 1), *coordinates.values())
+        shown = ca.Function(
+            "shown", [x, wiggle, self.p, self.t], [ca.densify(Phi), ca.densify(ca.jacobian(Phi, wiggle))]
+        )
+        rng = np.random.default_rng(0)
+        met = np.full(Phi.numel(), True)
+        rank = 0
+        for _ in range(SAMPLES):
+            values = [np.zeros(0)]
+            for item in coordinates.values():
+                value = rng.normal(size=item.numel())
+                values.append(value / np.linalg.norm(value) if item.numel() == 4 else value)
+            given = rng.uniform(0.5, 1.5, self.p.numel())
+            residual, slope = (
+                np.array(item) for item in shown(np.concatenate(values), 0, given, rng.uniform(0.5, 1.5))
+            )
+            met &= np.abs(residual.ravel()) < MET
+            rank = max(rank, int(np.linalg.matrix_rank(slope[met], tol=MET)) if met.any() else 0)
+        freedom = x.numel() - sum(item.numel() == 4 for item in coordinates.values())
+        return tuple(map(int, np.flatnonzero(~met))) if rank + freedom == wiggle.numel() else None
+
+    def gravity(self) -> SX:
+        """Return the gravity acceleration, shape (2,) or (3,), m/s2, in the world frame."""
+        world = self.mechanism.world
+        return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
+
+    def _freedom(self) -> dict[str, int]:
+        """Return how reluctantly each joint goes into the tree: by its freedom, those of coupled axes first."""
+        everything = 3 if self.planar else 6
+        coupled = {name for path, item in self.mechanism.of(AxisConstraint).items() for name in joints_of(path, item)}
+        found = {}
+        for path, joint in self.mechanism.of(Joint).items():
+            motion = joint.motion(self.values[path], *self.still)
+            free = sum(3 if item.neutral else ca.vertcat(item.value).numel() for item in motion)
+            found[path] = 2 * (free if path in self.open_rows else everything + 1) - (path in coupled)
+        return found
+
+    def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
+        """Give each moving group its mass and, if asked, move its origin to the centre of mass."""
         moved: list[Group] = [groups[0]]
         inertias: list[Inertia] = []
         for group in groups[1:]:
             total = self._total(group)
             self._check_mass(group, total)
+            if central:
+                shift = Pose(-total.r_CM, identity(self.planar).angle)
+                group = Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()})
+                total = replace(total, r_CM=ca.SX(self.dim, 1))
             inertias.append(total)
-            shift = Pose(-total.r_CM, identity(self.planar).angle)
-            moved.append(Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()}))
+            moved.append(group)
         return tuple(moved), tuple(inertias)
 
     def _total(self, group: Group) -> Inertia:
@@ -139,39 +241,43 @@ class Bodies:
         values = ca.vertcat(ca.SX(0, 1), *(float(entry.value) for entry in self.entries))
         return [ca.DM(ca.evalf(ca.substitute(ca.densify(item), self.p, values))) for item in expressions]
 
-    def _coordinates(self) -> Coordinates:
-        names: list[str] = []
-        q, v, poses = [], [], [identity(self.planar)]
-        rates = [(ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))]
-        entries = ("x", "y", "phi") if self.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
-        for number, _ in self.moving():
-            own = [f"{self.owner(number)}.{entry}" for entry in entries]
-            names += own
-            here = ca.vertcat(*(ca.SX.sym(name) for name in own))
-            rate = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in own))
-            q.append(here)
-            v.append(rate)
-            pose = Pose(here[: self.dim], here[self.dim :])
-            poses.append(pose)
-            turning = rate[self.dim :] if self.planar else 2 * G_matrix(pose.angle) @ rate[self.dim :]
-            rates.append((rate[: self.dim], turning))
-        empty = ca.SX(0, 1)
-        return Coordinates(tuple(names), ca.vertcat(empty, *q), ca.vertcat(empty, *v), tuple(poses), tuple(rates))
-
     def frame(self, group: int, pose: Pose) -> Frame:
-        here = self.coordinates.poses[group] @ pose
-        turning = self.coordinates.rates[group][1]
-        w_0 = turning if self.planar else self.coordinates.poses[group].R @ turning
-        return Frame(here, ca.jtimes(here.r, self.q, self.v), w_0)
+        """Return a frame fixed to a group, for its pose seen from the group's origin."""
+        origin = self.coordinates.poses[group]
+        velocity, turning = self.coordinates.rates[group]
+        here = origin @ pose
+        w_0 = turning if self.planar else origin.R @ turning
+        if not self.coordinates.recursive:
+            return Frame(here, ca.jtimes(here.r, self.q, self.v), w_0)
+        if self.planar:
+            arm = origin.R @ pose.r
+            return Frame(here, velocity + w_0 * ca.vertcat(-arm[1], arm[0]), w_0)
+        return Frame(here, velocity + origin.R @ ca.cross(turning, ca.SX(pose.r)), w_0)
 
     def frame_of(self, name: str) -> Frame:
+        """Return the frame of a joint, force or sensor by its full name."""
         group, anchor = self.anchors[name]
         return self.frame(group, self.groups[group].poses[anchor])
 
+    def center(self, number: int) -> Frame:
+        """Return the frame at a moving group's centre of mass, with the group's axes."""
+        return self.frame(number, Pose(self.inertias[number - 1].r_CM, identity(self.planar).angle))
+
     def _joint(self, path: str, joint: Joint) -> JointEquations:
         a, b, p = self.frame_of(f"{path}.frame_a"), self.frame_of(f"{path}.frame_b"), self.values[path]
-        motion = joint.motion(p, a, b)
-        Phi, velocity = ca.vertcat(joint.position(p, a, b)), ca.vertcat(joint.velocity(p, a, b))
+        velocity = ca.vertcat(joint.velocity(p, a, b))
+        carried = self.coordinates.carried.get(path)
+        if carried:
+            near, across = self._apart(carried)
+            closing = ca.vertcat(joint.position(p, near, across))
+            Phi = ca.vertcat(ca.SX(0, 1), *(closing[row] for row in self.open_rows[path]))
+            motion = joint.motion(p, near, across)
+            rates = tuple(
+                item.rate_value if item.rate_value is not None else carried.rates[item.position] for item in motion
+            )
+            motion = tuple(replace(item, value=carried.coordinates[item.position], wraps=False) for item in motion)
+            return JointEquations(Phi, velocity, motion, rates, a, b)
+        motion, Phi = joint.motion(p, a, b), ca.vertcat(joint.position(p, a, b))
         if ca.depends_on(Phi, self.v):
             raise ModelError(f"{type(joint).__name__} '{path}': position depends on velocities; state it as velocity")
         if ca.depends_on(ca.jacobian(velocity, self.v), self.v):
@@ -180,6 +286,24 @@ class Bodies:
             item.rate_value if item.rate_value is not None else self.dot(ca.vertcat(item.value)) for item in motion
         )
         return JointEquations(Phi, velocity, motion, rates, a, b)
+
+    def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
+        axes = [self.equations[joint].motion for joint in joints_of(path, coupling)]
+        for name, motion in zip(coupling.axes, axes, strict=True):
+            if not motion or ca.vertcat(motion[0].value).numel() != 1:
+                raise ModelError(f"{type(coupling).__name__} '{path}': the joint '{name}' has no axis to act on")
+            if motion[0].wraps:
+                raise ModelError(
+                    f"{type(coupling).__name__} '{path}': in these coordinates the angle of '{name}' is known only up "
+                    "to full turns; use joint coordinates (--coordinates joint), or put it on a joint of the tree"
+                )
+        return ca.vertcat(coupling.position(self.values[path], *(motion[0].value for motion in axes)))
+
+    def _apart(self, carried: Carried) -> tuple[Frame, Frame]:
+        """Return the frames of a joint that carries coordinates, seen from its frame_a."""
+        still = Frame(identity(self.planar), ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))
+        turning = carried.w_b if self.planar else carried.pose.R @ carried.w_b
+        return still, Frame(carried.pose, carried.velocity, turning)
 
     def dot(self, expression: SX) -> SX:
         """Return the total time derivative of an expression of (q, t)."""
@@ -196,6 +320,11 @@ class Bodies:
     def moving(self) -> Iterator[tuple[int, Inertia]]:
         """Yield the number and the mass properties of every group that moves."""
         yield from enumerate(self.inertias, 1)
+
+
+SAMPLES = 5
+MET = 1e-9
+"""Residual below which an equation counts as met by random coordinates."""
 
 
 def labels(name: str, value: SX) -> list[str]:

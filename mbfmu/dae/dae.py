@@ -70,7 +70,7 @@ class Loop:
 
     Args:
         joints: full names of the joints on the way round.
-        rows: which rows of Phi belong to them.
+        rows: which rows of `closing` belong to them.
     """
 
     joints: tuple[str, ...]
@@ -84,20 +84,24 @@ class Assembly:
     Args:
         starts: names of the start values s.
         values: their defaults.
+        closing: Function (q, p, t) -> all holonomic rows, the redundant ones too.
         positions: Function (q, s, p, t) -> residual of the start values of coordinates.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
         guess: Function (s, p, t) -> q, exact for a tree of joints.
+        mass_metric: changes of the coordinates are measured by the mass matrix, else each alike.
         counted: Function (q, s, p, t) -> the counted angles, with the full turns that the start values ask for.
         position_names: name of each row of `positions`.
         rate_names: name of each row of `rates`.
         loops: the closed loops.
-        constraint_names: joint or body of each row of Phi.
+        constraint_names: joint or body of each row of `closing`.
     """
 
     starts: tuple[ParameterSignal, ...]
+    closing: Function
     positions: Function
     rates: Function
     guess: Function
+    mass_metric: bool
     counted: Function
     position_names: tuple[str, ...]
     rate_names: tuple[str, ...]
@@ -121,6 +125,8 @@ class Dae:
         m: number of holonomic rows.
         k: number of nonholonomic rows.
         M: (q, p) -> mass matrix, shape (n, n), positive definite.
+        mass_solve: (q, p, f) -> M^-1 f, shape (n,).
+        free_acceleration: (q, v, u, p, t) -> M^-1 force, shape (n,): what a would be without constraints.
         force: (q, v, u, p, t) -> shape (n,).
         Phi: (q, p, t) -> shape (m,).
         Phi_q: (q, p, t) -> shape (m, n).
@@ -140,6 +146,7 @@ class Dae:
         n_angles: number of counted angles.
         assembly: the consistent start.
         constant_mass: M does not depend on q.
+        redundant: the joint or body of each holonomic row that was left out as redundant.
     """
 
     name: str
@@ -153,6 +160,8 @@ class Dae:
     m: int
     k: int
     M: Function
+    mass_solve: Function
+    free_acceleration: Function
     force: Function
     Phi: Function
     Phi_q: Function
@@ -172,6 +181,7 @@ class Dae:
     n_angles: int
     assembly: Assembly
     constant_mass: bool
+    redundant: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal
+from mbfmu.dae.kkt import Factor
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
@@ -62,6 +63,7 @@ def lagrangian(system: LagrangianSystem) -> Dae:
     signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
     energies = [q, v, ca.SX(0, 1), a, lambda_, u, p, t]
     shape = ca.vertcat(ca.vec(M), Phi, rows)
+    factor, force = Factor(M), rate - ca.jtimes(momentum, q, v)
     return Dae(
         name=system.name,
         description=system.description,
@@ -83,7 +85,9 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         m=Phi.numel(),
         k=rows.numel(),
         M=function("M", [q, p], M),
-        force=function("force", [q, v, u, p, t], rate - ca.jtimes(momentum, q, v)),
+        mass_solve=function("mass_solve", [q, p, a], factor.solve(a)),
+        free_acceleration=function("free_acceleration", [q, v, u, p, t], factor.solve(force)),
+        force=function("force", [q, v, u, p, t], force),
         Phi=function("Phi", [q, p, t], Phi),
         Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
         Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
@@ -100,7 +104,7 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         output=function("output", energies, y),
         bound_values=function("bound_values", [p], ca.vertcat(ca.SX(0, 1), *(values[item.name] for item in bound))),
         n_angles=0,
-        assembly=_assembly(system, q, v, p, t),
+        assembly=_assembly(system, q, v, p, t, Phi),
         constant_mass=not ca.depends_on(M, q),
     )  # fmt: skip
 
@@ -159,7 +163,7 @@ def _outputs(
     return tuple(signals), ca.vertcat(*values, T + V, T, V, *residuals)
 
 
-def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX) -> Assembly:
+def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Assembly:
     """Start values of all coordinates and rates; the guess is the start itself."""
     starts = []
     for item in system.coordinates:
@@ -171,9 +175,11 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX) -> Assembly:
     s = ca.SX.sym("s", len(starts))
     return Assembly(
         starts=tuple(starts),
+        closing=ca.Function("closing", [q, p, t], [ca.densify(Phi)]),
         positions=ca.Function("positions", [q, s, p, t], [q - s[0::2]]),
         rates=ca.Function("rates", [q, v, s, p, t], [v - s[1::2]]),
         guess=ca.Function("guess", [s, p, t], [s[0::2]]),
+        mass_metric=True,
         counted=ca.Function("counted", [q, s, p, t], [ca.SX(0, 1)]),
         position_names=tuple(item.name for item in system.coordinates),
         rate_names=tuple(f"der({item.name})" for item in system.coordinates),

@@ -1,4 +1,6 @@
-"""Loads: the potential energy, the inputs, and the generalised force of everything that does work."""
+"""Loads: the inputs, the potential energy of springs, and the generalised force of everything that does work."""
+
+from dataclasses import dataclass
 
 import casadi as ca
 
@@ -6,25 +8,86 @@ from mbfmu.dae.bodies import Bodies, JointEquations, labels
 from mbfmu.dae.dae import Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.forces import AxisForce, Force
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
 
 
-def potential(bodies: Bodies) -> SX:
-    """Return the potential energy of gravity and springs, SX scalar, J."""
-    world = bodies.mechanism.components[bodies.mechanism.world]
-    gravity = world.gravity(bodies.values[bodies.mechanism.world])  # type: ignore[attr-defined]
-    V = ca.SX(0)
-    for group, inertia in bodies.moving():
-        V -= inertia.m * ca.dot(gravity, bodies.coordinates.poses[group].r)
+@dataclass(frozen=True)
+class Loads:
+    """What acts on a mechanism besides inertia, weight and constraints.
+
+    Args:
+        signals: the inputs.
+        u: their symbols, SX, shape (n_u,).
+        potential: energy of springs, SX scalar, J.
+        applied: generalised force of inputs and dampers, SX, shape (n,).
+        efforts: for each joint, the effort on each of its motions: of its drive, and of the springs and dampers on
+            its axis.
+    """
+
+    signals: tuple[Signal, ...]
+    u: SX
+    potential: SX
+    applied: SX
+    efforts: dict[str, tuple[SX, ...]]
+
+
+def loads(bodies: Bodies) -> Loads:
+    """Return the loads of a mechanism."""
+    power: list[tuple[SX, SX]] = []
+    signals: list[Signal] = []
+    symbols: list[SX] = []
+    potential = ca.SX(0)
+    efforts = {
+        path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+    }
+    for path, joint in bodies.mechanism.of(Joint).items():
+        if not joint.actuated:
+            continue
+        for number, motion in enumerate(bodies.equations[path].motion):
+            rate = bodies.equations[path].rates[number]
+            names = labels(f"{path}.{motion.effort}", rate)
+            effort = ca.vertcat(*(ca.SX.sym(name) for name in names))
+            text = f"effort of the drive on {path}.{motion.position}"
+            signals += [Signal(name, motion.effort_unit, text, "input") for name in names]
+            symbols.append(effort)
+            power.append((rate, effort))
+            efforts[path][number] += effort
+    for path, component in bodies.mechanism.components.items():
+        for item in component.inputs(bodies.planar):
+            symbol = bodies.inputs[path][item.name]
+            names = labels(f"{path}.{item.name}", symbol)
+            signals += [Signal(name, item.unit, item.description, "input") for name in names]
+            symbols.append(symbol)
     for path, force in bodies.mechanism.of(Force).items():
-        a, b = bodies.frame_of(f"{path}.frame_a"), bodies.frame_of(f"{path}.frame_b")
-        V += force.potential(bodies.values[path], a, b)
+        a, b = ends_of(bodies, path, force)
+        potential += force.potential(bodies.values[path], a, b)
+        power += force.efforts(bodies.values[path], a, b)
     for path, force in bodies.mechanism.of(AxisForce).items():
         axis = _axis(bodies, path, force)
-        V += force.potential(bodies.values[path], axis.motion[0].value)
-    return V
+        s, rate, p = axis.motion[0].value, axis.rates[0], bodies.values[path]
+        effort = force.effort(p, s, rate)
+        power.append((rate, effort))
+        potential += force.potential(p, s)
+        at = ca.SX.sym("s")
+        slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
+        efforts[joints_of(path, force)[0]][0] += effort - slope
+    applied = ca.SX(bodies.q.shape[0], 1)
+    for rate, effort in power:
+        applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
+    given = {path: tuple(items) for path, items in efforts.items()}
+    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given)
+
+
+def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
+    """Return frame_a and frame_b of a force; the world's frame stands for one that it does not have."""
+    world = f"{bodies.mechanism.world}.frame_b"
+    a, b = (
+        bodies.frame_of(f"{path}.{frame}") if frame in force.frames else bodies.frame(0, bodies.groups[0].poses[world])
+        for frame in ("frame_a", "frame_b")
+    )
+    return a, b
 
 
 def _axis(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
@@ -36,36 +99,3 @@ def _axis(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
             f"it needs an axis measured in {wanted or 'any unit'}"
         )
     return equations
-
-
-def applied_force(bodies: Bodies) -> tuple[tuple[Signal, ...], SX, SX, dict[str, tuple[SX, ...]]]:
-    """Return the inputs, their symbols, the applied generalised force, and each joint's efforts."""
-    power: list[tuple[SX, SX]] = []
-    signals: list[Signal] = []
-    symbols: list[SX] = []
-    efforts: dict[str, tuple[SX, ...]] = {}
-    for path, joint in bodies.mechanism.of(Joint).items():
-        if not joint.actuated:
-            continue
-        given = []
-        for motion, rate in zip(bodies.equations[path].motion, bodies.equations[path].rates, strict=True):
-            names = labels(f"{path}.{motion.effort}", rate)
-            effort = ca.vertcat(*(ca.SX.sym(name) for name in names))
-            signals += [
-                Signal(name, motion.effort_unit, f"effort of the drive on {path}.{motion.position}", "input")
-                for name in names
-            ]
-            symbols.append(effort)
-            given.append(effort)
-            power.append((rate, effort))
-        efforts[path] = tuple(given)
-    for path, force in bodies.mechanism.of(Force).items():
-        a, b = bodies.frame_of(f"{path}.frame_a"), bodies.frame_of(f"{path}.frame_b")
-        power += force.efforts(bodies.values[path], a, b)
-    for path, force in bodies.mechanism.of(AxisForce).items():
-        axis = _axis(bodies, path, force)
-        power.append((axis.rates[0], force.effort(bodies.values[path], axis.motion[0].value, axis.rates[0])))
-    applied = ca.SX(bodies.q.shape[0], 1)
-    for rate, effort in power:
-        applied += ca.jacobian(ca.vertcat(rate), bodies.v).T @ ca.vertcat(effort)
-    return tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), applied, efforts

@@ -1,14 +1,20 @@
 """Outputs: what a user sees of the motion, and the monitors of energy, momentum and constraints."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Signal
-from mbfmu.model.frame import SX, Frame, Pose, quaternion_product
-from mbfmu.model.joints import Joint
+from mbfmu.dae.loads import Loads
+from mbfmu.dae.reactions import cut_wrenches, outer_wrenches, wrench
+from mbfmu.dae.recursive import moment_of
+from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.frame import SX
+from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import Body, BodyShape
+from mbfmu.model.sensors import Sensor
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,13 @@ class Outputs:
     angles: SX
 
 
-def outputs(bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, efforts: dict[str, tuple[SX, ...]]) -> Outputs:
+Transmitted = Callable[[SX, Sequence[tuple[int, SX, SX, SX]]], Mapping[str, tuple[SX, SX]]]
+"""(a, outer wrenches) -> for each joint that carries coordinates, force and torque on the far body at its frame."""
+
+
+def outputs(
+    bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, found: Loads, transmitted: Transmitted | None
+) -> Outputs:
     """Return the outputs of a mechanism.
 
     Args:
@@ -43,15 +55,26 @@ def outputs(bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, efforts: d
         V: potential energy.
         Phi: holonomic residual.
         velocity_rows: nonholonomic residual.
-        efforts: inputs of each driven joint, one for each of its motions.
+        found: the loads.
+        transmitted: what the joints of the tree transmit; None in absolute coordinates.
     """
     a = ca.SX.sym("a", bodies.q.shape[0])
     lambda_ = ca.SX.sym("lambda_", Phi.numel() + velocity_rows.numel())
     table = _Table()
-    angles = _joint_outputs(bodies, table, a)
-    _reaction_outputs(bodies, table, lambda_, Phi.numel(), efforts)
-    aliases = _body_outputs(bodies, table, a)
+    angles = _joint_outputs(bodies, table)
+    couplings = _coupling_efforts(bodies, table, lambda_)
+    _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
+    aliases = _body_outputs(bodies, table)
+    for path, sensor in bodies.mechanism.of(Sensor).items():
+        frames = (bodies.frame_of(f"{path}.{frame}") for frame in sensor.frames)
+        for item in sensor.signals(bodies.values[path], *frames):
+            name = f"{path}.{item.name}"
+            table.add(name, item.unit, item.description, item.value, "output")
+            if item.derivative:
+                label, unit, text = item.derivative
+                table.derive(f"{path}.{label}", unit, text, item.value, "output", name)
     _monitors(bodies, table, T, V, Phi, velocity_rows)
+    table.differentiate(lambda rates: bodies.ddot(rates, a))
     empty = ca.SX(0, 1)
     return Outputs(
         signals=tuple(table.signals),
@@ -64,7 +87,7 @@ def outputs(bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, efforts: d
     )
 
 
-def _joint_outputs(bodies: Bodies, table: "_Table", acc: SX) -> list[tuple[SX, SX]]:
+def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
     angles: list[tuple[SX, SX]] = []
     for path, item in bodies.equations.items():
         for motion, rate in zip(item.motion, item.rates, strict=True):
@@ -76,11 +99,36 @@ def _joint_outputs(bodies: Bodies, table: "_Table", acc: SX) -> list[tuple[SX, S
             derived = position if motion.rate_value is None else None
             table.add(position, motion.unit, _described(bodies, path, motion.position), shown, "output")
             table.add(speed, motion.rate_unit, _described(bodies, path, motion.rate), rate, "output", derived)
-            table.add(
-                f"{path}.{motion.acceleration}", motion.acceleration_unit, f"derivative of {speed}",
-                bodies.ddot(ca.vertcat(rate), acc), "output", speed,
-            )  # fmt: skip
+            table.derive(
+                f"{path}.{motion.acceleration}",
+                motion.acceleration_unit,
+                f"derivative of {speed}",
+                rate,
+                "output",
+                speed,
+            )
     return angles
+
+
+def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str, list[SX]]:
+    """Show the effort of each coupling on its first axis; return the couplings' efforts on every joint's motions."""
+    total = {
+        path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+    }
+    row = sum(item.Phi.numel() for item in bodies.equations.values())
+    for path, coupling in bodies.mechanism.of(AxisConstraint).items():
+        joints = joints_of(path, coupling)
+        s = ca.SX.sym("s", len(joints))
+        residual = ca.vertcat(coupling.position(bodies.values[path], *ca.vertsplit(s)))
+        slope = ca.jtimes(residual, s, -lambda_[row : row + residual.numel()], True)
+        row += residual.numel()
+        efforts = ca.substitute(slope, s, ca.vertcat(*(bodies.equations[joint].motion[0].value for joint in joints)))
+        for number, joint in enumerate(joints):
+            total[joint][0] += efforts[number]
+        first = bodies.equations[joints[0]].motion[0]
+        text = f"effort of the coupling on {joints[0]}.{first.position}"
+        table.add(f"{path}.{first.effort}", first.effort_unit, text, efforts[0], "output")
+    return total
 
 
 def _described(bodies: Bodies, path: str, label: str) -> str:
@@ -88,50 +136,32 @@ def _described(bodies: Bodies, path: str, label: str) -> str:
     return next((declared.description for declared, name, _ in component.declared() if name == label), "")
 
 
-def _reaction_outputs(bodies: Bodies, table: "_Table", lambda_: SX, m: int, efforts: dict[str, tuple[SX, ...]]) -> None:
+def _reaction_outputs(
+    bodies: Bodies,
+    table: "_Table",
+    a: SX,
+    lambda_: SX,
+    m: int,
+    found: Loads,
+    couplings: dict[str, list[SX]],
+    transmitted: Transmitted | None,
+) -> None:
     """Cut force and torque at frame_b: what the body there does to the joint, resolved in frame_b."""
-    row, row_G = 0, m
-    shift = ca.SX.sym("dr", bodies.dim)
-    turn = ca.SX.sym("dtheta", 1 if bodies.planar else 3)
-    for path, joint in bodies.mechanism.of(Joint).items():
-        item, p = bodies.equations[path], bodies.values[path]
-        moved = _moved(item.b, shift, turn)
-        faster = Frame(item.b.pose, item.b.v_0 + shift, item.b.w_0 + turn)
-        held = [(ca.vertcat(joint.position(p, item.a, moved)), lambda_[row : row + item.Phi.numel()], 1)]
-        held.append(
-            (
-                ca.vertcat(joint.velocity(p, item.a, faster)),
-                lambda_[row_G : row_G + item.velocity.numel()],
-                1,
-            )
-        )
-        row, row_G = row + item.Phi.numel(), row_G + item.velocity.numel()
-        pairs = zip(
-            joint.motion(p, item.a, moved),
-            joint.motion(p, item.a, faster),
-            efforts.get(path, ()),
-            strict=False,
-        )
-        for by_place, by_speed, effort in pairs:
-            value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
-            held.append((ca.vertcat(value), effort, -1))
-        for label, unit, wiggle in (("f", "N", shift), ("t", "N.m", turn)):
-            cut = ca.SX(wiggle.numel(), 1)
-            for residual, multiplier, sign in held:
-                if not residual.numel():
-                    continue
-                slope = ca.substitute(
-                    ca.jacobian(residual, wiggle),
-                    ca.vertcat(shift, turn),
-                    ca.SX.zeros(shift.numel() + turn.numel(), 1),
-                )
-                cut += sign * slope.T @ multiplier
-            cut = cut if wiggle.numel() == 1 else item.b.R.T @ cut
+    held = cut_wrenches(bodies, lambda_, m, found, couplings)
+    across = transmitted(a, outer_wrenches(bodies, held)) if transmitted else {}
+    for path, item in bodies.equations.items():
+        if path in across:
+            force, torque = across[path]
+        else:
+            force_0, torque_0 = wrench(held[path], item.a, item.b, 1)
+            force = -item.b.R.T @ force_0
+            torque = -torque_0 if bodies.planar else -item.b.R.T @ torque_0
+        for label, unit, cut in (("f", "N", force), ("t", "N.m", torque)):
             text = f"cut {'force' if label == 'f' else 'torque'} on the joint at frame_b, resolved in frame_b"
             table.add(f"{path}.frame_b.{label}", unit, text, cut)
 
 
-def _body_outputs(bodies: Bodies, table: "_Table", acc: SX) -> tuple[tuple[str, str], ...]:
+def _body_outputs(bodies: Bodies, table: "_Table") -> tuple[tuple[str, str], ...]:
     aliases: list[tuple[str, str]] = []
     for number, group in enumerate(bodies.groups):
         for path in group.parts:
@@ -142,10 +172,7 @@ def _body_outputs(bodies: Bodies, table: "_Table", acc: SX) -> tuple[tuple[str, 
             where = "of frame_a, resolved in the world frame"
             table.add(f"{path}.r_0", "m", f"position {where}", frame.r_0)
             table.add(f"{path}.v_0", "m/s", f"velocity {where}", frame.v_0, derivative_of=f"{path}.r_0")
-            table.add(
-                f"{path}.a_0", "m/s2", f"acceleration {where}", bodies.ddot(frame.v_0, acc),
-                derivative_of=f"{path}.v_0",
-            )  # fmt: skip
+            table.derive(f"{path}.a_0", "m/s2", f"acceleration {where}", frame.v_0, "local", f"{path}.v_0")
             aliases += [(name.replace(".r_0", ".frame_a.r_0"), name) for name in labels(f"{path}.r_0", frame.r_0)]
             if bodies.planar:
                 table.add(f"{path}.phi", "rad", "angle of frame_a seen from the world", frame.phi)
@@ -170,13 +197,10 @@ def _body_outputs(bodies: Bodies, table: "_Table", acc: SX) -> tuple[tuple[str, 
 def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_rows: SX) -> None:
     linear, angular = ca.SX(bodies.dim, 1), ca.SX(1 if bodies.planar else 3, 1)
     for group, inertia in bodies.moving():
-        pose = bodies.coordinates.poses[group]
-        velocity, w = bodies.coordinates.rates[group]
-        linear += inertia.m * velocity
-        if bodies.planar:
-            angular += inertia.m * (pose.r[0] * velocity[1] - pose.r[1] * velocity[0]) + inertia.I_CM * w
-        else:
-            angular += inertia.m * ca.cross(pose.r, velocity) + pose.R @ (inertia.I_CM @ w)
+        center, w = bodies.center(group), bodies.coordinates.rates[group][1]
+        linear += inertia.m * center.v_0
+        spin = inertia.I_CM * w if bodies.planar else center.R @ (inertia.I_CM @ w)
+        angular += inertia.m * moment_of(center.r_0, center.v_0) + spin
     table.add("energy.total", "J", "kinetic and potential energy", T + V, "output")
     table.add("energy.kinetic", "J", "kinetic energy", T)
     table.add("energy.potential", "J", "potential energy", V)
@@ -194,6 +218,7 @@ class _Table:
     def __init__(self) -> None:
         self.signals: list[Signal] = []
         self.values: list[SX] = []
+        self._rates: dict[int, SX] = {}
 
     def add(
         self,
@@ -210,11 +235,18 @@ class _Table:
             self.signals.append(Signal(label, unit, text, kind, parent))
         self.values.append(ca.densify(value))
 
+    def derive(self, name: str, unit: str, text: str, rate: SX, kind: str, derivative_of: str) -> None:
+        """Add the time derivative of a rate; all are differentiated in one sweep."""
+        self._rates[len(self.values)] = ca.densify(ca.vertcat(rate))
+        self.add(name, unit, text, rate, kind, derivative_of)
 
-def _moved(frame: Frame, shift: SX, turn: SX) -> Frame:
-    """Return the frame after a small displacement and a small rotation, both resolved in the world frame."""
-    angle = frame.phi + turn if frame.planar else quaternion_product(ca.vertcat(1, turn / 2), frame.Q)
-    return Frame(Pose(frame.r_0 + shift, angle), frame.v_0, frame.w_0)
+    def differentiate(self, ddot: Callable[[SX], SX]) -> None:
+        """Put the derivatives in the place of the rates."""
+        column = ca.vertcat(ca.SX(0, 1), *self._rates.values())
+        found, row = ddot(column), 0
+        for number, rate in self._rates.items():
+            self.values[number] = ca.densify(found[row : row + rate.numel()])
+            row += rate.numel()
 
 
 def _largest(rows: SX) -> SX:

@@ -1,13 +1,14 @@
 """Consistent start: coordinates and velocities that meet the constraints and the start values.
 
-Positions: Gauss-Newton steps that change the coordinates least in the metric of the mass matrix,
+Positions: Gauss-Newton steps that change the coordinates least in the metric of the mass matrix (joint coordinates: in
+their own, W = I, where the mass matrix has no sparse inverse),
 
-    dq = -M^-1 C^T (C M^-1 C^T + eps I)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
+    dq = -W^-1 C^T (C W^-1 C^T + eps I)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
 
 from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import Factor, over_mass
 from mbfmu.errors import StartError
 
 SX = Any
@@ -38,18 +39,18 @@ def start_formula(dae: Dae) -> Formula:
     s = ca.SX.sym("s", len(dae.assembly.starts))
     p, t = given.p, given.t
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    M = dae.M(q, p)
-
-    closing = ca.vertcat(dae.Phi(q, p, t), dae.assembly.positions(q, s, p, t))
-    dq = _least_change(M, ca.jacobian(closing, q), closing)
+    solve = over_mass(dae, q, p) if dae.assembly.mass_metric else _alike
+    Phi = dae.assembly.closing(q, p, t)
+    closing = ca.vertcat(Phi, dae.assembly.positions(q, s, p, t))
+    dq = _least_change(solve, ca.jacobian(closing, q), closing)
     dq = dq * ca.fmin(1, LARGEST_CORRECTION / (ca.norm_inf(dq) + 1e-300))
 
     moving = ca.vertcat(
-        dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t),
+        ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t),
         dae.G(q, p, t) @ v + dae.g(q, p, t),
         dae.assembly.rates(q, v, s, p, t),
     )
-    dv = _least_change(M, ca.jacobian(moving, v), moving)
+    dv = _least_change(solve, ca.jacobian(moving, v), moving)
     residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
     return Formula(
         s,
@@ -59,13 +60,17 @@ def start_formula(dae: Dae) -> Formula:
     )
 
 
-def _least_change(M: SX, C: SX, residual: SX) -> SX:
+def _alike(f: SX) -> SX:
+    """Return the change of the coordinates where all count alike."""
+    return f
+
+
+def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX) -> SX:
     if not residual.numel():
-        return ca.SX.zeros(M.shape[0])
-    factor = SchurFactor(M, ca.SX(0, M.shape[0]))
-    S = C @ factor.mass_solve(C.T)
+        return ca.SX.zeros(C.shape[1])
+    S = C @ solve(C.T)
     S += EPSILON * ca.trace(S) / S.shape[0] * ca.SX.eye(S.shape[0])
-    return -factor.mass_solve(C.T @ ca.ldl_solve(residual, *ca.ldl(S)))
+    return -solve(C.T @ Factor(S).solve(residual))
 
 
 def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> StartError:
@@ -77,8 +82,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         p: parameters, shape (n_p,).
         t: start time, s.
     """
-    q = _assembled(dae, s, p, t)
-    Phi = np.abs(_column(dae.Phi(q, p, t)))
+    q = assembled(dae, s, p, t)
+    Phi = np.abs(_column(dae.assembly.closing(q, p, t)))
     asked = np.abs(_column(dae.assembly.positions(q, s, p, t)))
     values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.assembly.starts, s, strict=True))
     if not np.all(np.isfinite(np.concatenate([Phi, asked]))):
@@ -128,7 +133,7 @@ def redundancy(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
     )
 
 
-def _assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
+def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
     """Return the coordinates at which the assembly stops."""
     formula = start_formula(dae)
     stage, given = formula.stages[0], formula.arguments

@@ -1,6 +1,9 @@
 """Which parts move together, the spanning tree of joints, and the loops that the other joints close."""
 
+import heapq
+import itertools
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mbfmu.errors import FrameConnectionError
@@ -130,8 +133,16 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
     return found
 
 
-def spanning_tree(mechanism: Mechanism, groups: tuple[Group, ...], where: dict[str, tuple[int, str]]) -> Tree:
-    """Walk the joints outward from the world, nearest first.
+def spanning_tree(
+    mechanism: Mechanism, groups: tuple[Group, ...], where: dict[str, tuple[int, str]], freedom: Mapping[str, int]
+) -> Tree:
+    """Walk the joints outward from the world, those of least freedom first, then the nearest.
+
+    Args:
+        mechanism: the whole.
+        groups: the rigid bodies.
+        where: group and part's frame of each frame.
+        freedom: how many coordinates each joint would carry.
 
     Raises:
         FrameConnectionError: a joint has both ends on one body, or a body hangs on nothing.
@@ -144,17 +155,27 @@ def spanning_tree(mechanism: Mechanism, groups: tuple[Group, ...], where: dict[s
                 f"joint '{path}': frame_a and frame_b are on one rigid body ({', '.join(groups[a].parts)})"
             )
         ends[path] = (a, b)
+    leaving: dict[int, list[tuple[str, int, bool]]] = {number: [] for number in range(len(groups))}
+    for path, (a, b) in ends.items():
+        leaving[a].append((path, b, True))
+        leaving[b].append((path, a, False))
     parent: dict[int, tuple[int, str] | None] = {0: None}
     order: list[tuple[str, int, int, bool]] = []
-    queue = deque([0])
-    while queue:
-        here = queue.popleft()
-        for path, (a, b) in ends.items():
-            for near, far, forward in ((a, b, True), (b, a, False)):
-                if near == here and far not in parent:
-                    parent[far] = (here, path)
-                    order.append((path, near, far, forward))
-                    queue.append(far)
+    count = itertools.count()
+    waiting: list[tuple[int, int, int, tuple[str, int, bool]]] = []
+
+    def reach(group: int, depth: int) -> None:
+        for edge in leaving[group]:
+            heapq.heappush(waiting, (freedom[edge[0]], depth, next(count), (edge[0], group, edge[2])))
+
+    reach(0, 0)
+    while waiting:
+        _, depth, _, (path, near, forward) = heapq.heappop(waiting)
+        far = ends[path][1 if forward else 0]
+        if far not in parent:
+            parent[far] = (near, path)
+            order.append((path, near, far, forward))
+            reach(far, depth + 1)
     for number, group in enumerate(groups):
         if number not in parent and any(isinstance(mechanism.components[part], Body) for part in group.parts):
             raise FrameConnectionError(

@@ -37,6 +37,7 @@ def export(
     step: float = 1e-3,
     tolerance: float = 0.0,
     stop: float = 10.0,
+    coordinates: str | None = None,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
@@ -48,6 +49,7 @@ def export(
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -63,7 +65,7 @@ def export(
         raise UsageError(f"'{target}' must end in .fmu")
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    prepared = prepare(system, stepper, options, step, tolerance)
+    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
     prepared.initial_state()
     return write_aside(target, _archive(_members(prepared, stop)))
 

@@ -73,7 +73,12 @@ class Prepared:
 
 
 def prepare(
-    system: Model, stepper: str, options: Mapping[str, Any] | None, step: float, tolerance: float = 0.0
+    system: Model,
+    stepper: str,
+    options: Mapping[str, Any] | None,
+    step: float,
+    tolerance: float = 0.0,
+    coordinates: str | None = None,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -83,6 +88,7 @@ def prepare(
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -94,7 +100,7 @@ def prepare(
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
         )
-    dae = derive(system)
+    dae = derive(system, coordinates)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

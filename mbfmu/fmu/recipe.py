@@ -27,6 +27,7 @@ class Recipe:
         tolerance: default of solver.tolerance.
         stop: default stop time, s.
         values: parameters and start values that differ from the model's.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Recipe:
     tolerance: float = 0.0
     stop: float = 10.0
     values: dict[str, float] = field(default_factory=dict)
+    coordinates: str | None = None
 
 
 def known_recipes() -> dict[str, Path]:
@@ -57,7 +59,7 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     kinds: dict[str, tuple[type, ...]] = {
         "model": (str,), "stepper": (str,), "options": (dict,), "step": (int, float), "tolerance": (int, float),
         "stop": (int, float),
-        "values": (dict,),
+        "values": (dict,), "coordinates": (str,),
     }  # fmt: skip
     for key, value in data.items():
         if key not in kinds:

@@ -6,7 +6,7 @@ and the norm remains a constraint like any other.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -91,6 +91,14 @@ class Frame:
     def R(self) -> SX:
         """Rotation matrix R_0F."""
         return self.pose.R
+
+    def moved(self, shift: SX, turn: SX) -> "Frame":
+        """Return the frame after a small displacement and a small rotation, both resolved in the world frame."""
+        if self.planar:
+            return replace(self, pose=Pose(self.r_0 + shift, self.phi + turn))
+        turned = quaternion_product(ca.vertcat(1, turn / 2), self.Q)
+        rotation = None if self.pose.rotation is None else self.R + skew(turn) @ self.R
+        return replace(self, pose=Pose(self.r_0 + shift, turned, rotation))
 
     @property
     def phi(self) -> SX:

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.explicit import DOPRI8
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
 
@@ -110,8 +109,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         elif index == 2:
             residual.append(P @ hqdot[:, i] + h * problem.Phi_t(Q[:, i], at))
         else:
-            free = SchurFactor(problem.M(Q[:, i]), ca.SX(0, n))
-            ha = free.mass_solve(h**2 * problem.force(Q[:, i], v, at) - P.T @ L[:, i])
+            ha = problem.over_mass(Q[:, i])(h**2 * problem.force(Q[:, i], v, at) - P.T @ L[:, i])
             residual.append(P @ ha - h**2 * problem.gamma(Q[:, i], v, at))
     stage = Stage(
         unknowns=ca.vertcat(ca.vec(Z), ca.vec(L)),

@@ -7,7 +7,6 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.coupled import coupled_formula, weighted
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
 from mbfmu.steppers.tableaus import gauss_tableau
@@ -26,11 +25,12 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
         velocity    M(Q_i) vdot_i = force(Q_i, qdot_i) - Phi_q(Q_i)^T lambda_i        ("traditional" form)
 
     ``projection=none`` is the paper's scheme: Phi(Q_i) = 0 at the inner nodes, index 3. At the step ends the residual
-    alternates and is O(h^(s+1)); order of q and v: s + 1 for odd s, s for even s (measured 2, 2, 4, 4); the rotation
-    of a single rigid body, read from the normalised quaternion, has order 2 s. The momentum form is right for one rigid
-    body with quaternions, whose singular mass matrix keeps the momentum free of normal parts; on other multibody
-    systems the error grows exponentially in time, whatever the step. The velocity form does so on a rigid body too,
-    like exp(sqrt(6/5) |omega| t / 2) for s = 3: it is here so that the paper's comparison can be repeated.
+    alternates and is O(h^(s+1)); order of q and v: s + 1 for odd s, s for even s (measured 2, 2, 4, 4), 2 s without
+    constraints; the rotation of a single rigid body, read from the normalised quaternion, has order 2 s. The momentum
+    form is right for one rigid body with quaternions, whose singular mass matrix keeps the momentum free of normal
+    parts; on other multibody systems in absolute coordinates the error grows exponentially in time, whatever the step.
+    The velocity form does so on a rigid body too, like exp(sqrt(6/5) |omega| t / 2) for s = 3: it is here so that the
+    paper's comparison can be repeated.
 
     ``projection=symmetric`` is for multibody systems: see `_projected`. Order 2 s.
 
@@ -48,7 +48,7 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
     return Scheme(
         name="gauss",
         options={"stages": stages, "form": form, "projection": projection},
-        order=2 * stages if projected else stages + stages % 2,
+        order=2 * stages if projected or not dae.m else stages + stages % 2,
         exact=frozenset({"position", "velocity"} if projected else ()),
         begin=begin,
         step=step,
@@ -125,8 +125,7 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     x = ca.SX.sym("x", 2 * n + m)
     q0, v0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
     M0, P0 = problem.M(q0), problem.Phi_q(q0, t)
-    free = SchurFactor(M0, ca.SX(0, n))
-    off = free.mass_solve(P0.T)
+    off = problem.over_mass(q0)(P0.T)
     Z, L = _columns("Z", n, s), _columns("L", m, s)
     accelerations = _columns("A", n, s if momentum else 0)  # h^2 a_i
     d, hv1, mu, nu = (ca.SX.sym(*item) for item in (("d", n), ("hv1", n), ("mu", m), ("nu", m)))
@@ -159,7 +158,7 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         rows += [back, M1 @ hv1 - hp1 - P1.T @ nu, problem.Phi(q1, t1), P1 @ hv1 + h * problem.Phi_t(q1, t1)]
         return ca.vertcat(*rows), ca.vertcat(q1, hv1 / h, L[-1] / h**2)
 
-    a0 = free.mass_solve(problem.force(q0, v0, t) - P0.T @ lambda0)
+    a0 = problem.over_mass(q0)(problem.force(q0, v0, t) - P0.T @ lambda0)
     ahead = [*(c[i] * h for i in range(s)), h]
     step = coupled_formula(
         problem, x,
@@ -186,7 +185,7 @@ def _columns(name: str, size: int, count: int) -> list[SX]:
 FAMILY = Family(
     name="gauss",
     make=gauss,
-    order="s + 1 (s odd), s (s even); with projection=symmetric 2 s",
+    order="s + 1 (s odd), s (s even); with projection=symmetric or without constraints 2 s",
     preserves="projection=symmetric: position and velocity constraints at every step end, time symmetry. "
     "projection=none: position constraints at the inner nodes; spatial angular momentum of a rigid body; error grows "
     "exponentially on other mechanisms: short spans only",

@@ -4,7 +4,6 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
 from mbfmu.errors import StepperError
 from mbfmu.steppers.scheme import Family, Option, Problem, Scheme
 
@@ -55,7 +54,7 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     s1 = ca.SX.sym("s1", n)  # h^2 a1
     L = ca.SX.sym("L", m + k)  # h^2 lambda1
     mu = ca.SX.sym("mu", m if index == 2 else 0)
-    off = SchurFactor(problem.M(q0), ca.SX(0, n)).mass_solve(problem.Phi_q(q0, t).T)
+    off = problem.over_mass(q0)(problem.Phi_q(q0, t).T)
     q1 = q0 + h * v0 + h**2 * (1 / 2 - beta) * a0 + beta * s1 - off[:, : mu.numel()] @ mu
     hv1 = h * v0 + h**2 * (1 - gamma) * a0 + gamma * s1
     w1 = ((1 - alpha_m) * s1 + h**2 * (alpha_m * a0 - alpha_f * w0)) / (1 - alpha_f)

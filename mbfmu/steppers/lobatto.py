@@ -59,12 +59,12 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         balance = [inertia[i] - h * p0 - weighted(Ahat[i], push) for i in range(solved)]
         q1 = points[-1][:n]
         M1, p1 = problem.M(q1), p0 + weighted(b, push) / h
-        v1, mu = SchurFactor(M1, problem.Phi_q(q1, t + h)).solve(p1, -problem.Phi_t(q1, t + h))
+        v1, mu = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(p1, -problem.Phi_t(q1, t + h))
         return ca.vertcat(*balance, *(item[2 * n :] for item in N[1:])), ca.vertcat(q1, M1 @ v1, mu / (b[-1] * h))
 
-    free = SchurFactor(problem.M(q0), ca.SX(0, n))
-    v0 = free.mass_solve(p0)
-    a0 = free.mass_solve(problem.force(q0, v0, t) - problem.Phi_q(q0, t).T @ lambda0)
+    solve = problem.over_mass(q0)
+    v0 = solve(p0)
+    a0 = solve(problem.force(q0, v0, t) - problem.Phi_q(q0, t).T @ lambda0)
     guess = ca.vertcat(*(h * v0 + c[i] * h**2 * a0 for i in range(solved)), *([h**2 * lambda0] * (s - 1)))
     z = ca.vertcat(*d[:solved], *impulse)
     return Scheme(

@@ -10,6 +10,7 @@ from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.nullspace import NULLSPACES
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
 
+Over = Callable[[SX], SX]
 Solver = Callable[[SX, SX], SX]
 
 
@@ -59,11 +60,11 @@ def _fixed_point_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tup
     ak = problem.acceleration(qk, vk, problem.t)[0]
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     M, P = problem.M(q), problem.Phi_q(q, t1)
-    solve = _symmetric_solver(M, P, basis)
+    solve = _symmetric_solver(problem.over_mass(q), M, P, basis)
     a = solve(problem.force(q, v, t1), problem.gamma(q, v, t1))
     if frozen:
         M = problem.M(qk)
-        solve = _frozen_solver(M, problem.Phi_q(qk, problem.t), P, basis)
+        solve = _frozen_solver(problem.over_mass(qk), M, problem.Phi_q(qk, problem.t), P, basis)
     drift = P @ v + problem.Phi_t(q, t1)
     d1 = solve(-M @ (q - qk - h / 2 * (v + vk)), -problem.Phi(q, t1))
     d2 = solve(-M @ (v - vk - h / 2 * (a + ak)), -drift - ca.jtimes(drift, q, d1))
@@ -95,26 +96,25 @@ def _newton_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tuple[St
     return stage, q, v
 
 
-def _symmetric_solver(M: SX, P: SX, basis: str) -> Solver:
+def _symmetric_solver(over_mass: Over, M: SX, P: SX, basis: str) -> Solver:
     """Return (f, g) -> y with V^T M y = V^T f and P y = g, V a basis of ker P."""
     if basis == "kkt" or not P.shape[0]:
-        factor = SchurFactor(M, P)
+        factor = SchurFactor(over_mass, P)
         return lambda f, g: factor.solve(f, g)[0]
     return _based_solver(NULLSPACES[basis](P), M, P)
 
 
-def _frozen_solver(M: SX, P_V: SX, P: SX, basis: str) -> Solver:
+def _frozen_solver(over_mass: Over, M: SX, P_V: SX, P: SX, basis: str) -> Solver:
     """Return (f, g) -> y with V^T M y = V^T f and P y = g, V a basis of ker P_V: M y + P_V^T mu = f."""
     if basis != "kkt" and P.shape[0]:
         return _based_solver(NULLSPACES[basis](P_V), M, P)
-    free = SchurFactor(M, ca.SX(0, M.shape[0]))
     if not P.shape[0]:
-        return lambda f, _: free.mass_solve(f)
-    MiPt = free.mass_solve(P_V.T)
+        return lambda f, _: over_mass(f)
+    MiPt = over_mass(P_V.T)
     Q, R = ca.qr(ca.densify(P @ MiPt))
 
     def solve(f: SX, g: SX) -> SX:
-        y = free.mass_solve(f)
+        y = over_mass(f)
         return y - MiPt @ ca.solve(R, Q.T @ (P @ y - g))
 
     return solve

@@ -56,7 +56,7 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
 
 def _node_velocity(problem: Problem, q: SX, p: SX) -> SX:
     C, c = problem.C(q, problem.t), problem.c(q, problem.t)
-    return SchurFactor(problem.M(q), C).solve(p, -c)[0]
+    return SchurFactor(problem.over_mass(q), C).solve(p, -c)[0]
 
 
 FAMILY = Family(

@@ -6,7 +6,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import SchurFactor, over_mass
 from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, Stage
 
@@ -59,10 +59,10 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     p, t = ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
-    M, P, nothing = dae.M(q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
+    solve, P, nothing = over_mass(dae, q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
     C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
-    dq, _ = SchurFactor(M, P).solve(nothing, -dae.Phi(q, p, t))
-    dv, _ = SchurFactor(M, C).solve(nothing, -(C @ v + c))
+    dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))
+    dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))
     return (
         ca.Function("to_positions", [q, p, t], [ca.cse(ca.densify(dq))]),
         ca.Function("to_velocities", [q, v, p, t], [ca.cse(ca.densify(dv))]),

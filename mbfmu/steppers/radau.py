@@ -7,7 +7,6 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.coupled import coupled_formula, weighted
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 from mbfmu.steppers.tableaus import radau_tableau
@@ -37,8 +36,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
     D = np.linalg.inv(A)
     x = ca.SX.sym("x", 2 * n + m + k)
     qn, vn, lambda_n = x[:n], x[n : 2 * n], x[2 * n :]
-    Mn = SchurFactor(problem.M(qn), ca.SX(0, n))
-    off = Mn.mass_solve(problem.Phi_q(qn, t).T)
+    off = problem.over_mass(qn)(problem.Phi_q(qn, t).T)
 
     Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
     L = [ca.SX.sym(f"L{i}", m + k) for i in range(s)]
@@ -55,7 +53,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
         return ca.vertcat(*N), ca.vertcat(qn + Z[-1], hv[-1] / h, L[-1] / h**2)
 
-    an = Mn.mass_solve(problem.force(qn, vn, t) - problem.C(qn, t).T @ lambda_n)
+    an = problem.over_mass(qn)(problem.force(qn, vn, t) - problem.C(qn, t).T @ lambda_n)
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]
     q_free, v_free = ca.SX.sym("q", n), ca.SX.sym("v", n)
     begin = ca.vertcat(q_free, v_free, problem.acceleration(q_free, v_free, t)[1])

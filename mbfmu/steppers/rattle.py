@@ -37,7 +37,7 @@ def rattle(dae: Dae) -> Scheme:
         - h**2 / 2 * problem.impulse_rate(q0, d0 / h, t)
         + P0.T @ impulse
     )  # fmt: skip
-    v0 = SchurFactor(problem.M(q0), ca.SX(0, n)).mass_solve(p0)
+    v0 = problem.over_mass(q0)(p0)
     if dae.constant_mass:
         unknowns, guess = ca.vertcat(d0, impulse), ca.vertcat(h * v0, h**2 / 2 * lambda0)
         residual = ca.vertcat(balance, problem.Phi(q1, t + h))
@@ -49,7 +49,7 @@ def rattle(dae: Dae) -> Scheme:
         watched = 2 * n
     M1, V1 = problem.M(q1), d1 / h
     kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, t + h)
-    v1, _ = SchurFactor(M1, problem.Phi_q(q1, t + h)).solve(kicked, -problem.Phi_t(q1, t + h))
+    v1, _ = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(kicked, -problem.Phi_t(q1, t + h))
     return Scheme(
         name="rattle",
         options={},

@@ -21,7 +21,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import SchurFactor, over_mass
 from mbfmu.errors import StepperError
 
 SX = Any
@@ -54,6 +54,10 @@ class Problem:
     def M(self, q: SX) -> SX:
         """Return the mass matrix, shape (n, n)."""
         return self.dae.M(q, self.p)
+
+    def over_mass(self, q: SX) -> Callable[[SX], SX]:
+        """Return the map f -> M^-1 f at q, for f of shape (n, j)."""
+        return over_mass(self.dae, q, self.p)
 
     def Phi(self, q: SX, t: SX) -> SX:
         """Return the holonomic residual, shape (m,)."""
@@ -97,7 +101,7 @@ class Problem:
 
     def velocity(self, q: SX, p: SX, t: SX) -> SX:
         """Return the admissible velocity of a momentum p: M v + Phi_q^T mu = p, Phi_q v + Phi_t = 0; shape (n,)."""
-        return SchurFactor(self.M(q), self.Phi_q(q, t)).solve(p, -self.Phi_t(q, t))[0]
+        return SchurFactor(self.over_mass(q), self.Phi_q(q, t)).solve(p, -self.Phi_t(q, t))[0]
 
     def acceleration(self, q: SX, v: SX, t: SX) -> tuple[SX, SX]:
         """Return (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
@@ -116,7 +120,8 @@ def acceleration(dae: Dae) -> Any:
     u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
     C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
     gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
-    a, lambda_ = SchurFactor(dae.M(q, p), C).solve(dae.force(q, v, u, p, t), gamma)
+    factor = SchurFactor(over_mass(dae, q, p), C)
+    a, lambda_ = factor.constrained(dae.free_acceleration(q, v, u, p, t), gamma)
     return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))
 
 

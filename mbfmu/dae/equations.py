@@ -1,0 +1,128 @@
+"""The equations of a mechanism's bodies as a Dae, whatever their coordinates.
+
+Constraints, potentials and loads are derived from expressions of frames by automatic differentiation; the inertia of
+the bodies comes from whoever chose the coordinates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.assembly import assembly, parameter
+from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.loads import loads
+from mbfmu.dae.outputs import Transmitted, outputs
+from mbfmu.errors import ModelError
+from mbfmu.model.frame import SX
+from mbfmu.model.mechanism import resolve
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """What the bodies' inertia and weight contribute.
+
+    Args:
+        T: kinetic energy, SX scalar.
+        M: regular mass matrix, SX, shape (n, n).
+        momentum: T_v, SX, shape (n,).
+        T_q: SX, shape (n,).
+        regular_T_q: T_q with the regularising energy, SX, shape (n,).
+        bias: what M a takes without any load: gyroscopic terms less the weight, SX, shape (n,).
+        solve: force -> M^-1 force.
+        free: load -> M^-1 (load - bias).
+        transmitted: what the joints of the tree transmit, see `outputs`; None in absolute coordinates.
+    """
+
+    T: SX
+    M: SX
+    momentum: SX
+    T_q: SX
+    regular_T_q: SX
+    bias: SX
+    solve: Callable[[SX], SX]
+    free: Callable[[SX], SX]
+    transmitted: Transmitted | None = None
+
+
+def equations(bodies: Bodies, inertial: Inertial) -> Dae:
+    """Derive the equations of a mechanism.
+
+    Raises:
+        ModelError: nothing can move.
+    """
+    q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
+    if not q.numel():
+        raise ModelError(f"system '{bodies.mechanism.name}' has no body that can move: add one")
+    gravity = bodies.gravity()
+    weight = ca.SX(0)
+    for number, inertia in bodies.moving():
+        weight -= inertia.m * ca.dot(gravity, bodies.center(number).r_0)
+    found = loads(bodies)
+    Phi, constraint_names = _rows(bodies)
+    velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
+
+    load = found.applied - ca.gradient(found.potential, q)
+    V = weight + found.potential
+    Phidot = bodies.dot(Phi)
+    G = ca.jacobian(velocity_rows, v)
+    g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
+    u = found.u
+    force = ca.SX.sym("force", q.numel())
+
+    shown = outputs(bodies, inertial.T, V, Phi, velocity_rows, found, inertial.transmitted)
+    bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
+    bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
+    falling = ca.gradient(weight, q)
+
+    def function(name: str, arguments: list[SX], result: SX) -> Any:
+        return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
+
+    shape = ca.vertcat(ca.vec(inertial.M), Phi, velocity_rows)
+    return Dae(
+        name=bodies.mechanism.name,
+        description=bodies.mechanism.description,
+        coordinates=bodies.coordinates.names,
+        inputs=found.signals,
+        parameters=tuple(
+            parameter(entry, tunable=not ca.depends_on(shape, bodies.symbols[entry.name])) for entry in bodies.entries
+        ),
+        bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
+        outputs=shown.signals,
+        aliases=shown.aliases,
+        m=Phi.numel(),
+        k=velocity_rows.numel(),
+        M=function("M", [q, p], inertial.M),
+        mass_solve=function("mass_solve", [q, p, force], inertial.solve(force)),
+        force=function("force", [q, v, u, p, t], load - inertial.bias),
+        free_acceleration=function("free_acceleration", [q, v, u, p, t], inertial.free(load)),
+        Phi=function("Phi", [q, p, t], Phi),
+        Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
+        Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
+        gamma=function("gamma", [q, v, p, t], -bodies.dot(Phidot)),
+        G=function("G", [q, p, t], G),
+        g=function("g", [q, p, t], g),
+        gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
+        momentum=function("momentum", [q, v, p], inertial.momentum),
+        momentum_rate=function("momentum_rate", [q, v, u, p, t], inertial.T_q + load - falling),
+        impulse_rate=function("impulse_rate", [q, v, u, p, t], inertial.regular_T_q + load - falling),
+        kinetic=function("kinetic", [q, v, p], inertial.T),
+        potential=function("potential", [q, p, t], V),
+        angles=function("angles", [q, p, t], shown.angles),
+        output=function("output", [q, v, shown.turned, shown.a, shown.lambda_, u, p, t], shown.y),
+        bound_values=function("bound_values", [p], bound_values),
+        n_angles=shown.angles.numel(),
+        assembly=assembly(bodies, Phi, constraint_names),
+        constant_mass=not ca.depends_on(inertial.M, q),
+    )
+
+
+def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
+    """Return all holonomic equations, and the joint, coupling or body that each row is of."""
+    rows = [(path, item.Phi) for path, item in bodies.equations.items()]
+    rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
+    rows += bodies.coordinates.intrinsic
+    names = tuple(path for path, Phi in rows for _ in range(Phi.numel()))
+    return ca.vertcat(ca.SX(0, 1), *(Phi for _, Phi in rows)), names

@@ -1,0 +1,121 @@
+"""Reactions: the forces and torques that joints, springs and drives put on the bodies they join.
+
+An element with a residual (multiplier lambda), a rate (effort e) or a potential V puts on a frame the wrench
+
+    -(d residual / d x)^T lambda + (d rate / d twist)^T e - (d V / d x)^T
+
+for small displacements x = (shift, turn) of that frame alone, resolved in the world frame.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import casadi as ca
+
+from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.loads import Loads, ends_of
+from mbfmu.model.forces import Force
+from mbfmu.model.frame import SX, Frame
+from mbfmu.model.joints import Joint
+
+Held = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
+"""(a, b displaced), (a, b moving faster) -> pairs (expression, weight)."""
+
+
+def wrench(held: Held, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
+    """Return force and torque that an element puts on one of its frames, resolved in the world frame.
+
+    Args:
+        held: what the element holds, weighted by its efforts or negative multipliers.
+        a: its first frame.
+        b: its second frame.
+        end: 0 for frame_a, 1 for frame_b.
+    """
+    shift, turn = ca.SX.sym("shift", a.r_0.numel()), ca.SX.sym("turn", a.w_0.numel())
+    there, fast = [a, b], [a, b]
+    there[end] = there[end].moved(shift, turn)
+    fast[end] = replace(fast[end], v_0=fast[end].v_0 + shift, w_0=fast[end].w_0 + turn)
+    wiggle = ca.vertcat(shift, turn)
+    total = ca.SX(wiggle.numel(), 1)
+    for expression, weight in held(*there, *fast):
+        if expression.numel():
+            total += ca.jtimes(expression, wiggle, weight, True)
+    total = ca.substitute(total, wiggle, ca.SX.zeros(wiggle.numel(), 1))
+    return total[: shift.numel()], total[shift.numel() :]
+
+
+def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence[SX]) -> Held:
+    """Return what a joint holds.
+
+    Args:
+        bodies: where everything is.
+        path: full name of the joint.
+        lambda_: multipliers of its holonomic rows.
+        mu: multipliers of its nonholonomic rows.
+        efforts: on its motions.
+    """
+    joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
+    p = bodies.values[path]
+
+    def held(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
+        found = [(ca.vertcat(joint.position(p, a, b)), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
+        pairs = zip(joint.motion(p, a, b), joint.motion(p, fast_a, fast_b), efforts, strict=True)
+        for by_place, by_speed, effort in pairs:
+            value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
+            found.append((ca.vertcat(value), effort))
+        return found
+
+    return held
+
+
+def cut_wrenches(bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: dict[str, list[SX]]) -> dict[str, Held]:
+    """Return what every joint off the tree's coordinates holds, by full name.
+
+    Args:
+        bodies: where everything is.
+        lambda_: all multipliers, holonomic rows first.
+        m: number of holonomic rows.
+        found: the loads.
+        couplings: further efforts on the motions of each joint.
+    """
+    row, row_G = 0, m
+    held: dict[str, Held] = {}
+    for path, item in bodies.equations.items():
+        own, own_G = item.Phi.numel(), item.velocity.numel()
+        if path not in bodies.coordinates.carried:
+            efforts = [first + second for first, second in zip(found.efforts[path], couplings[path], strict=True)]
+            held[path] = joint_held(bodies, path, lambda_[row : row + own], lambda_[row_G : row_G + own_G], efforts)
+        row, row_G = row + own, row_G + own_G
+    return held
+
+
+def outer_wrenches(bodies: Bodies, held: dict[str, Held]) -> list[tuple[int, SX, SX, SX]]:
+    """Return (group, point, force, torque) of all that acts on the bodies but the joints that carry coordinates.
+
+    Args:
+        bodies: where everything is.
+        held: what the other joints hold.
+    """
+    elements: list[tuple[str, Held, Frame, Frame]] = [
+        (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in held.items()
+    ]
+    for path, force in bodies.mechanism.of(Force).items():
+        elements.append((path, _force_held(bodies, path, force), *ends_of(bodies, path, force)))
+    found = []
+    for path, item, a, b in elements:
+        for end, frame in enumerate((a, b)):
+            anchor = bodies.anchors.get(f"{path}.{('frame_a', 'frame_b')[end]}")
+            if anchor and anchor[0]:
+                found.append((anchor[0], frame.r_0, *wrench(item, a, b, end)))
+    return found
+
+
+def _force_held(bodies: Bodies, path: str, force: Force) -> Held:
+    p = bodies.values[path]
+
+    def held(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
+        rates = [ca.vertcat(rate) for rate, _ in force.efforts(p, fast_a, fast_b)]
+        efforts = [ca.vertcat(effort) for _, effort in force.efforts(p, *ends_of(bodies, path, force))]
+        return [(ca.vertcat(force.potential(p, a, b)), ca.SX(-1)), *zip(rates, efforts, strict=True)]
+
+    return held

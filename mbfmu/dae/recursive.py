@@ -1,0 +1,363 @@
+"""Recursive dynamics of a tree of bodies, written out as straight-line expressions.
+
+The algorithms are those of Featherstone, Rigid Body Dynamics Algorithms (chapters 5 to 7): recursive Newton-Euler,
+composite rigid body, articulated body; with accelerations as they are felt (a of the origin, alpha of the axes) in
+place of spatial ones. Each body has a link frame at the joint that carries it. In space its axes are the body's; in the
+plane they are the world's, so that no vector is ever turned.
+
+For a parent P and a body C, with R from the axes of C to those of P, r the origin of C seen from P, and K alpha the
+acceleration at r due to alpha (K = -r~ in space, [-r_y; r_x] in the plane):
+
+    w_C     = R^T w_P + w_J
+    v_C     = R^T (v_P + K w_P + r')
+    alpha_C = R^T alpha_P + S_w vdot + b_w,        b_w = w_J' + (R^T w_P) x w_J
+    a_C     = R^T (a_P + K alpha_P) + S_v vdot + b_v,   b_v = R^T (w_P x (w_P x r) + 2 w_P x r' + r'')
+    f       = m a + alpha x h + w x (w x h),       h = m r_CM
+    n       = J alpha + h x a + w x J w
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.model.frame import skew
+
+SX = Any
+
+
+@dataclass(frozen=True)
+class Link:
+    """One body of the tree, with the joint that carries it.
+
+    Args:
+        parent: number of the link it hangs on; -1: the world.
+        R: from the axes of this link to those of its parent, SX (3, 3); None where both are the world's.
+        r: origin seen from the parent's, in the parent's axes.
+        velocity: time derivative of r seen from the parent, in the parent's axes.
+        w: angular velocity seen from the parent, in this link's axes.
+        S_w, S_v: derivatives of w and of R^T velocity by the joint's rates, in this link's axes, k columns.
+        b_w, b_r: derivatives of w and of velocity at constant rates, in this link's axes and in the parent's.
+        columns: where the joint's k coordinates stand in q and v.
+        m: mass, kg.
+        h: m times the centre of mass, in this link's axes.
+        J: inertia about the origin, in this link's axes.
+        regular: SX (k, k), inertia added to make the mass matrix regular.
+        regular_bias: SX (k,), the force that belongs to it.
+    """
+
+    parent: int
+    R: SX | None
+    r: SX
+    velocity: SX
+    w: SX
+    S_w: SX
+    S_v: SX
+    b_w: SX
+    b_r: SX
+    columns: slice
+    m: SX
+    h: SX
+    J: SX
+    regular: SX
+    regular_bias: SX
+
+    def up(self, x: SX) -> SX:
+        """Turn a vector into the parent's axes."""
+        return x if self.R is None else self.R @ x
+
+    def down(self, x: SX) -> SX:
+        """Turn a vector of the parent's axes into this link's."""
+        return x if self.R is None else self.R.T @ x
+
+    def up_matrix(self, x: SX) -> SX:
+        """Turn a symmetric or general matrix between vectors into the parent's axes."""
+        return x if self.R is None else self.R @ x @ self.R.T
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How the links move.
+
+    Args:
+        w, v: angular velocity and velocity of the origin of each link, in its axes.
+        b_w, b_v: accelerations of each link due to velocities alone, against its parent, in its axes.
+    """
+
+    w: tuple[SX, ...]
+    v: tuple[SX, ...]
+    b_w: tuple[SX, ...]
+    b_v: tuple[SX, ...]
+
+
+def turned(w: SX, x: SX) -> SX:
+    """Return w x x, in space or in the plane."""
+    return ca.cross(w, x) if w.numel() == 3 else w * ca.vertcat(-x[1], x[0])
+
+
+def moment_of(r: SX, f: SX) -> SX:
+    """Return r x f, in space or in the plane."""
+    return ca.cross(r, f) if r.numel() == 3 else r[0] * f[1] - r[1] * f[0]
+
+
+def lever(r: SX) -> SX:
+    """Return K with K alpha = alpha x r."""
+    return -ca.sparsify(skew(r)) if r.numel() == 3 else ca.vertcat(-r[1], r[0])
+
+
+def motion(links: Sequence[Link], rates_given: bool = True) -> Motion:
+    """Return how the links move: forward from the world.
+
+    Args:
+        links: parents before children.
+        rates_given: False: all rates are zero.
+    """
+    w, v, b_w, b_v = [], [], [], []
+    for link in links:
+        dim = link.r.numel()
+        if not rates_given:
+            w.append(ca.SX(1 if dim == 2 else 3, 1))
+            v.append(ca.SX(dim, 1))
+            b_w.append(w[-1])
+            b_v.append(v[-1])
+            continue
+        if link.parent < 0:
+            w.append(link.w)
+            v.append(link.down(link.velocity))
+            b_w.append(link.b_w)
+            b_v.append(link.down(link.b_r))
+            continue
+        w_P, v_P = w[link.parent], v[link.parent]
+        carried = link.down(w_P)
+        w.append(carried + link.w)
+        v.append(link.down(v_P + turned(w_P, link.r) + link.velocity))
+        b_w.append(link.b_w + (ca.cross(carried, link.w) if dim == 3 else 0))
+        around = turned(w_P, turned(w_P, link.r) + 2 * link.velocity)
+        b_v.append(link.down(around + link.b_r))
+    return Motion(tuple(w), tuple(v), tuple(b_w), tuple(b_v))
+
+
+def inverse_dynamics(
+    links: Sequence[Link],
+    moves: Motion,
+    gravity: SX,
+    vdot: SX | None = None,
+    outer: Sequence[tuple[SX, SX]] | None = None,
+) -> tuple[SX, list[SX], list[SX]]:
+    """Return the joint forces of a motion: recursive Newton-Euler.
+
+    Args:
+        links: parents before children.
+        moves: their velocities.
+        gravity: acceleration, in the world's axes.
+        vdot: accelerations, SX (n,); None: zero.
+        outer: force, and moment about its origin, that acts from outside on each link, in its axes.
+
+    Returns:
+        Generalised forces, SX (n,), and for each link the force, and the moment about its origin, that its joint
+        transmits to it, in its axes.
+    """
+    alpha: list[SX] = []
+    a: list[SX] = []
+    force: list[SX] = []
+    moment: list[SX] = []
+    for number, link in enumerate(links):
+        alpha_P, a_P = (alpha[link.parent], a[link.parent]) if link.parent >= 0 else (None, -gravity)
+        felt = a_P if alpha_P is None else a_P + turned(alpha_P, link.r)
+        x_w, x_v = moves.b_w[number], link.down(felt) + moves.b_v[number]
+        if alpha_P is not None:
+            x_w = x_w + link.down(alpha_P)
+        if vdot is not None:
+            x_w, x_v = x_w + link.S_w @ vdot[link.columns, :], x_v + link.S_v @ vdot[link.columns, :]
+        alpha.append(x_w)
+        a.append(x_v)
+        n, f = _bias(link, moves.w[number])
+        force.append(link.m * x_v + turned(x_w, link.h) + f)
+        moment.append(link.J @ x_w + moment_of(link.h, x_v) + n)
+        if outer:
+            force[-1] -= outer[number][0]
+            moment[-1] -= outer[number][1]
+    tau: list[SX] = [ca.SX(0, 1)] * len(links)
+    for number in reversed(range(len(links))):
+        link = links[number]
+        own = link.S_w.T @ moment[number] + link.S_v.T @ force[number] + link.regular_bias
+        if vdot is not None:
+            own += link.regular @ vdot[link.columns, :]
+        tau[number] = own
+        if link.parent >= 0:
+            f = link.up(force[number])
+            force[link.parent] += f
+            moment[link.parent] += link.up(moment[number]) + moment_of(link.r, f)
+    return _placed(links, tau), force, moment
+
+
+def _bias(link: Link, w: SX) -> tuple[SX, SX]:
+    """Return moment and force of a link's inertia due to its angular velocity."""
+    f = turned(w, turned(w, link.h))
+    return (ca.cross(w, link.J @ w) if w.numel() == 3 else ca.SX(1, 1)), f
+
+
+def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
+    n = max((link.columns.stop for link in links), default=0)
+    column = ca.SX(n, 1)
+    for link, piece in zip(links, pieces, strict=True):
+        if piece.numel():
+            column[link.columns] = piece
+    return column
+
+
+def mass_matrix(links: Sequence[Link]) -> SX:
+    """Return the joint-space inertia, SX (n, n): composite rigid bodies."""
+    n = max((link.columns.stop for link in links), default=0)
+    M = ca.SX(n, n)
+    m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
+    for number in reversed(range(len(links))):
+        link, P = links[number], links[number].parent
+        if P >= 0:  # mass properties about the parent's origin, in its axes
+            h_P = link.up(h[number])
+            moved = h_P + m[number] * link.r
+            K, L = lever(link.r), lever(h_P)
+            J[P] = J[P] + link.up_matrix(J[number]) + K.T @ L + L.T @ K + m[number] * (K.T @ K)
+            h[P] = h[P] + moved
+            m[P] = m[P] + m[number]
+    for number, link in enumerate(links):
+        if link.columns.start == link.columns.stop:
+            continue
+        K = lever(h[number])  # the force of alpha, and transposed the moment of a
+        f = m[number] * link.S_v + K @ link.S_w
+        n_ = J[number] @ link.S_w + K.T @ link.S_v
+        M[link.columns, link.columns] = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
+        here, step = number, link
+        while step.parent >= 0:
+            f = step.up(f)
+            n_ = step.up(n_) + lever(step.r).T @ f
+            here = step.parent
+            step = links[here]
+            if step.columns.start == step.columns.stop:
+                continue
+            block = step.S_w.T @ n_ + step.S_v.T @ f
+            M[step.columns, link.columns] = block
+            M[link.columns, step.columns] = block.T
+    return M
+
+
+class Articulated:
+    """Articulated-body inertias of a tree: what it takes to solve M vdot = force in a time linear in the links.
+
+    Args:
+        links: parents before children.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self.links = links
+        A = [ca.SX(link.J) for link in links]
+        H = [lever(link.h).T for link in links]  # moment of a
+        M = [link.m * ca.SX.eye(link.r.numel()) for link in links]
+        self.A, self.H, self.M = A, H, M
+        self.U_w: list[SX] = [None] * len(links)
+        self.U_v: list[SX] = [None] * len(links)
+        self.D: list[Any] = [None] * len(links)
+        self.after: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
+        for number in reversed(range(len(links))):
+            link = links[number]
+            U_w = A[number] @ link.S_w + H[number] @ link.S_v
+            U_v = H[number].T @ link.S_w + M[number] @ link.S_v
+            D = _Inverse(link.S_w.T @ U_w + link.S_v.T @ U_v + link.regular)
+            self.U_w[number], self.U_v[number], self.D[number] = U_w, U_v, D
+            DU_w, DU_v = D.times(U_w.T), D.times(U_v.T)
+            A1 = _symmetric(A[number] - U_w @ DU_w)
+            H1 = H[number] - U_w @ DU_v
+            M1 = _symmetric(M[number] - U_v @ DU_v)
+            axis = _single_axis(link)
+            if axis is not None:  # the joint passes no moment on about its own axis
+                A1[axis, :], A1[:, axis], H1[axis, :] = 0, 0, 0
+                A1, H1 = ca.sparsify(A1), ca.sparsify(H1)
+            self.after[number] = (A1, H1, M1)
+            if link.parent < 0:
+                continue
+            A1, H1, M1 = _symmetric(link.up_matrix(A1)), link.up_matrix(H1), _symmetric(link.up_matrix(M1))
+            K = lever(link.r)
+            HK, MK = H1 @ K, M1 @ K
+            A[link.parent] = A[link.parent] + _symmetric(A1 + HK + HK.T + K.T @ MK)
+            H[link.parent] = H[link.parent] + H1 + MK.T
+            M[link.parent] = M[link.parent] + M1
+
+    def solve(self, force: SX, moves: Motion | None = None, gravity: SX | None = None) -> SX:
+        """Return vdot, SX (n,).
+
+        Args:
+            force: generalised forces, SX (n,).
+            moves: velocities, whose forces are then taken into account; None: at rest.
+            gravity: acceleration in the world's axes; None: none.
+        """
+        links = self.links
+        dim = links[0].r.numel()
+        p_w = [ca.SX(1 if dim == 2 else 3, 1) for _ in links]
+        p_v = [ca.SX(dim, 1) for _ in links]
+        if moves is not None:
+            for number, link in enumerate(links):
+                p_w[number], p_v[number] = _bias(link, moves.w[number])
+        rest: list[SX] = [None] * len(links)
+        for number in reversed(range(len(links))):
+            link = links[number]
+            u = force[link.columns, :] - link.S_w.T @ p_w[number] - link.S_v.T @ p_v[number]
+            if moves is not None:
+                u = u - link.regular_bias
+            rest[number] = u
+            if link.parent < 0:
+                continue
+            Du = self.D[number].times(u)
+            n, f = p_w[number] + self.U_w[number] @ Du, p_v[number] + self.U_v[number] @ Du
+            if moves is not None:
+                A1, H1, M1 = self.after[number]
+                b_w, b_v = moves.b_w[number], moves.b_v[number]
+                n = n + A1 @ b_w + H1 @ b_v
+                f = f + H1.T @ b_w + M1 @ b_v
+            f = link.up(f)
+            p_w[link.parent] = p_w[link.parent] + link.up(n) + moment_of(link.r, f)
+            p_v[link.parent] = p_v[link.parent] + f
+        alpha: list[SX] = []
+        a: list[SX] = []
+        vdot: list[SX] = []
+        for number, link in enumerate(links):
+            if link.parent < 0:
+                x_w = ca.SX(1 if dim == 2 else 3, 1)
+                x_v = ca.SX(dim, 1) if gravity is None else link.down(-gravity)
+            else:
+                x_w = link.down(alpha[link.parent])
+                x_v = link.down(a[link.parent] + turned(alpha[link.parent], link.r))
+            if moves is not None:
+                x_w, x_v = x_w + moves.b_w[number], x_v + moves.b_v[number]
+            own = self.D[number].times(rest[number] - self.U_w[number].T @ x_w - self.U_v[number].T @ x_v)
+            vdot.append(own)
+            alpha.append(x_w + link.S_w @ own)
+            a.append(x_v + link.S_v @ own)
+        return _placed(links, vdot)
+
+
+def _symmetric(A: SX) -> SX:
+    return A if A.numel() == 1 else ca.triu2symm(ca.triu(A))
+
+
+def _single_axis(link: Link) -> int | None:
+    """Return the axis of a joint that only turns about an axis of its frame."""
+    only = link.S_w.shape[1] == 1 and link.S_w.nnz() == 1 and not link.S_v.nnz() and link.S_w.is_constant()
+    return int(link.S_w.sparsity().row()[0]) if only else None
+
+
+class _Inverse:
+    """The inverse of a small symmetric positive definite matrix."""
+
+    def __init__(self, D: SX) -> None:
+        self.size = D.shape[0]
+        self.D = ca.densify(D)
+        self.factor = ca.ldl(self.D) if self.size > 1 else None
+
+    def times(self, b: SX) -> SX:
+        """Return D^-1 b."""
+        if self.size == 0:
+            return b
+        if self.factor is None:
+            return b / self.D
+        return ca.ldl_solve(ca.densify(b), *self.factor)
