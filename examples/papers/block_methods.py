@@ -84,7 +84,9 @@ def run() -> Found:
     exact = link_coordinates(reference(arm, float(TIMES[-1]), STEP, 2.5e-4))
 
     def go(stop: float, h: float, **options: object) -> mbfmu.Result:
-        return mbfmu.simulate(arm, stop, stepper="block", options=options, step=h, output_interval=h)
+        return mbfmu.simulate(
+            arm, stop, stepper="block", options=options, step=h, output_interval=h, coordinates="absolute"
+        )
 
     found: dict[str, float] = {}
     drawn: dict[str, Curves] = {"energy": {}, "Phi": {}, "Phi_q v": {}}

@@ -49,7 +49,7 @@ def work(model: Model, tolerance: float, steps: int) -> tuple[float, float]:
         tolerance: EPS, of both |q^{s+1} - q^s| and |v^{s+1} - v^s|.
         steps: how many.
     """
-    prepared = prepare(model, "local", None, STEP)
+    prepared = prepare(model, "local", None, STEP, coordinates="absolute")
     step, n = prepared.bundle.formulas["step"], prepared.dae.n
     x, p = np.array(prepared.initial_state()), prepared.dae.p_default()
     still = np.zeros(len(prepared.dae.inputs))
@@ -72,7 +72,9 @@ def run() -> Found:
     q_exact, v_exact = link_coordinates(exact), link_rates(exact)
 
     def go(stop: float, h: float = STEP, interval: float = STEP, **options: str) -> mbfmu.Result:
-        return mbfmu.simulate(arm, stop, stepper="local", options=options, step=h, output_interval=interval)
+        return mbfmu.simulate(
+            arm, stop, stepper="local", options=options, step=h, output_interval=interval, coordinates="absolute"
+        )
 
     run = go(STOP)
     error = link_coordinates(run) - q_exact

@@ -150,7 +150,7 @@ def arm_energies(h: float, projection: str) -> Array:
         projection: option of the method.
     """
     arm = mbfmu.load("two_link").with_values(ARM)
-    prepared = prepare(arm, "gauss", {"projection": projection}, h)
+    prepared = prepare(arm, "gauss", {"projection": projection}, h, coordinates="absolute")
     dae, n, half = prepared.dae, prepared.dae.n, round(0.5 / h)
     energies = []
     for x in states(prepared, len(TIMES) * half, h, every=half):

@@ -37,7 +37,9 @@ def run() -> Found:
 
     def go(label: str, stop: float, h: float, interval: float) -> mbfmu.Result:
         stepper, options = METHODS[label]
-        return mbfmu.simulate(arm, stop, stepper=stepper, options=options, step=h, output_interval=interval)
+        return mbfmu.simulate(
+            arm, stop, stepper=stepper, options=options, step=h, output_interval=interval, coordinates="absolute"
+        )
 
     found: dict[str, float] = {}
     drift: dict[str, Curves] = {"Phi": {}, "error": {}, "long": {}}
