@@ -42,7 +42,9 @@ class Listing(str, Enum):
     components = "components"
 
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="a name in models/, or a path of a .py file")]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="a name in models/, or a path of a .py, .toml or .urdf file")
+]
 Stepper = Annotated[str | None, typer.Option("--stepper", metavar="NAME", help="see `mbfmu list steppers`")]
 Options = Annotated[
     list[str] | None, typer.Option("--option", metavar="K=V", help="option of the stepper; may be repeated")
@@ -110,7 +112,9 @@ def list_(
 def export(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="a name in models/ or fmus/, or a path of a .py or recipe .toml file"),
+        typer.Argument(
+            metavar="MODEL", help="a name in models/ or fmus/, or a path of a .py, .toml, .urdf or recipe file"
+        ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
     stepper: Stepper = None,
@@ -126,7 +130,10 @@ def export(
     from mbfmu.model.library import known_models
 
     recipes = known_recipes()
-    if model.endswith(".toml") or (model in recipes and model not in known_models()):
+    from mbfmu.model.toml import is_model
+
+    told = model.endswith(".toml") and not is_model(Path(model))
+    if told or (model in recipes and model not in known_models()):
         recipe = read_recipe(recipes.get(model, Path(model)))
     else:
         recipe = Recipe(model)
@@ -151,7 +158,9 @@ def export(
 def simulate(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL_OR_FMU", help="a name in models/, a path of a .py file, or an .fmu file"),
+        typer.Argument(
+            metavar="MODEL_OR_FMU", help="a name in models/, a path of a .py, .toml or .urdf file, or an .fmu file"
+        ),
     ],
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
     stepper: Stepper = None,

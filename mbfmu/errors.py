@@ -19,6 +19,7 @@ MbfmuError
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 
 class MbfmuError(Exception):
@@ -81,9 +82,13 @@ class UsageError(MbfmuError):
     """A call or command whose arguments do not fit."""
 
 
+MOST_NAMES = 1000
+"""How many known names are compared with a wrong one."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known name comes nearest to a wrong one, as a clause that ends an error message."""
-    names = list(known)
+    names = list(islice(known, MOST_NAMES))
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{close[0]}'?"

@@ -286,7 +286,7 @@ MISTAKES = {
     "export folder/missing.py": "no model file 'folder/missing.py'",
     "export ./folder": "folder",
     "export ./file": "a model file ends in .py",
-    "export model.urdf": "a model file ends in .py",
+    "export model.urdf": "a robot has at least one <link>",
     "export syntax.py": "'syntax.py', line 2: ",
     "export nul.py": "null bytes",
     "export latin.py": "latin.py",

@@ -93,7 +93,8 @@ def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
 def _axis(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
     equations = bodies.equations[joints_of(path, force)[0]]
     wanted = force.axis_unit
-    if not equations.motion or (wanted and equations.motion[0].unit != wanted):
+    motion = equations.motion[0] if equations.motion else None
+    if motion is None or (wanted and motion.unit != wanted) or ca.vertcat(motion.value).numel() != 1:
         raise ModelError(
             f"{type(force).__name__} '{path}' does not fit the joint '{force.joint}': "
             f"it needs an axis measured in {wanted or 'any unit'}"

@@ -40,6 +40,8 @@ UNITS: dict[str, Unit] = {
     "N.s/m": Unit({"kg": 1, "s": -1}, {}, "TranslationalDampingConstant"),
     "N.m/rad": Unit({"kg": 1, "m": 2, "s": -2, "rad": -1}, {}, "RotationalSpringConstant"),
     "N.m.s/rad": Unit({"kg": 1, "m": 2, "s": -1, "rad": -1}, {}, "RotationalDampingConstant"),
+    "N.s/m2": Unit({"kg": 1, "m": -1, "s": -1}),
+    "N.m.s/rad2": Unit({"kg": 1, "m": 2, "s": -1, "rad": -2}),
     "J": Unit({"kg": 1, "m": 2, "s": -2}, {}, "Energy"),
 }
 

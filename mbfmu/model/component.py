@@ -135,13 +135,8 @@ class Component:
         for item in fields(self):
             if "direction" in item.metadata:
                 _check_unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
-            if "law" in item.metadata:
-                declared = item.metadata["law"]
-                _check_number(
-                    f"{self.name}.{item.name}",
-                    getattr(self, item.name),
-                    Quantity(declared.unit, declared.description),
-                )
+        for formula, label, value in self.laws():
+            _check_number(f"{self.name}.{label}", value, Quantity(formula.unit, formula.description))
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -157,6 +152,12 @@ class Component:
         for item in fields(self):
             if "law" in item.metadata:
                 yield item.metadata["law"], item.name, getattr(self, item.name)
+
+    def directions(self) -> Iterator[tuple[str, tuple[float, ...]]]:
+        """Yield field name and value of every unit vector."""
+        for item in fields(self):
+            if "direction" in item.metadata:
+                yield item.name, tuple(getattr(self, item.name))
 
     def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
         """Yield quantity, field name and value of every declared field."""

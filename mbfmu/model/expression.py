@@ -123,9 +123,16 @@ class Expression:
                 raise ExpressionError(f"'{name}' takes {wanted} argument(s), not {len(values)}, in {self.quoted}")
         hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
         raise ExpressionError(
-            f"{_shortened(ast.unparse(node))} is not allowed in the expression {self.quoted}{hint}: "
+            f"{_unparsed(node)} is not allowed in the expression {self.quoted}{hint}: "
             f"use numbers, names of parameters, + - * / ** and {', '.join(FUNCTIONS)}"
         )
+
+
+def _unparsed(node: ast.expr) -> str:
+    try:
+        return _shortened(ast.unparse(node))
+    except ValueError:  # an integer with more digits than Python writes
+        return "a number of so many digits"
 
 
 def _shortened(text: str) -> str:

@@ -11,6 +11,8 @@ from mbfmu.model.lagrangian import LagrangianSystem
 from mbfmu.model.system import System
 
 PACKAGE = Path(__file__).resolve().parents[1]
+SUFFIXES = (".py", ".toml", ".urdf")
+"""Of model files; the first counts where two have the same name."""
 
 
 def folder(name: str) -> Path:
@@ -21,15 +23,21 @@ def folder(name: str) -> Path:
 
 def known_models() -> dict[str, Path]:
     """Return the model files that have a name, by name."""
-    return {path.stem: path for path in sorted(folder("models").glob("*.py")) if not path.stem.startswith("_")}
+    found: dict[str, Path] = {}
+    for suffix in SUFFIXES:
+        for path in folder("models").glob(f"*{suffix}"):
+            if not path.stem.startswith("_"):
+                found.setdefault(path.stem, path)
+    return dict(sorted(found.items()))
 
 
 def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
     """Read a mechanism.
 
     Args:
-        source: a name found in models/, or the path of a .py file with a function of the file's name (or just one
-            function) that takes no argument and returns a `System` or a `LagrangianSystem`.
+        source: a name found in models/, or the path of a file: a .py file with a function of the file's name (or just
+            one function) that takes no argument and returns a `System` or a `LagrangianSystem`; a .toml file, which
+            is data only (`docs/toml.md`); a .urdf file, the description of a robot.
 
     Raises:
         UnknownNameError: no model has that name.
@@ -44,11 +52,22 @@ def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
         if text not in known:
             raise UnknownNameError(f"there is no model '{text}'; {nearest(text, known)}")
         path = known[text]
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise ModelFileError(f"there is no model file '{path}'")
-    if path.suffix != ".py":
-        raise ModelFileError(f"'{path}': a model file ends in .py")
-    return _from_python(path)
+    match path.suffix:
+        case ".py":
+            return _from_python(path)
+        case ".toml":
+            from mbfmu.model.toml import read_toml
+
+            return read_toml(path)
+        case ".urdf":
+            from mbfmu.model.urdf import read_urdf
+
+            return read_urdf(path)
+        case ".xacro":
+            raise ModelFileError(f"'{path}' is a xacro file: run `xacro {path.name} > {path.stem}.urdf` first")
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml or .urdf")
 
 
 def _from_python(path: Path) -> System | LagrangianSystem:

@@ -165,13 +165,11 @@ def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
 
 def _check_axes(mechanism: Mechanism) -> None:
     for path, component in mechanism.components.items():
-        n = getattr(component, "n", None)
-        if not isinstance(n, (tuple, list)):
-            continue
-        if not mechanism.planar and len(n) != 3:
-            raise AxisError(f"{path}.n = {n} has {len(n)} entries; a spatial system needs 3")
-        if mechanism.planar and isinstance(component, Prismatic) and math.hypot(*n[:2]) < 1 - 1e-9:
-            raise AxisError(f"{path}.n = {n} leaves the plane; a planar system slides in x and y")
+        for label, n in component.directions():
+            if not mechanism.planar and len(n) != 3:
+                raise AxisError(f"{path}.{label} = {n} has {len(n)} entries; a spatial system needs 3")
+            if mechanism.planar and isinstance(component, Prismatic) and math.hypot(*n[:2]) < 1 - 1e-9:
+                raise AxisError(f"{path}.{label} = {n} leaves the plane; a planar system slides in x and y")
 
 
 def _check(mechanism: Mechanism) -> None:
@@ -201,11 +199,12 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}' acts on the joint '{name}', which is not there; "
                     + nearest(name, joints)
                 )
+    found: dict[str, SX] = {}
     for path in mechanism.components:
-        laws_of(mechanism, path, {}, ca.SX.sym("time"))
+        laws_of(mechanism, path, {}, ca.SX.sym("time"), found)
     for table in (mechanism.entries, mechanism.starts):
         for entry in table.values():
-            _numeric(mechanism, entry)
+            _numeric(mechanism, entry, found)
 
 
 def joints_of(path: str, component: AxisForce | AxisConstraint) -> tuple[str, ...]:
@@ -218,8 +217,8 @@ def _axes(component: AxisForce | AxisConstraint) -> tuple[str, ...]:
     return (component.joint,) if isinstance(component, AxisForce) else component.axes
 
 
-def _numeric(mechanism: Mechanism, entry: Entry) -> None:
-    value = float(ca.DM(ca.evalf(resolve(mechanism, entry, {}))))
+def _numeric(mechanism: Mechanism, entry: Entry, found: dict[str, SX]) -> None:
+    value = float(ca.DM(ca.evalf(resolve(mechanism, entry, {}, found=found))))
     if not math.isfinite(value):
         raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
     if not entry.quantity.min <= value <= entry.quantity.max:
@@ -229,7 +228,13 @@ def _numeric(mechanism: Mechanism, entry: Entry) -> None:
         )
 
 
-def resolve(mechanism: Mechanism, entry: Entry, symbols: Mapping[str, SX], chain: tuple[str, ...] = ()) -> SX:
+def resolve(
+    mechanism: Mechanism,
+    entry: Entry,
+    symbols: Mapping[str, SX],
+    chain: tuple[str, ...] = (),
+    found: dict[str, SX] | None = None,
+) -> SX:
     """Return the expression of a parameter or start value in terms of the free parameters.
 
     Args:
@@ -237,6 +242,7 @@ def resolve(mechanism: Mechanism, entry: Entry, symbols: Mapping[str, SX], chain
         entry: what to express.
         symbols: symbol of each free parameter; one that is missing stands for its number.
         chain: the names on the way here, to find circles.
+        found: what is known already, by name; it is added to, so that a definition used twice is read once.
 
     Raises:
         ExpressionError: definitions that go in a circle.
@@ -246,8 +252,11 @@ def resolve(mechanism: Mechanism, entry: Entry, symbols: Mapping[str, SX], chain
         return symbols[entry.name] if entry.name in symbols else ca.SX(float(entry.value))
     if entry.name in chain:
         raise ExpressionError(f"parameters are defined in a circle: {' -> '.join([*chain, entry.name])}")
-    chain = (*chain, entry.name)
-    return _evaluated(mechanism, entry.name, str(entry.value), entry.scope, symbols, {}, chain)
+    found = {} if found is None else found
+    if entry.name not in found:
+        way = (*chain, entry.name)
+        found[entry.name] = _evaluated(mechanism, entry.name, str(entry.value), entry.scope, symbols, {}, way, found)
+    return found[entry.name]
 
 
 def _evaluated(
@@ -258,6 +267,7 @@ def _evaluated(
     symbols: Mapping[str, SX],
     given: Mapping[str, SX],
     chain: tuple[str, ...] = (),
+    found: dict[str, SX] | None = None,
 ) -> SX:
     """Return the value of an expression of given names and of the parameters of a scope."""
 
@@ -270,12 +280,14 @@ def _evaluated(
             raise UnknownNameError(
                 f"{where} = '{text}': there is no parameter '{name}'; {nearest(name, [*given, *known])}"
             )
-        return resolve(mechanism, mechanism.entries[full], symbols, chain)
+        return resolve(mechanism, mechanism.entries[full], symbols, chain, found)
 
     return Expression(text).evaluate(lookup)
 
 
-def laws_of(mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX) -> dict[str, Callable[..., SX]]:
+def laws_of(
+    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, found: dict[str, SX] | None = None
+) -> dict[str, Callable[..., SX]]:
     """Return a component's laws as functions of the names they may depend on.
 
     Args:
@@ -283,25 +295,27 @@ def laws_of(mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
+        found: as in `resolve`.
 
     Raises:
         UnknownNameError: a formula depends on something else.
     """
-    found: dict[str, Callable[..., SX]] = {}
+    laws: dict[str, Callable[..., SX]] = {}
     scope = path.rpartition(".")[0]
     for declared, label, value in mechanism.components[path].laws():
         names = {name: ca.SX.sym(name) for name in declared.names}
         result = _evaluated(
-            mechanism, f"{path}.{label}", str(value), scope + "." if scope else "", symbols, {**names, "time": time}
-        )
+            mechanism, f"{path}.{label}", str(value), scope + "." if scope else "", symbols, {**names, "time": time},
+            found=found,
+        )  # fmt: skip
 
         def evaluate(result: SX = result, names: Mapping[str, SX] = names, **given: SX) -> SX:
             for name, symbol in names.items():
                 result = ca.substitute(result, symbol, given[name])
             return result
 
-        found[label] = evaluate
-    return found
+        laws[label] = evaluate
+    return laws
 
 
 def quantities(

@@ -1,0 +1,57 @@
+"""Model files that are data: bounded reading, and errors that say the file and the line."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbfmu.errors import MbfmuError, ModelFileError
+
+LONGEST_MESSAGE = 600
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that a model is read from.
+
+    Args:
+        name: what messages call it, such as its path.
+        folder: where it lies; None for a text that is in no file.
+    """
+
+    name: str
+    folder: Path | None = None
+
+    def error(self, line: int, what: MbfmuError | str) -> MbfmuError:
+        """Return an error of one line with file and line number in front, of the same class.
+
+        Args:
+            line: number, from 1.
+            what: an error, or the text of a `ModelFileError`.
+        """
+        kind = ModelFileError if isinstance(what, str) else type(what)
+        text = " ".join(str(what).split())
+        if len(text) > LONGEST_MESSAGE:
+            text = text[:LONGEST_MESSAGE] + " ..."
+        return kind(f"'{self.name}', line {line}: {text}")
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Return the content of a regular file.
+
+    Args:
+        path: of the file.
+        largest: number of bytes it may have.
+
+    Raises:
+        ModelFileError: there is no such file, it cannot be read, or it is larger.
+    """
+    if not os.path.isfile(path):  # False as well where a folder on the way may not be read
+        raise ModelFileError(f"there is no model file '{path}'")
+    try:
+        with path.open("rb") as file:
+            content = file.read(largest + 1)
+    except OSError as error:
+        raise ModelFileError(f"cannot read '{path}': {error.strerror or error}") from None
+    if len(content) > largest:
+        raise ModelFileError(f"'{path}' is larger than {largest / 1e6:g} MB: a model of this kind is not")
+    return content

@@ -1,0 +1,7 @@
+"""Systems as TOML: reader, writer, and the schema that editors complete and check with."""
+
+from mbfmu.model.toml.reader import from_toml, is_model, read_toml
+from mbfmu.model.toml.schema import schema
+from mbfmu.model.toml.writer import to_toml
+
+__all__ = ["from_toml", "is_model", "read_toml", "schema", "to_toml"]

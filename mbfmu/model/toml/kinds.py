@@ -1,0 +1,155 @@
+"""The component classes there are, and what their fields take: found by introspection, so nothing is registered."""
+
+import inspect
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import mbfmu.model
+from mbfmu.errors import MbfmuError, ModelFileError
+from mbfmu.model.component import Component, Law, Quantity
+
+FREE = "?"
+"""What stands in a vector of start values for an entry that the assembly finds."""
+BASE = "Base of "
+"""How the docstring of a class begins that is no component itself."""
+
+
+@cache
+def component_types() -> Mapping[str, type[Component]]:
+    """Return the components that `mbfmu.model` exports, bases left out, by name."""
+    found = {name: getattr(mbfmu.model, name) for name in sorted(mbfmu.model.__all__)}
+    return {
+        name: item
+        for name, item in found.items()
+        if isinstance(item, type) and issubclass(item, Component) and not (inspect.getdoc(item) or "").startswith(BASE)
+    }
+
+
+def fields_of(kind: type) -> dict[str, Field[Any]]:
+    """Return the fields of a description other than its name, by name."""
+    return {item.name: item for item in fields(kind) if item.init and item.name != "name"}
+
+
+@cache
+def hints_of(kind: type) -> Mapping[str, Any]:
+    """Return the types of the fields of a description, by name."""
+    return get_type_hints(kind)
+
+
+def default_of(item: Field[Any]) -> Any:
+    """Return the default of a field, MISSING if there is none."""
+    return item.default_factory() if item.default_factory is not MISSING else item.default
+
+
+def taken(kind: type, item: Field[Any], value: Any) -> Any:
+    """Return what a field is given, for a value as a document holds it (arrays become tuples).
+
+    Args:
+        kind: the class.
+        item: its field.
+        value: what the document says.
+
+    Raises:
+        ModelFileError: a value of the wrong type. What numbers and expressions may be, the class itself checks.
+    """
+    if "quantity" in item.metadata or "direction" in item.metadata or "law" in item.metadata:
+        _check_plain(item.name, value)
+        started = "quantity" in item.metadata and item.metadata["quantity"].role == "start"
+        if isinstance(value, list):
+            return tuple(None if started and entry == FREE else entry for entry in value)
+        return value
+    return _converted(item.name, hints_of(kind)[item.name], value)
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value of a document is, in the words of TOML."""
+    names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", list: "an array", dict: "a table"}
+    return names.get(type(value), "a date or time")
+
+
+def _check_plain(name: str, value: Any) -> None:
+    numbered = {f"{name}[{number}]": entry for number, entry in enumerate(value, 1)} if isinstance(value, list) else {}
+    for label, entry in (numbered or {name: value}).items():
+        if not isinstance(entry, str | int | float):
+            raise ModelFileError(f"{label} must be a number or an expression, not {kind_of(entry)}")
+
+
+def _converted(name: str, hint: Any, value: Any) -> Any:
+    """Return a value as a type hint asks."""
+    options = get_args(hint)
+    if get_origin(hint) in {Union, types.UnionType}:
+        for option in options:
+            if option is not type(None):
+                try:
+                    return _converted(name, option, value)
+                except MbfmuError:
+                    continue
+    elif get_origin(hint) is Literal:
+        if any(type(value) is type(option) and value == option for option in options):
+            return value
+    elif get_origin(hint) is tuple and isinstance(value, list):
+        if len(options) == 2 and options[1] is Ellipsis:
+            options = (options[0],) * len(value)
+        if len(options) == len(value):
+            return tuple(
+                _converted(f"{name}[{number}]", option, entry)
+                for number, (option, entry) in enumerate(zip(options, value, strict=True), 1)
+            )
+    elif type(value) is hint or (hint is float and type(value) is int):
+        return value
+    raise ModelFileError(f"{name} must be {_wanted(hint)}, not {kind_of(value)}")
+
+
+def _wanted(hint: Any) -> str:
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+    if get_origin(hint) in {Union, types.UnionType}:
+        return " or ".join(_wanted(option) for option in get_args(hint) if option is not type(None))
+    if get_origin(hint) is Literal:
+        return " or ".join(repr(option) for option in get_args(hint))
+    if get_origin(hint) is tuple:
+        return "an array"
+    return names.get(hint, str(hint))
+
+
+def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a field.
+
+    Args:
+        kind: the class.
+        item: its field.
+    """
+    number: dict[str, Any] = {"type": ["number", "string"]}
+    if "quantity" in item.metadata:
+        declared: Quantity = item.metadata["quantity"]
+        bounds = {"minimum": declared.min, "maximum": declared.max}
+        number |= {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
+        found = _array(number, min(declared.sizes), max(declared.sizes)) if declared.sizes else number
+        return {"description": f"{declared.description} [{declared.unit}]", **found}
+    if "law" in item.metadata:
+        stated: Law = item.metadata["law"]
+        names = ", ".join(("time", *stated.names))
+        return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **number}
+    if "direction" in item.metadata:
+        return {"description": "a unit vector", **_array({"type": "number"}, 2, 3)}
+    return _schema_of_hint(hints_of(kind)[item.name])
+
+
+def _array(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
+
+
+def _schema_of_hint(hint: Any) -> dict[str, Any]:
+    options = get_args(hint)
+    if get_origin(hint) in {Union, types.UnionType}:
+        return {"anyOf": [_schema_of_hint(option) for option in options if option is not type(None)]}
+    if get_origin(hint) is Literal:
+        return {"enum": list(options)}
+    if get_origin(hint) is tuple:
+        if len(options) == 2 and options[1] is Ellipsis:
+            return {"type": "array", "items": _schema_of_hint(options[0])}
+        return {**_array({}, len(options), len(options)), "items": [_schema_of_hint(option) for option in options]}
+    return {"type": {bool: "boolean", int: "integer", float: "number", str: "string"}[hint]}

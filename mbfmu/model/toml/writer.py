@@ -1,0 +1,111 @@
+"""System -> TOML: what the reader makes the same system of."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mbfmu.errors import ModelFileError
+from mbfmu.model.component import Component
+from mbfmu.model.system import Parameter, Subsystem, System
+from mbfmu.model.toml.kinds import FREE, component_types, default_of, fields_of
+
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+WIDTH = 116
+"""Columns of a line that may be broken."""
+
+
+def to_toml(system: System) -> str:
+    """Return a system as a TOML document; sub-systems stand in it.
+
+    Raises:
+        ModelFileError: it is no `System`, or has a component of a class of the user's own.
+    """
+    if not isinstance(system, System):
+        raise ModelFileError(f"'{system.name}' is given by its energies: TOML holds systems of components only")
+    return "\n".join(_lines(system, "")).strip() + "\n"
+
+
+def _lines(system: System, prefix: str) -> Iterator[str]:
+    """Yield the lines of a system, the names of its tables beginning with `prefix`."""
+    yield f"name = {_text(system.name)}"
+    if system.description:
+        yield f"description = {_text(system.description)}"
+    if system.planar:
+        yield "planar = true"
+    if system.connections:
+        yield from ("", "connections = [")
+        yield from (f"  [{_text(pair.a)}, {_text(pair.b)}]," for pair in system.connections)
+        yield "]"
+    if system.parameters:
+        yield from ("", f"[{prefix}parameters]")
+        yield from (f"{_key(item.name)} = {_parameter(item)}" for item in system.parameters)
+    for item in system.components:
+        table = f"{prefix}components.{_key(item.name)}"
+        yield from ("", f"[{table}]")
+        if isinstance(item, Subsystem):
+            if item.values:
+                yield f"values = {_table(item.values)}"
+            yield from ("", f"[{table}.system]")
+            yield from _lines(item.system, f"{table}.system.")
+        else:
+            yield from _component(item)
+
+
+def _parameter(item: Parameter) -> str:
+    given = _given(item)
+    return _value(item.value) if set(given) == {"value"} else _table(given)
+
+
+def _component(item: Component) -> Iterator[str]:
+    kind = type(item).__name__
+    if component_types().get(kind) is not type(item):
+        raise ModelFileError(
+            f"'{item.name}' is a {kind}, a component of a model file of its own: TOML holds those of mbfmu only"
+        )
+    yield f"type = {_text(kind)}"
+    yield from (f"{_key(key)} = {_value(value)}" for key, value in _given(item).items())
+
+
+def _given(item: Any) -> dict[str, Any]:
+    """Return the fields of a description that differ from their defaults."""
+    values = {key: (getattr(item, key), default_of(field)) for key, field in fields_of(type(item)).items()}
+    return {key: value for key, (value, default) in values.items() if not _same(value, default)}
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, tuple | list | np.ndarray):
+        return isinstance(default, tuple) and tuple(value) == default
+    return type(value) is type(default) and bool(value == default)
+
+
+def _table(values: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{_key(key)} = {_value(value)}" for key, value in values.items()) + "}"
+
+
+def _key(name: str) -> str:
+    return name if BARE.fullmatch(name) else _text(name)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return _text(FREE)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value)) if abs(int(value)) < 2**63 else repr(float(value))
+    if isinstance(value, float | np.floating):
+        return repr(float(value)) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, tuple | list | np.ndarray):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    raise ModelFileError(f"{value!r} cannot stand in TOML")
+
+
+def _text(text: str) -> str:
+    """Return a basic string: quotes, backslashes and control characters escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

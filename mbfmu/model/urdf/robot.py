@@ -1,0 +1,419 @@
+"""URDF -> Robot: links, joints and visuals as numbers, checked; what does not matter to the motion is passed over."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import (
+    AxisError,
+    MassError,
+    ModelError,
+    NameInUseError,
+    UnknownNameError,
+    ValueRangeError,
+    nearest,
+)
+from mbfmu.model.physical import inertia_matrix, unphysical
+from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.urdf.xml import Element, elements_of
+
+Array = npt.NDArray[np.float64]
+LARGEST = 10_000_000
+"""Bytes of a file."""
+MOST = 5_000
+"""Links of a robot."""
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+AXIAL = ("revolute", "continuous", "prismatic")
+"""Joints that move along or about one axis."""
+GREATEST, SMALLEST = 1e30, 1e-30
+"""Numbers beyond are mistakes; an axis so short has no direction."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A pose: moved by `xyz`, then turned by the fixed angles `rpy`.
+
+    Args:
+        xyz: m.
+        rpy: rad, about the axes x, y and z of the frame moved from, in this order.
+    """
+
+    xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def R(self) -> Array:
+        """Rotation matrix, shape (3, 3): ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+        (cr, cp, cy), (sr, sp, sy) = ([f(angle) for angle in self.rpy] for f in (math.cos, math.sin))
+        return np.array(
+            [
+                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                [-sp, cp * sr, cp * cr],
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Visual:
+    """What a link looks like; it has no part in the motion.
+
+    Args:
+        link: name in the URDF.
+        frame: full name of the frame of the system that is the link's.
+        origin: of the geometry, seen from the frame.
+        kind: ``box``, ``cylinder``, ``sphere``, ``capsule`` or ``mesh``.
+        size: m: the sides of a box, radius and length of a cylinder or capsule, the radius of a sphere, the scale of
+            a mesh.
+        mesh: file of a mesh, as written (often ``package://...``), else empty.
+        colour: red, green, blue, alpha from 0 to 1; None if none is given.
+    """
+
+    link: str
+    frame: str
+    origin: Origin
+    kind: str
+    size: tuple[float, ...]
+    mesh: str = ""
+    colour: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link.
+
+    Args:
+        name: in the URDF.
+        line: where it stands.
+        m: mass, kg; 0 for a link without inertia.
+        r_CM: centre of mass, m, resolved in the link's frame.
+        inertia: about the centre of mass, shape (3, 3), kg.m2, resolved in the link's frame.
+        visuals: with `frame` still empty.
+    """
+
+    name: str
+    line: int
+    m: float
+    r_CM: tuple[float, ...]
+    inertia: Array
+    visuals: tuple[Visual, ...] = ()
+
+    @property
+    def massive(self) -> bool:
+        """Whether it has mass or inertia."""
+        return self.m > 0 or bool(self.inertia.any())
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a joint can do; a bound that is not given is None.
+
+    Args:
+        lower, upper: rad or m.
+        effort: greatest effort of its drive, N.m or N.
+        velocity: greatest rate, rad/s or m/s.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float = 0.0
+    velocity: float = 0.0
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: its coordinate is ``multiplier * other + offset``."""
+
+    joint: str
+    multiplier: float
+    offset: float
+    line: int
+
+
+@dataclass(frozen=True)
+class RobotJoint:
+    """A joint.
+
+    Args:
+        name: in the URDF.
+        line: where it stands.
+        kind: one of `KINDS`.
+        parent, child: names of links.
+        origin: of the joint and the child's frame, seen from the parent's.
+        axis: unit vector, resolved in the joint's frame.
+        damping: N.m.s/rad or N.s/m.
+        friction: N.m or N.
+        limit: of its motion.
+        mimic: the joint it follows, if any.
+    """
+
+    name: str
+    line: int
+    kind: str
+    parent: str
+    child: str
+    origin: Origin
+    axis: tuple[float, ...]
+    damping: float
+    friction: float
+    limit: Limit
+    mimic: Mimic | None
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A tree of links and joints.
+
+    Args:
+        name: in the URDF.
+        source: its file, for messages.
+        links: by name.
+        joints: by name, each after the joint that carries its parent.
+        root: name of the link that no joint carries.
+    """
+
+    name: str
+    source: Source
+    links: Mapping[str, Link]
+    joints: Mapping[str, RobotJoint]
+    root: str
+
+
+def read_robot(path: Path) -> Robot:
+    """Read a robot.
+
+    Raises:
+        ModelFileError: the file is missing, is no URDF, or is a xacro file.
+        ModelError: the robot cannot be; file and line stand in front.
+    """
+    return robot_of(read_bytes(path, LARGEST), Source(str(path), path.parent))
+
+
+def robot_of(content: bytes, source: Source) -> Robot:
+    """Return the robot of a URDF document."""
+    root = elements_of(content, source)
+    if root.tag.startswith("xacro:") or "xmlns:xacro" in root.attributes:
+        raise source.error(root.line, "this is a xacro file: run `xacro file.xacro > file.urdf` first")
+    if root.tag != "robot":
+        raise source.error(root.line, f"the root of a URDF is <robot>, not <{root.tag}>")
+    reader = _Reader(source)
+    for element in root.children:
+        if element.tag.startswith("xacro:"):
+            raise source.error(element.line, f"<{element.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
+    colours = {item.attributes.get("name", ""): reader.colour(item) for item in root.all("material")}
+    links, joints = {}, {}
+    for element in root.all("link"):
+        link = reader.link(element, colours)
+        if link.name in links:
+            raise source.error(link.line, NameInUseError(f"there are two links '{link.name}': rename one"))
+        links[link.name] = link
+    if not 0 < len(links) <= MOST:
+        raise source.error(root.line, f"a robot has at least one <link> and at most {MOST}, not {len(links)}")
+    for element in root.all("joint"):
+        joint = reader.joint(element, links)
+        if joint.name in joints:
+            raise source.error(joint.line, NameInUseError(f"there are two joints '{joint.name}': rename one"))
+        joints[joint.name] = joint
+    first = _root(links, joints, source, root.line)
+    _check_mimics(joints, source)
+    return Robot(root.attributes.get("name", "robot"), source, links, _outward(joints, first, source), first)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Numbers and names of elements, or an error with the line."""
+
+    source: Source
+
+    def name(self, element: Element, attribute: str = "name") -> str:
+        found = element.attributes.get(attribute, "")
+        if not found:
+            raise self.source.error(element.line, f'a <{element.tag}> needs {attribute}="..."')
+        return found
+
+    def numbers(self, element: Element, attribute: str, default: str, count: int) -> tuple[float, ...]:
+        """Return the numbers of an attribute, separated by blanks."""
+        text = element.attributes.get(attribute, default)
+        words = text.split()
+        if len(words) != count:
+            raise self.source.error(
+                element.line, f'<{element.tag} {attribute}="{text}">: {count} number(s) are wanted, not {len(words)}'
+            )
+        found = []
+        for word in words:
+            if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
+                what = ValueRangeError(f'<{element.tag} {attribute}="{text}">: {word} is no number a robot can have')
+                raise self.source.error(element.line, what)
+            found.append(float(word))
+        return tuple(found)
+
+    def number(self, element: Element, attribute: str, default: str, least: float = -math.inf) -> float:
+        (found,) = self.numbers(element, attribute, default, 1)
+        if found < least:
+            what = ValueRangeError(f"<{element.tag} {attribute}>: {found:g} must be at least {least:g}")
+            raise self.source.error(element.line, what)
+        return found
+
+    def one(self, element: Element, tag: str) -> Element:
+        """Return the child of a tag, one without attributes if there is none."""
+        found = list(element.all(tag))
+        if len(found) > 1:
+            raise self.source.error(found[1].line, f"a <{element.tag}> has one <{tag}> at most")
+        return found[0] if found else Element(tag, {}, element.line)
+
+    def origin(self, element: Element) -> Origin:
+        item = self.one(element, "origin")
+        x, y, z = self.numbers(item, "xyz", "0 0 0", 3)
+        roll, pitch, yaw = self.numbers(item, "rpy", "0 0 0", 3)
+        return Origin((x, y, z), (roll, pitch, yaw))
+
+    def link(self, element: Element, colours: Mapping[str, tuple[float, ...] | None]) -> Link:
+        name = self.name(element)
+        inertial = self.one(element, "inertial")
+        visuals = tuple(self.visual(item, name, colours) for item in element.all("visual"))
+        if not any(element.all("inertial")):
+            return Link(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals)
+        mass, tensor = self.one(inertial, "mass"), self.one(inertial, "inertia")
+        m = self.number(mass, "value", "", least=0.0)
+        moments = [self.number(tensor, key, "", least=0.0) for key in ("ixx", "iyy", "izz")]
+        inertia = inertia_matrix(moments, [self.number(tensor, key, "0") for key in ("ixy", "ixz", "iyz")])
+        if reason := unphysical(inertia):
+            raise self.source.error(tensor.line, MassError(f"link '{name}': {reason}"))
+        origin = self.origin(inertial)
+        turned = origin.R @ inertia @ origin.R.T
+        turned[np.abs(turned) < 1e-15 * np.abs(turned).max()] = 0.0
+        return Link(name, element.line, m, origin.xyz, turned if any(origin.rpy) else inertia, visuals)
+
+    def joint(self, element: Element, links: Mapping[str, Link]) -> RobotJoint:
+        name, kind = self.name(element), self.name(element, "type")
+        if kind not in KINDS:
+            what = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, KINDS)}")
+            raise self.source.error(element.line, what)
+        ends = {}
+        for end in ("parent", "child"):
+            item = self.one(element, end)
+            ends[end] = self.name(item, "link")
+            if ends[end] not in links:
+                what = UnknownNameError(f"joint '{name}': there is no link '{ends[end]}'; {nearest(ends[end], links)}")
+                raise self.source.error(item.line, what)
+        axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", "dynamics", "limit"))
+        n = self.numbers(axis, "xyz", "1 0 0", 3)
+        length = math.hypot(*n)
+        if kind != "fixed" and length < SMALLEST:
+            raise self.source.error(axis.line, AxisError(f"joint '{name}': the axis has no direction"))
+        return RobotJoint(
+            name,
+            element.line,
+            kind,
+            ends["parent"],
+            ends["child"],
+            self.origin(element),
+            n if kind == "fixed" else tuple(item / length for item in n),
+            self.number(dynamics, "damping", "0", least=0.0),
+            self.number(dynamics, "friction", "0", least=0.0),
+            self.limit(limit, name),
+            self.mimic(element, name, kind),
+        )
+
+    def limit(self, element: Element, name: str) -> Limit:
+        lower, upper = (
+            self.number(element, key, "0") if {"lower", "upper"} & element.attributes.keys() else None
+            for key in ("lower", "upper")
+        )
+        if lower is not None and upper is not None and lower > upper:
+            what = ValueRangeError(f"joint '{name}': lower = {lower:g} is above upper = {upper:g}: swap them")
+            raise self.source.error(element.line, what)
+        effort, velocity = (self.number(element, key, "0", least=0.0) for key in ("effort", "velocity"))
+        return Limit(lower, upper, effort, velocity)
+
+    def mimic(self, element: Element, name: str, kind: str) -> Mimic | None:
+        if not any(element.all("mimic")):
+            return None
+        item = self.one(element, "mimic")
+        if kind not in AXIAL:
+            raise self.source.error(item.line, ModelError(f"joint '{name}' is {kind} and cannot mimic another"))
+        multiplier, offset = self.number(item, "multiplier", "1"), self.number(item, "offset", "0")
+        return Mimic(self.name(item, "joint"), multiplier, offset, item.line)
+
+    def colour(self, element: Element) -> tuple[float, ...] | None:
+        return next((self.numbers(item, "rgba", "", 4) for item in element.all("color")), None)
+
+    def visual(self, element: Element, link: str, colours: Mapping[str, tuple[float, ...] | None]) -> Visual:
+        shapes = {"box": ("size", 3), "cylinder": ("radius length", 1), "capsule": ("radius length", 1),
+                  "sphere": ("radius", 1), "mesh": ("scale", 3)}  # fmt: skip
+        geometry = self.one(element, "geometry")
+        shape = next((item for item in geometry.children if item.tag in shapes), None)
+        if shape is None:
+            what = f"link '{link}': a <visual> needs a <geometry> with one of {', '.join(shapes)}"
+            raise self.source.error(geometry.line, what)
+        keys, count = shapes[shape.tag]
+        default = "1 1 1" if shape.tag == "mesh" else ""
+        size = tuple(number for key in keys.split() for number in self.numbers(shape, key, default, count))
+        material = self.one(element, "material")
+        colour = self.colour(material) or colours.get(material.attributes.get("name", ""))
+        mesh = self.name(shape, "filename") if shape.tag == "mesh" else ""
+        return Visual(link, "", self.origin(element), shape.tag, size, mesh, colour)
+
+
+def _check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
+    """Refuse a joint that follows none, one without an axis, or, over others, itself."""
+    axial = {name: joint for name, joint in joints.items() if joint.kind in AXIAL}
+    good: set[str] = set()
+    for first in axial:
+        name = first
+        way: set[str] = set()
+        while name not in good:
+            way.add(name)
+            mimic = axial[name].mimic
+            if mimic is None:
+                break
+            if mimic.joint not in axial:
+                what = f"joint '{name}' mimics '{mimic.joint}', which is no joint with an axis; "
+                raise source.error(mimic.line, UnknownNameError(what + nearest(mimic.joint, axial)))
+            if mimic.joint in way:
+                what = f"joint '{name}' mimics itself, directly or over others"
+                raise source.error(mimic.line, ModelError(what))
+            name = mimic.joint
+        good |= way
+
+
+def _root(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], source: Source, line: int) -> str:
+    """Return the link that no joint carries."""
+    carriers: dict[str, RobotJoint] = {}
+    for joint in joints.values():
+        if joint.child in carriers:
+            other = carriers[joint.child].name
+            what = f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}': a URDF is a tree"
+            raise source.error(joint.line, ModelError(what))
+        carriers[joint.child] = joint
+    roots = [name for name in links if name not in carriers]
+    if not roots:
+        raise source.error(line, ModelError("every link is the child of a joint: a tree needs a root"))
+    if len(roots) > 1:
+        what = f"both '{roots[0]}' and '{roots[1]}' are the child of no joint: join them; a URDF has one root"
+        raise source.error(links[roots[1]].line, ModelError(what))
+    return roots[0]
+
+
+def _outward(joints: Mapping[str, RobotJoint], root: str, source: Source) -> dict[str, RobotJoint]:
+    """Return the joints in the order of the tree."""
+    leaving: dict[str, list[RobotJoint]] = {}
+    for joint in joints.values():
+        leaving.setdefault(joint.parent, []).append(joint)
+    order: dict[str, RobotJoint] = {}
+    reached = [root]
+    for name in reached:  # grows on the way
+        for joint in leaving.get(name, ()):
+            order[joint.name] = joint
+            reached.append(joint.child)
+    lost = next((joint for joint in joints.values() if joint.name not in order), None)
+    if lost:
+        what = f"joint '{lost.name}' is in a circle of joints that nothing carries: a URDF is a tree"
+        raise source.error(lost.line, ModelError(what))
+    return order

@@ -1,0 +1,84 @@
+"""XML -> elements with their lines, and nothing else: no document types, no entities, nothing from outside."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from xml.parsers import expat
+
+from mbfmu.model.source import Source
+
+DEEPEST = 64
+MOST = 200_000
+"""Elements of a document."""
+LONGEST = 10_000
+"""Characters of an attribute's value."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element.
+
+    Args:
+        tag: with its prefix, as written.
+        attributes: by name.
+        line: where it begins, from 1.
+        children: the elements in it; text between them is dropped.
+    """
+
+    tag: str
+    attributes: Mapping[str, str]
+    line: int
+    children: "list[Element]" = field(default_factory=list)
+
+    def all(self, tag: str) -> "Iterator[Element]":
+        """Yield the children of a tag."""
+        return (item for item in self.children if item.tag == tag)
+
+
+def elements_of(content: bytes, source: Source) -> Element:
+    """Return the root element of a document.
+
+    Args:
+        content: the document.
+        source: what messages call it.
+
+    Raises:
+        ModelFileError: it is no well-formed XML, declares a document type, or is nested too deeply or too long.
+    """
+    parser = expat.ParserCreate()
+    top = Element("", {}, 1)
+    stack = [top]
+    count = 0
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        line = parser.CurrentLineNumber
+        if len(stack) > DEEPEST or count > MOST:
+            raise source.error(line, f"more than {DEEPEST} elements deep, or {MOST} in all: no robot is that large")
+        if any(len(value) > LONGEST for value in attributes.values()):
+            raise source.error(line, f"<{tag}>: an attribute of more than {LONGEST} characters")
+        element = Element(tag, attributes, line)
+        stack[-1].children.append(element)
+        stack.append(element)
+
+    def end(_: str) -> None:
+        stack.pop()
+
+    def refuse(*_: Any) -> Any:
+        raise source.error(
+            parser.CurrentLineNumber, "a document type is declared, which could define entities: remove the <!DOCTYPE>"
+        )
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise source.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+    except (ValueError, LookupError) as error:  # an encoding that Python does not have
+        raise source.error(1, f"this is no XML: {error}") from None
+    return top.children[0]
