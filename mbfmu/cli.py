@@ -1,4 +1,4 @@
-"""The command line: mbfmu demo | list | export | simulate | compare | check."""
+"""The command line: mbfmu demo | list | describe | export | simulate | compare | check."""
 
 import sys
 import warnings
@@ -109,6 +109,15 @@ def list_(
 
 
 @app.command()
+def describe(model: ModelArgument, coordinates: Coordinates = None, values: Values = None) -> None:
+    """Explain a model: bodies, joints, loops, degrees of freedom, redundant constraints."""
+    from mbfmu.listing import description_tables
+
+    for table in description_tables(mbfmu.load(model, _numbers(values)), coordinates):
+        out.print(table)
+
+
+@app.command()
 def export(
     model: Annotated[
         str,
@@ -137,7 +146,7 @@ def export(
         recipe = read_recipe(recipes.get(model, Path(model)))
     else:
         recipe = Recipe(model)
-    system = mbfmu.load(recipe.model).with_values({**recipe.values, **_numbers(values)})
+    system = mbfmu.load(recipe.model, {**recipe.values, **_numbers(values)})
     same = stepper is None or stepper == recipe.stepper
     with _progress() as task:
         task("export", 0.0)
@@ -185,7 +194,7 @@ def simulate(
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model)
+        source = mbfmu.load(model, _numbers(values))
     with _progress() as task:
         result = mbfmu.simulate(
             source,
@@ -195,7 +204,7 @@ def simulate(
             step=step,
             tolerance=tolerance,
             output_interval=output_interval,
-            values=_numbers(values),
+            values=_numbers(values) if isinstance(source, Path) else None,
             inputs=_pairs(inputs),
             coordinates=coordinates,
             progress=lambda fraction: task("simulate", fraction),
@@ -230,10 +239,10 @@ def compare(
 
     lengths = [_number("--steps", text) for text in steps.split(",")]
     names = steppers.split(",") if steppers else ()
-    system = mbfmu.load(model)
+    system = mbfmu.load(model, _numbers(values))
     with _progress() as task:
         found = compare(
-            system, stop, steppers=names, steps=lengths, values=_numbers(values), coordinates=coordinates,
+            system, stop, steppers=names, steps=lengths, coordinates=coordinates,
             progress=lambda fraction: task("compare", fraction),
         )  # fmt: skip
     table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")

@@ -84,6 +84,8 @@ class UsageError(MbfmuError):
 
 MOST_NAMES = 1000
 """How many known names are compared with a wrong one."""
+MOST_SHOWN = 30
+"""How many known names a message lists."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -92,4 +94,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{close[0]}'?"
-    return f"known: {', '.join(sorted(names)) or 'none'}"
+    shown = ", ".join(sorted(names, key=lambda item: (item.count("."), item))[:MOST_SHOWN]) or "none"
+    return f"known: {shown}{f' and {len(names) - MOST_SHOWN} more' if len(names) > MOST_SHOWN else ''}"

@@ -1,11 +1,14 @@
 """The tables of `mbfmu list`."""
 
 import inspect
+from collections import Counter
 
 from rich.markup import escape
 from rich.table import Table
 
 import mbfmu.model as model
+from mbfmu.dae import derive
+from mbfmu.dae.joint import JointTree
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
 from mbfmu.steppers import FAMILIES
@@ -54,6 +57,62 @@ def components_table() -> Table:
         quantities += [f"{label} [{declared.unit}] (a formula)" for declared, label, _ in item.laws()]
         table.add_row(name, (inspect.getdoc(kind) or "").partition("\n")[0], escape(", ".join(quantities)))
     return table
+
+
+def description_tables(system: model.Model, coordinates: str | None = None) -> list[Table]:
+    """Return what a mechanism consists of: bodies, joints, loops, and how its coordinates count.
+
+    Args:
+        system: the mechanism.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+    """
+    dae = derive(system, coordinates)
+    count = _table(f"{dae.name}: {dae.description}", "what", "how many", "which")
+    redundant = ", ".join(f"{rows} of {name}" for name, rows in Counter(dae.redundant).items())
+    marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
+    shared = ", ".join(dict.fromkeys(marked))
+    rows = [
+        ("degrees of freedom", dae.n - dae.m - dae.k, "of the velocities, after all constraints"),
+        ("coordinates", dae.n, ", ".join(dae.coordinates)),
+        ("holonomic constraints", dae.m, ""),
+        ("nonholonomic constraints", dae.k, ""),
+        (
+            "redundant constraints",
+            len(dae.redundant),
+            f"left out: {redundant}; not unique: forces of {shared}" if redundant else "",
+        ),
+        ("inputs", len(dae.inputs), ", ".join(item.name for item in dae.inputs)),
+        ("parameters", len(dae.parameters), ", ".join(item.name for item in dae.parameters)),
+    ]
+    for what, number, which in rows:
+        count.add_row(what, str(number), escape(which))
+    if isinstance(system, model.LagrangianSystem):
+        return [count]
+    return [*_mechanism_tables(JointTree(model.flatten(system))), count]
+
+
+def _mechanism_tables(tree: JointTree) -> list[Table]:
+    mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
+    bodies = _table("Bodies", "number", "parts", "hangs on")
+    hangs = {far: path for path, _, far, _ in spanning.order}
+    for number, group in enumerate(tree.bodies.groups):
+        bodies.add_row(str(number), ", ".join(group.parts), hangs.get(number, "the world"))
+    joints = _table("Joints", "name", "type", "from body", "to body", "in joint coordinates")
+    for path, joint in mechanism.of(model.Joint).items():
+        ends = [str(tree.bodies.anchors[f"{path}.{frame}"][0]) for frame in ("frame_a", "frame_b")]
+        freedom = sum(
+            3 if item.neutral else item.value.numel()
+            for item in joint.motion(tree.bodies.values[path], *tree.bodies.still)
+        )
+        role = "carries coordinates" if path in tree.bodies.tree_joints else "constraints"
+        joints.add_row(path, type(joint).__name__, *ends, str(freedom), role)
+    tables = [bodies, joints]
+    if spanning.loops:
+        loops = _table("Loops", "number", "joints on the way round")
+        for number, way in enumerate(spanning.loops, 1):
+            loops.add_row(str(number), " - ".join(way))
+        tables.append(loops)
+    return tables
 
 
 def _table(title: str, *headings: str) -> Table:

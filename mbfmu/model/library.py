@@ -1,12 +1,15 @@
 """Finding and reading model files: by path, or by name in models/."""
 
 import importlib.util
+import inspect
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, nearest
+from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.lagrangian import LagrangianSystem
 from mbfmu.model.system import System
 
@@ -31,19 +34,28 @@ def known_models() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
+def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> System | LagrangianSystem:
     """Read a mechanism.
 
     Args:
         source: a name found in models/, or the path of a file: a .py file with a function of the file's name (or just
-            one function) that takes no argument and returns a `System` or a `LagrangianSystem`; a .toml file, which
-            is data only (`docs/toml.md`); a .urdf file, the description of a robot.
+            one function) that returns a `System` or a `LagrangianSystem`; a .toml file, which is data only
+            (`docs/toml.md`); a .urdf file, the description of a robot.
+        values: by name, arguments of the .py file's function, such as a number of links; and parameters and start
+            values of the mechanism.
 
     Raises:
-        UnknownNameError: no model has that name.
+        UnknownNameError: no model, or nothing in it, has that name.
         ModelFileError: the file is missing, does not parse, or does not give a System.
         ModelError: the System it gives cannot be.
     """
+    given = dict(values or {})
+    system = _read(source, given)
+    return system.with_values(given) if given else system
+
+
+def _read(source: str | os.PathLike[str], values: dict[str, float]) -> System | LagrangianSystem:
+    """Read a mechanism, and take the values that its function wants out of `values`."""
     text = os.fspath(source)
     path = Path(text)
     looks_like_path = path.suffix != "" or os.sep in text
@@ -56,7 +68,7 @@ def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
         raise ModelFileError(f"there is no model file '{path}'")
     match path.suffix:
         case ".py":
-            return _from_python(path)
+            return _from_python(path, values)
         case ".toml":
             from mbfmu.model.toml import read_toml
 
@@ -70,7 +82,14 @@ def load(source: str | os.PathLike[str]) -> System | LagrangianSystem:
     raise ModelFileError(f"'{path}': a model file ends in .py, .toml or .urdf")
 
 
-def _from_python(path: Path) -> System | LagrangianSystem:
+def _argument(name: str, value: float, default: Any) -> Any:
+    """Return a structural value as its default's type says."""
+    if isinstance(default, int) and not float(value).is_integer():
+        raise ValueRangeError(f"{name} = {value:g} must be a whole number")
+    return type(default)(value) if isinstance(default, int | float) else value
+
+
+def _from_python(path: Path, values: dict[str, float]) -> System | LagrangianSystem:
     name = f"mbfmu_model_{path.stem}"
     absolute = os.path.abspath(path)  # as tracebacks name it
     spec = importlib.util.spec_from_file_location(name, path)
@@ -88,7 +107,9 @@ def _from_python(path: Path) -> System | LagrangianSystem:
         make = functions.get(path.stem) or (next(iter(functions.values())) if len(functions) == 1 else None)
         if make is None:
             raise ModelFileError(f"'{path}' needs a function '{path.stem}()' that returns a System")
-        system = make()
+        wanted = inspect.signature(make).parameters
+        structure = {key: _argument(key, values.pop(key), wanted[key].default) for key in list(values) if key in wanted}
+        system = make(**structure)
     except MbfmuError:
         raise
     except SyntaxError as error:

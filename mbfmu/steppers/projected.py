@@ -38,19 +38,22 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
         return ca.vertcat(y[n:], problem.acceleration(y[:n], y[n:], t)[0])
 
     to_positions, to_velocities = projections(dae)
-    stage = Stage(
-        unknowns=ca.vertcat(q, v),
-        guess=tableau.step(rate, x, t, h),
-        correction=ca.vertcat(to_positions(q, p, t + h), kind.zeros(n)),
-        watched=n,
-    )
+    stages: tuple[Stage, ...] = ()
+    if dae.m:
+        correction = ca.vertcat(to_positions(q, p, t + h), kind.zeros(n))
+        stages = (Stage(ca.vertcat(q, v), tableau.step(rate, x, t, h), correction=correction, watched=n),)
+    else:
+        stepped = tableau.step(rate, x, t, h)
+        q, v = stepped[:n], stepped[n:]
+    if dae.m + dae.k:
+        v = v + to_velocities(q, v, p, t + h)
     return Scheme(
         name="projected",
         options={"order": order},
         order=order,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, problem.given, (), x),
-        step=Formula(x, problem.given, (stage,), ca.vertcat(q, v + to_velocities(q, v, p, t + h))),
+        step=Formula(x, problem.given, stages, ca.vertcat(q, v)),
         read=ca.Function("read", [x, p, t], [x[:n], x[n:]]),
     )
 
