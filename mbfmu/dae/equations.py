@@ -80,14 +80,15 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
 
-    shape = ca.vertcat(ca.vec(inertial.M), Phi, velocity_rows)
+    shape = ca.densify(ca.vertcat(ca.vec(inertial.M), Phi, velocity_rows))
+    shaping = ca.which_depends(shape, p, 1, False) if p.numel() else []
     return Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
         coordinates=bodies.coordinates.names,
         inputs=found.signals,
         parameters=tuple(
-            parameter(entry, tunable=not ca.depends_on(shape, bodies.symbols[entry.name])) for entry in bodies.entries
+            parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=True)
         ),
         bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
         outputs=shown.signals,

@@ -41,6 +41,10 @@ class FormulaFunctions:
     correct: tuple[Any, ...]
     result: Any
 
+    def functions(self) -> list[Any]:
+        """Return all of them."""
+        return [*self.guess, *self.correct, self.result]
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -69,7 +73,7 @@ class Bundle:
         """Return all functions, each with a name of its own."""
         found = [self.outputs, self.distance]
         for item in self.formulas.values():
-            found += [*item.guess, *item.correct, item.result]
+            found += item.functions()
         return found
 
 

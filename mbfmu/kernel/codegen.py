@@ -1,30 +1,44 @@
-"""Bundle -> C source: the generated functions, the tables of their formulas, and the driver."""
+"""Bundle -> C sources: the generated functions, the tables of their formulas, and the driver."""
 
 import re
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 
 from mbfmu.kernel.bundle import FORMULAS, Bundle
 
 
-def c_source(bundle: Bundle) -> str:
-    """Return the complete C99 source of a kernel; the same bundle gives the same text."""
+def c_sources(bundle: Bundle) -> dict[str, str]:
+    """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
+
+    ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
+    """
     driver = files("mbfmu.kernel").joinpath("driver.c").read_text(encoding="utf-8")
-    return "\n".join([_generated(bundle), _tables(bundle), driver])
+    hot = bundle.formulas["step"].functions()
+    rest = [function for function in bundle.functions() if function not in hot]
+    declared = "\n".join(f"int {function.name()}({ARGUMENTS});" for function in rest)
+    return {
+        "step.c": "\n".join([_generated("step.c", hot, "static "), declared, _tables(bundle), driver]),
+        "rest.c": _generated("rest.c", rest, ""),
+    }
 
 
-def _generated(bundle: Bundle) -> str:
-    generator = ca.CodeGenerator("kernel.c", {"with_export": False, "with_import": False})
-    for function in bundle.functions():
+ARGUMENTS = "const casadi_real **, casadi_real **, casadi_int *, casadi_real *, int"
+
+
+def _generated(file: str, functions: Sequence[Any], storage: str) -> str:
+    generator = ca.CodeGenerator(file, {"with_export": False, "with_import": False})
+    for function in functions:
         generator.add(function)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(generator.generate(folder + "/"))
         text = path.read_text(encoding="utf-8")
-    names = "|".join(function.name() for function in bundle.functions())
-    return re.sub(rf"^CASADI_SYMBOL_EXPORT (int (?:{names})\()", r"static \1", text, flags=re.MULTILINE)
+    names = "|".join(function.name() for function in functions)
+    return re.sub(rf"^CASADI_SYMBOL_EXPORT (int (?:{names})\()", rf"{storage}\1", text, flags=re.MULTILINE)
 
 
 def _tables(bundle: Bundle) -> str:
@@ -41,7 +55,7 @@ def _tables(bundle: Bundle) -> str:
     }  # fmt: skip
     lines = [f"#define {name} {value}" for name, value in sizes.items()]
     lines += [
-        "typedef int (*casadi_function)(const casadi_real **, casadi_real **, casadi_int *, casadi_real *, int);",
+        f"typedef int (*casadi_function)({ARGUMENTS});",
         "struct formula {",
         "    int stages;",
         "    int size[STAGES];",

@@ -14,12 +14,13 @@ from typing import Any
 import platformdirs
 
 from mbfmu.kernel.bundle import Bundle
-from mbfmu.kernel.codegen import c_source
+from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled, Interpreted
 
-FLAGS = ("-std=c99", "-fPIC", "-shared", "-fvisibility=hidden")
-LARGE = 300_000
-"""Characters of source above which -O1 is used: on functions of tens of thousands of lines gcc's -O2 takes minutes."""
+FLAGS = ("-std=c99", "-fPIC", "-fvisibility=hidden")
+LARGE, HUGE = 300_000, 1_500_000
+"""Characters of source above which -O1 is used, as gcc's -O2 takes minutes on functions of tens of thousands of lines,
+and -O0 for what is not the step."""
 
 
 def load(bundle: Bundle) -> Compiled | Interpreted:
@@ -47,25 +48,46 @@ def compiled_library(bundle: Bundle) -> Path | None:
     if compiler is None:
         _notice("no C compiler found (cc, gcc or clang, or $CC)")
         return None
-    source = c_source(bundle)
-    flags = (*FLAGS, "-O2" if len(source) < LARGE else "-O1")
-    key = hashlib.sha256("\n".join([source, _version(compiler), *flags]).encode()).hexdigest()[:32]
+    sources = c_sources(bundle)
+    flags = {name: (*FLAGS, _optimisation(name, len(text))) for name, text in sources.items()}
+    contents = [*sources.values(), _version(compiler), *(flag for each in flags.values() for flag in each)]
+    key = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:32]
     folder = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False)) / "kernels"
     library = folder / f"{key}.so"
     if library.exists():
         return library
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        text, made = Path(scratch) / "kernel.c", Path(scratch) / "kernel.so"
-        text.write_text(source, encoding="utf-8")
-        command = [compiler, *flags, "-o", str(made), str(text), "-lm"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode:
-            first = next(iter(run.stderr.splitlines()), f"exit status {run.returncode}")
-            _notice(f"the C compiler failed: {first}")
-            return None
-        os.replace(made, library)
+        for name, text in sources.items():
+            (Path(scratch) / name).write_text(text, encoding="utf-8")
+        compiling = [[compiler, *flags[name], "-c", name] for name in sources]
+        linking = [compiler, "-shared", "-o", "kernel.so", *(name.replace(".c", ".o") for name in sources), "-lm"]
+        for commands in (compiling, [linking]):
+            failure = _run_together(commands, scratch)
+            if failure is not None:
+                _notice(f"the C compiler failed: {failure}")
+                return None
+        os.replace(Path(scratch) / "kernel.so", library)
     return library
+
+
+def _optimisation(name: str, size: int) -> str:
+    if size < LARGE:
+        return "-O2"
+    return "-O1" if size < HUGE or name == "step.c" else "-O0"
+
+
+def _run_together(commands: list[list[str]], folder: str) -> str | None:
+    """Run commands side by side; return the first line that one of them complains with, None if all is well."""
+    running = [
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for command in commands
+    ]
+    complaints = [process.communicate()[1] for process in running]
+    for process, complaint in zip(running, complaints, strict=True):
+        if process.returncode:
+            return next(iter(complaint.splitlines()), f"exit status {process.returncode}")
+    return None
 
 
 def _compiler() -> str | None:
