@@ -14,7 +14,18 @@ from mbfmu.model.library import known_models, load
 from mbfmu.steppers import FAMILIES
 
 BASES = frozenset(
-    {"AxisConstraint", "AxisForce", "AxisFriction", "AxisStop", "Component", "Force", "Joint", "Part", "Sensor"}
+    {
+        "AxisConstraint",
+        "AxisForce",
+        "AxisFriction",
+        "AxisMove",
+        "AxisStop",
+        "Component",
+        "Force",
+        "Joint",
+        "Part",
+        "Sensor",
+    }
 )
 """Components to derive from, not to put into a model."""
 

@@ -99,13 +99,22 @@ class Bodies:
         self.t = ca.SX.sym("t")
         self.entries = [entry for entry in mechanism.entries.values() if entry.free]
         self.symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.entries}
-        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values())
         self.inputs = {
             path: {item.name: ca.SX.sym(f"{path}.{item.name}", item.size) for item in component.inputs(self.planar)}
             for path, component in mechanism.components.items()
         }
+        held = [
+            self.inputs[path][item.name]
+            for path, component in mechanism.components.items()
+            for item in component.inputs(self.planar)
+            if item.held
+        ]
+        changed = [ca.SX.sym("changed")] if held else []
+        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *held)
+        since = self.t - changed[0] if held else ca.SX(0)
         self.values = {
-            path: quantities(mechanism, path, self.symbols, self.t, self.inputs[path]) for path in mechanism.components
+            path: quantities(mechanism, path, self.symbols, self.t, since, self.inputs[path])
+            for path in mechanism.components
         }
         joints = mechanism.of(Joint).items()
         found = {path: self._open_rows(path, joint) for path, joint in joints}
@@ -239,7 +248,8 @@ class Bodies:
 
     def _numbers(self, *expressions: SX) -> list[Any]:
         values = ca.vertcat(ca.SX(0, 1), *(float(entry.value) for entry in self.entries))
-        return [ca.DM(ca.evalf(ca.substitute(ca.densify(item), self.p, values))) for item in expressions]
+        symbols = ca.vertcat(ca.SX(0, 1), *self.symbols.values())
+        return [ca.DM(ca.evalf(ca.substitute(ca.densify(item), symbols, values))) for item in expressions]
 
     def frame(self, group: int, pose: Pose) -> Frame:
         """Return a frame fixed to a group, for its pose seen from the group's origin."""

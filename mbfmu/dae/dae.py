@@ -146,6 +146,7 @@ class Dae:
         n_angles: number of counted angles.
         assembly: the consistent start.
         constant_mass: M does not depend on q.
+        held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
         redundant: the joint or body of each holonomic row that was left out as redundant.
     """
 
@@ -181,12 +182,22 @@ class Dae:
     n_angles: int
     assembly: Assembly
     constant_mass: bool
+    held: tuple[int, ...] = ()
     redundant: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
+
+    @property
+    def n_p(self) -> int:
+        """Number of entries of p: the parameters, and what is held."""
+        return len(self.parameters) + (1 + len(self.held) if self.held else 0)
+
+    def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return p with zeros for what is held, shape (n_p,), for parameters, shape (number of parameters,)."""
+        return np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_p - len(self.parameters))])
 
     def p_default(self) -> npt.NDArray[np.float64]:
         """Return the default parameter values, shape (n_p,)."""

@@ -88,7 +88,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         coordinates=bodies.coordinates.names,
         inputs=found.signals,
         parameters=tuple(
-            parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=True)
+            parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=False)
         ),
         bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
         outputs=shown.signals,
@@ -116,6 +116,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, Phi, constraint_names),
+        held=found.held,
         constant_mass=not ca.depends_on(inertial.M, q),
     )
 

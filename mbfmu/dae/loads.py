@@ -24,6 +24,7 @@ class Loads:
         applied: generalised force of inputs and dampers, SX, shape (n,).
         efforts: for each joint, the effort on each of its motions: of its drive, and of the springs and dampers on
             its axis.
+        held: numbers of the inputs that are held.
     """
 
     signals: tuple[Signal, ...]
@@ -31,6 +32,7 @@ class Loads:
     potential: SX
     applied: SX
     efforts: dict[str, tuple[SX, ...]]
+    held: tuple[int, ...]
 
 
 def loads(bodies: Bodies) -> Loads:
@@ -38,6 +40,7 @@ def loads(bodies: Bodies) -> Loads:
     power: list[tuple[SX, SX]] = []
     signals: list[Signal] = []
     symbols: list[SX] = []
+    held: list[int] = []
     potential = ca.SX(0)
     efforts = {
         path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
@@ -58,6 +61,9 @@ def loads(bodies: Bodies) -> Loads:
         for item in component.inputs(bodies.planar):
             symbol = bodies.inputs[path][item.name]
             names = labels(f"{path}.{item.name}", symbol)
+            if item.held:
+                held += range(len(signals), len(signals) + len(names))
+                symbol = ca.SX.sym("unheld", len(names))
             signals += [Signal(name, item.unit, item.description, "input") for name in names]
             symbols.append(symbol)
     for path, force in bodies.mechanism.of(Force).items():
@@ -77,7 +83,7 @@ def loads(bodies: Bodies) -> Loads:
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
     given = {path: tuple(items) for path, items in efforts.items()}
-    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given)
+    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given, tuple(held))
 
 
 def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:

@@ -45,7 +45,7 @@ def independent(dae: Dae) -> Dae:
 
 def _poses(dae: Dae) -> list[Array]:
     """Return the assembled pose and some near it, all closed; nothing if it cannot be assembled."""
-    s, p = dae.s_default(), dae.p_default()
+    s, p = dae.s_default(), dae.extended(dae.p_default())
     q = np.array(assembled(dae, list(s), list(p), 0.0)).ravel()
     closed = _closed(dae, q, p)
     if closed is None:
@@ -78,7 +78,7 @@ def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
 
 def _scaled(dae: Dae, q: Array) -> Array:
     """Return [G; Phi_q] at a pose, each row of length one."""
-    p = dae.p_default()
+    p = dae.extended(dae.p_default())
     C: Array = np.vstack([np.array(dae.G(q, p, 0.0)), np.array(dae.Phi_q(q, p, 0.0))])
     length = np.linalg.norm(C, axis=1, keepdims=True)
     return C / np.where(length > 0, length, 1.0)
@@ -118,7 +118,7 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
 
 def _without(dae: Dae, kept: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae:
     """Return the equations with the kept holonomic rows alone."""
-    q, v, p, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    q, v, p, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     a, u = ca.SX.sym("a", dae.n), ca.SX.sym("u", len(dae.inputs))
     turned, lambda_ = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("lambda_", len(kept) + dae.k)
     rows = list(kept)

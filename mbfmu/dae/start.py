@@ -35,7 +35,7 @@ TOLERANCE = 1e-9
 
 def start_formula(dae: Dae) -> Formula:
     """Return the formula s -> [q; v; counted angles; residual], with the largest residual of what was asked."""
-    given = arguments(len(dae.inputs), len(dae.parameters), ca.SX)
+    given = arguments(len(dae.inputs), dae.n_p, ca.SX)
     s = ca.SX.sym("s", len(dae.assembly.starts))
     p, t = given.p, given.t
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)

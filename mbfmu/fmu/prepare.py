@@ -65,9 +65,9 @@ class Prepared:
                 f"{self.step:g} s; take a smaller step"
             )
         if status.code != OK:
-            raise start_error(self.dae, list(s), list(p), 0.0)
-        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], list(p), 0.0)
-        if redundant := redundancy(self.dae, q, list(p), 0.0):
+            raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
+        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], list(self.dae.extended(p)), 0.0)
+        if redundant := redundancy(self.dae, q, list(self.dae.extended(p)), 0.0):
             raise StartError(redundant)
         return x
 

@@ -80,7 +80,8 @@ class Bundle:
 def compose(dae: Dae, scheme: Scheme) -> Bundle:
     """Return the bundle of a Dae and a scheme made for it.
 
-    The state of the bundle is the scheme's, followed by the angles counted over full turns.
+    The state of the bundle is the scheme's, followed by the angles counted over full turns, and by what is held: the
+    time at which held inputs last changed, and their values then.
     """
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
@@ -90,13 +91,18 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
-    outputs = _outputs(dae, scheme)
+    outputs, distance = _outputs(dae, scheme), _distance(scheme)
+    n_x = n_scheme + dae.n_angles
+    if dae.held:
+        formulas = {name: _holding(dae, name, item) for name, item in formulas.items()}
+        outputs = _with_held(dae, outputs, (0,), 2)
+        distance = _with_held(dae, distance, (0, 1), 2)
     return Bundle(
         formulas=formulas,
         outputs=outputs,
-        distance=_distance(scheme),
+        distance=distance,
         order=scheme.order,
-        nx=n_scheme + dae.n_angles,
+        nx=n_x + dae.n_p - len(dae.parameters),
         ns=start.x.numel(),
         nu=len(dae.inputs),
         np=len(dae.parameters),
@@ -132,11 +138,60 @@ def _distance(scheme: Scheme) -> Any:
 def _outputs(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
-    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     q, v = scheme.read(x[:n_scheme], p, t)
     a, lambda_ = acceleration(dae)(q, v, u, p, t)
     y = ca.vertcat(dae.output(q, v, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
     return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
+
+
+def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
+    """Return a formula's functions with what is held as part of the state, and no longer of the parameters."""
+    before, now = (ca.SX.sym(label, 1 + len(dae.held)) for label in ("before", "now"))
+    latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
+
+    def held(function: Any, result: bool) -> Any:
+        first = function.sparsity_in(0).numel()
+        x, u, du, p, t, h, z = (
+            ca.MX.sym(label, size)
+            for label, size in zip(
+                ("x", "u", "du", "p", "t", "h", "z"),
+                (
+                    first + (dae.n_p - len(dae.parameters) if name == "step" else 0),
+                    len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1, function.sparsity_in(6).numel(),
+                ),
+                strict=True,
+            )
+        )  # fmt: skip
+        now = ca.vertcat(t, u[list(dae.held)])
+        if name == "step":
+            now = latest(x[first:], now)
+        found = function.call([x[:first], u, du, ca.vertcat(p, now), t, h, z])
+        if result and name != "start":
+            found[0] = ca.vertcat(found[0], now)
+        return ca.Function(function.name(), [x, u, du, p, t, h, z], found)
+
+    return FormulaFunctions(
+        functions.sizes,
+        tuple(held(item, False) for item in functions.guess),
+        tuple(held(item, False) for item in functions.correct),
+        held(functions.result, True),
+    )
+
+
+def _with_held(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
+    """Return a function of states that end in what is held, and of parameters without it."""
+    more = dae.n_p - len(dae.parameters)
+    sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
+    given = [
+        ca.MX.sym(f"i{k}", size + (more if k in states else -more if k == parameters else 0))
+        for k, size in enumerate(sizes)
+    ]
+    inner = list(given)
+    for k in states:
+        inner[k] = given[k][: sizes[k]]
+    inner[parameters] = ca.vertcat(given[parameters], given[states[-1]][sizes[states[-1]] :])
+    return ca.Function(function.name(), given, function.call(inner))
 
 
 def _functions(name: str, formula: Formula) -> FormulaFunctions:

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from mbfmu.model.component import Component, Input, Value, Vector, direction, law, quantity, start
-from mbfmu.model.couplings import AxisConstraint, AxisMotion, Gear
+from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.forces import (
     AxisForce,
     AxisFriction,
@@ -63,6 +63,7 @@ __all__ = [
     "AxisFriction",
     "AxisLaw",
     "AxisMotion",
+    "AxisMove",
     "AxisPotential",
     "AxisStop",
     "Body",
@@ -104,6 +105,7 @@ __all__ = [
     "RollingWheel",
     "RotationalDamper",
     "RotationalFriction",
+    "RotationalMove",
     "RotationalSpring",
     "RotationalStop",
     "Screw",
@@ -115,6 +117,7 @@ __all__ = [
     "System",
     "TranslationalDamper",
     "TranslationalFriction",
+    "TranslationalMove",
     "TranslationalSpring",
     "TranslationalStop",
     "Universal",

@@ -8,7 +8,7 @@ How to add a component (a joint, a force, a part), in a file of your own or of m
    `law`, and switches as plain fields (the last three are fixed when exported).
 3. What comes from outside during a run is named by `inputs`.
 4. Give the equations as CasADi expressions of frames; nothing is differentiated by hand. Their argument `p` holds the
-   quantities and inputs by name, each law as a function, ``p.planar`` and ``p.time``.
+   quantities and inputs by name, each law as a function, ``p.planar``, ``p.time`` and ``p.since``.
 """
 
 import math
@@ -101,12 +101,15 @@ class Input:
         unit: SI unit.
         description: one line for the user.
         size: 1, or number of entries ``name[1]`` and so on.
+        held: the value at the time the input last changed; it may enter the equations of positions, together with
+            ``p.since``, the time since then.
     """
 
     name: str
     unit: str
     description: str
     size: int = 1
+    held: bool = False
 
 
 def direction(*default: float) -> Any:

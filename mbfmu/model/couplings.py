@@ -1,11 +1,11 @@
 """Couplings: equations between the coordinates of joints' axes."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.model.component import Component, Value, law, quantity
+from mbfmu.model.component import Component, Input, Value, law, quantity
 from mbfmu.model.frame import SX
 
 
@@ -47,6 +47,54 @@ class Gear(AxisConstraint):
 
     def position(self, p: Any, *s: SX) -> SX:
         return s[0] - p.ratio * s[1] - p.offset
+
+
+@dataclass(frozen=True)
+class AxisMove(AxisConstraint):
+    """Base of motions of an axis given from outside: ``s(t) = s + v (t - t0) + a (t - t0)^2 / 2``.
+
+    s, v and a are the inputs at t0, when they last changed; the effort the motion takes is an output.
+
+    Args:
+        joint: name of the joint, in the same system.
+    """
+
+    joint: str = ""
+    given: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    """Name, unit and description of the coordinate, its rate and its acceleration."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (self.joint,)
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return tuple(Input(name, unit, text, held=True) for name, unit, text in self.given)
+
+    def position(self, p: Any, *s: SX) -> SX:
+        start, rate, gain = (getattr(p, name) for name, _, _ in self.given)
+        return s[0] - (start + rate * p.since + gain * p.since**2 / 2)
+
+
+@dataclass(frozen=True)
+class RotationalMove(AxisMove):
+    """Rotation given from outside: inputs phi, w and a; the torque it takes is the output tau."""
+
+    given: ClassVar[tuple[tuple[str, str, str], ...]] = (
+        ("phi", "rad", "angle the axis is to have"),
+        ("w", "rad/s", "its angular velocity"),
+        ("a", "rad/s2", "its angular acceleration"),
+    )
+
+
+@dataclass(frozen=True)
+class TranslationalMove(AxisMove):
+    """Translation given from outside: inputs s, v and a; the force it takes is the output f."""
+
+    given: ClassVar[tuple[tuple[str, str, str], ...]] = (
+        ("s", "m", "position the axis is to have"),
+        ("v", "m/s", "its velocity"),
+        ("a", "m/s2", "its acceleration"),
+    )
 
 
 @dataclass(frozen=True)

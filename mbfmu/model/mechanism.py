@@ -319,7 +319,7 @@ def laws_of(
 
 
 def quantities(
-    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, inputs: Mapping[str, SX]
+    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, since: SX, inputs: Mapping[str, SX]
 ) -> SimpleNamespace:
     """Return a component's quantities, laws and inputs as expressions: what its methods get as `p`.
 
@@ -328,9 +328,10 @@ def quantities(
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
+        since: time since the held inputs last changed, s.
         inputs: symbols of the component's inputs, by name.
     """
-    values: dict[str, Any] = {"planar": mechanism.planar, "time": time, **inputs}
+    values: dict[str, Any] = {"planar": mechanism.planar, "time": time, "since": since, **inputs}
     values.update(laws_of(mechanism, path, symbols, time))
     for declared, label, value in mechanism.components[path].declared():
         if declared.role == "start" or (mechanism.planar and declared.spatial_only):

@@ -43,7 +43,7 @@ def baumgarte(dae: Dae, method: str = "rk4", gamma: float | None = None, delta: 
 def stabilised_acceleration(dae: Dae) -> Any:
     """Return the Function (q, v, u, p, t, gamma, delta) -> a of the stabilised index-1 form."""
     q, v, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("t")
-    u, p = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters))
+    u, p = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p)
     gamma, delta = ca.SX.sym("gamma"), ca.SX.sym("delta")
     Phi_q, G = dae.Phi_q(q, p, t), dae.G(q, p, t)
     Phidot = Phi_q @ v + dae.Phi_t(q, p, t)

@@ -74,7 +74,7 @@ def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
     (q, p, t) -> N, shape (n, m + k); (q, N, p, t) -> correction of q, shape (n,); (q, v, N, p, t) -> v, shape (n,).
     """
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    p, t, m = ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t"), dae.m
+    p, t, m = ca.SX.sym("p", dae.n_p), ca.SX.sym("t"), dae.m
     P = dae.Phi_q(q, p, t)
     C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
     selected = pivot_columns(C) if selection == "lu" else C.T

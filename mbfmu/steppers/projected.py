@@ -61,7 +61,7 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
 def projections(dae: Dae) -> tuple[Any, Any]:
     """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    p, t = ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     solve, P, nothing = over_mass(dae, q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
     C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
     dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))

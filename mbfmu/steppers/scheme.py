@@ -43,7 +43,7 @@ class Problem:
     def __init__(self, dae: Dae, kind: Any = ca.SX) -> None:
         self.dae = dae
         self.n, self.m, self.k = dae.n, dae.m, dae.k
-        self.given = arguments(len(dae.inputs), len(dae.parameters), kind)
+        self.given = arguments(len(dae.inputs), dae.n_p, kind)
         self.t, self.h, self.p = self.given.t, self.given.h, self.given.p
         self._acceleration: Any = None
 
@@ -117,7 +117,7 @@ def acceleration(dae: Dae) -> Any:
     [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
     """  # noqa: D415 - the claim ends in its equation
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
     gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
     factor = SchurFactor(over_mass(dae, q, p), C)
