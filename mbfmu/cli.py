@@ -131,10 +131,14 @@ def export(
     step: Step = None,
     tolerance: Tolerance = None,
     coordinates: Coordinates = None,
+    platform: Annotated[
+        str, typer.Option("--platform", metavar="linux64|win64|all", help="what the FMU shall run on")
+    ] = "all",
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> None:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
+    from mbfmu.fmu.export import PLATFORMS
     from mbfmu.fmu.recipe import Recipe, known_recipes, read_recipe
     from mbfmu.model.library import known_models
 
@@ -159,6 +163,7 @@ def export(
             tolerance=recipe.tolerance if tolerance is None else tolerance,
             stop=recipe.stop if stop is None else stop,
             coordinates=coordinates or recipe.coordinates,
+            platforms=PLATFORMS if platform == "all" else (platform,),
         )
     out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
 

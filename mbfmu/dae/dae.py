@@ -110,6 +110,38 @@ class Assembly:
 
 
 @dataclass(frozen=True)
+class Bone:
+    """A line of a picture.
+
+    Args:
+        body: full name of the body it belongs to.
+        start: number of the point it begins at.
+        end: number of the point it ends at.
+    """
+
+    body: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """What a picture of a mechanism shows.
+
+    Args:
+        points: Function (q, p, t) -> positions in the world frame, shape (2 or 3, number of points), m.
+        bones: the lines of the moving bodies.
+        joints: (full name, number of the point) of every joint.
+        down: direction of gravity, in the world frame.
+    """
+
+    points: Function
+    bones: tuple[Bone, ...]
+    joints: tuple[tuple[str, int], ...]
+    down: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Dae:
     """The equations of a mechanism (see the module's text); all Functions take and give dense columns.
 
@@ -146,6 +178,7 @@ class Dae:
         n_angles: number of counted angles.
         assembly: the consistent start.
         constant_mass: M does not depend on q.
+        skeleton: what a picture shows; None for a system given by its Lagrangian.
         held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
         redundant: the joint or body of each holonomic row that was left out as redundant.
     """
@@ -182,6 +215,7 @@ class Dae:
     n_angles: int
     assembly: Assembly
     constant_mass: bool
+    skeleton: Skeleton | None = None
     held: tuple[int, ...] = ()
     redundant: tuple[str, ...] = ()
 

@@ -15,6 +15,7 @@ from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Dae, Signal
 from mbfmu.dae.loads import loads
 from mbfmu.dae.outputs import Transmitted, outputs
+from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import resolve
@@ -116,6 +117,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, Phi, constraint_names),
+        skeleton=skeleton(bodies),
         held=found.held,
         constant_mass=not ca.depends_on(inertial.M, q),
     )

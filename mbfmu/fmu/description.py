@@ -135,14 +135,18 @@ def _structure(parent: Element, interface: Interface, positions: dict[str, str])
     for item in interface.variables:
         if item.causality == "output":
             on = [positions[name] for name in interface.feedthrough[item.name]]
-            SubElement(outputs, "Unknown", {"index": positions[item.name], "dependencies": " ".join(on)})
+            SubElement(outputs, "Unknown", {"index": positions[item.name], **_dependencies(on)})
     initial = SubElement(parent, "InitialUnknowns")
     for item in interface.variables:
         if item.initial == "calculated" and item.causality in {"output", "calculatedParameter"}:
             known = {}
             if item.causality == "calculatedParameter":
-                known["dependencies"] = " ".join(positions[name] for name in interface.bound_on[item.name])
+                known = _dependencies([positions[name] for name in interface.bound_on[item.name]])
             SubElement(initial, "Unknown", {"index": positions[item.name], **known})
+
+
+def _dependencies(on: list[str]) -> dict[str, str]:
+    return {"dependencies": " ".join(on), "dependenciesKind": " ".join(["dependent"] * len(on))}
 
 
 def _number(value: float) -> str:

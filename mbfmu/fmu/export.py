@@ -8,16 +8,18 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import mbfmu
-from mbfmu.errors import FmuError, UsageError
+from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
+from mbfmu.fmu.documentation import documentation
+from mbfmu.fmu.picture import drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import compiled_library, describe
 from mbfmu.model import Model
@@ -26,6 +28,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
+PLATFORMS = tuple(BINARIES)
 
 
 def export(
@@ -38,6 +41,7 @@ def export(
     tolerance: float = 0.0,
     stop: float = 10.0,
     coordinates: str | None = None,
+    platforms: Sequence[str] = PLATFORMS,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
@@ -50,6 +54,8 @@ def export(
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        platforms: which the FMU shall run on, of `PLATFORMS`. The compiled kernel is for 64-bit Linux; elsewhere the
+            kernel is interpreted, and the Python there needs casadi.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -65,21 +71,30 @@ def export(
         raise UsageError(f"'{target}' must end in .fmu")
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
+    for name in platforms:
+        if name not in PLATFORMS:
+            raise UsageError(f"pythonfmu has no loader for '{name}'; {nearest(name, PLATFORMS)}")
     prepared = prepare(system, stepper, options, step, tolerance, coordinates)
-    prepared.initial_state()
-    return write_aside(target, _archive(_members(prepared, stop)))
+    x = prepared.initial_state()
+    return write_aside(target, _archive(_members(prepared, stop, prepared.coordinates_of(x), platforms)))
 
 
-def _members(prepared: Prepared, stop: float) -> dict[str, bytes]:
+def _members(prepared: Prepared, stop: float, q: Any, platforms: Sequence[str]) -> dict[str, bytes]:
     """Return the content of the archive by name; modules and GUID are named after a hash of it all."""
     interface, dae = prepared.interface, prepared.dae
     identifier = re.sub(r"\W", "_", dae.name)
     members = {
         "resources/model.json": _json(_model(prepared)),
         "resources/kernel.json": _json(describe(prepared.bundle)),
-        **_pythonfmu(identifier),
+        **_pythonfmu(identifier, platforms),
     }
-    library = compiled_library(prepared.bundle) if sys.platform == "linux" else None
+    picture = drawing(dae, q, dae.extended(dae.p_default()))
+    members["documentation/index.html"] = documentation(prepared, picture).encode()
+    members["documentation/licenses/license.txt"] = _licences().encode()
+    if picture:
+        members["model.png"] = png(picture)
+    here = sys.platform == "linux" and "linux64" in platforms
+    library = compiled_library(prepared.bundle) if here else None
     if library is not None:
         members["resources/kernel_linux64.so"] = library.read_bytes()
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
@@ -127,7 +142,7 @@ def _bound(value: float) -> float | None:
     return None if abs(value) == float("inf") else value
 
 
-def _pythonfmu(identifier: str) -> dict[str, bytes]:
+def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
     """Return the pythonfmu runtime: its package for resources/, its loaders for binaries/.
 
     It is taken from the installation: the module that is imported may come out of an FMU run in this process.
@@ -137,12 +152,24 @@ def _pythonfmu(identifier: str) -> dict[str, bytes]:
     except PackageNotFoundError:
         raise FmuError("pythonfmu is not installed: python -m pip install pythonfmu") from None
     members = {f"resources/pythonfmu/{file.name}": file.read_bytes() for file in sorted(package.glob("*.py"))}
-    for platform, name in BINARIES.items():
+    for platform in platforms:
+        name = BINARIES[platform]
         loader = package / "resources" / "binaries" / platform / name
         if not loader.is_file():
             raise FmuError(f"pythonfmu in '{package}' has no loader for {platform}: install it again")
         members[f"binaries/{platform}/{identifier}{loader.suffix}"] = loader.read_bytes()
     return members
+
+
+def _licences() -> str:
+    """Return the licences of what is packed besides the model itself."""
+    texts = []
+    for package in ("mbfmu", "pythonfmu"):
+        packed = distribution(package)
+        found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]
+        text = found[0].read_text(encoding="utf-8") if found else f"licence: {packed.metadata['License'] or 'see PyPI'}"
+        texts.append(f"{package} {packed.version}\n\n{text}")
+    return "\n\n".join(texts)
 
 
 def _json(data: Any) -> bytes:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import redundancy, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
@@ -66,10 +68,15 @@ class Prepared:
             )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
-        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], list(self.dae.extended(p)), 0.0)
-        if redundant := redundancy(self.dae, q, list(self.dae.extended(p)), 0.0):
+        if redundant := redundancy(self.dae, self.coordinates_of(x), list(self.dae.extended(p)), 0.0):
             raise StartError(redundant)
         return x
+
+    def coordinates_of(self, x: Any) -> Any:
+        """Return the coordinates q of a state at t = 0 with the default parameters, shape (n,)."""
+        p = self.dae.extended(self.dae.p_default())
+        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, 0.0)
+        return np.array(q).ravel()
 
 
 def prepare(

@@ -1,0 +1,116 @@
+"""The documentation inside an FMU: what the model is, its variables, its stepper, and how to use it."""
+
+from collections.abc import Sequence
+from html import escape
+
+from mbfmu.fmu.interface import Interface, Variable
+from mbfmu.fmu.picture import Drawing, svg
+from mbfmu.fmu.prepare import Prepared
+from mbfmu.steppers import FAMILIES
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.7rem } h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #ccc }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem } td, th { text-align: left; padding: 0.2rem 0.6rem;
+border-bottom: 1px solid #e5e5e5; vertical-align: top } svg { max-width: 30rem; display: block; margin: 1rem 0 }
+code { background: #f3f3f3; padding: 0 0.2rem } td.number { text-align: right; white-space: nowrap }
+"""
+KINDS = (
+    ("Inputs", "input", "what the outside gives; held until the next communication point"),
+    ("Outputs", "output", "what the model gives"),
+    ("Parameters", "parameter", "tunable ones take effect at the next step; fixed ones before initialisation"),
+    ("Calculated parameters", "calculatedParameter", "follow the parameters"),
+    ("Further variables", "local", "to look at"),
+)
+USE = (
+    ("FMPy", "<code>fmpy simulate FILE.fmu --stop-time 10</code>, or <code>mbfmu simulate FILE.fmu --stop 10</code>."),
+    ("OMSimulator, libcosim, ecos, MasterSim", "import the FMU as a component, or put it into an .ssp "
+     "(<code>mbfmu ssp</code>)."),
+    ("Native hosts (Simulink, OMSimulator and others that do not run Python)", "the FMU loads the Python it finds as "
+     "<code>python3</code> on the PATH (3.10 or later); on Linux start the host with "
+     "<code>LD_PRELOAD=libpython3.x.so</code> of that Python. It needs nothing but the standard library where the "
+     "compiled kernel fits (64-bit Linux), else the package <code>casadi</code>."),
+    ("Where it is unpacked", "pythonfmu cannot be loaded from a path with <code>+ ( ) # @ , &amp; %</code> or letters "
+     "outside ASCII: choose another folder."),
+    ("Rollback", "the state is complete: get, set and serialise it as the standard says; a step done again gives the "
+     "same bits."),
+)  # fmt: skip
+
+
+def documentation(prepared: Prepared, picture: Drawing | None) -> str:
+    """Return the HTML page.
+
+    Args:
+        prepared: the model with its stepper.
+        picture: of the mechanism at its start.
+    """
+    dae, scheme, family = prepared.dae, prepared.scheme, FAMILIES[prepared.scheme.name]
+    kept = ", ".join(sorted(scheme.exact)) or "none"
+    facts = [
+        ("degrees of freedom", dae.n - dae.m - dae.k),
+        ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
+        ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
+        ("redundant constraints", f"{len(dae.redundant)} left out ({', '.join(dict.fromkeys(dae.redundant))})"
+         if dae.redundant else "none"),
+    ]  # fmt: skip
+    method = [
+        ("stepper", prepared.stepper),
+        ("order", scheme.order),
+        ("keeps", family.preserves),
+        ("constraint levels exact at the step ends", kept),
+        ("needs", family.needs),
+        ("source", family.source),
+        ("longest step", f"{prepared.step:g} s (parameter solver.step)"),
+        ("tolerance", f"{prepared.tolerance:g} (parameter solver.tolerance; 0: equal steps)"),
+    ]
+    limits = (
+        "A step that cannot be done leaves the state as it was and returns Discard, with a message that names the "
+        "time, the residual and the remedy."
+    )
+    title = escape(dae.name)
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style></head><body>',
+            f"<h1>{title}</h1><p>{escape(dae.description)}</p>",
+            svg(picture, f"{dae.name} at its start") if picture else "",
+            "<h2>The mechanism</h2>",
+            _facts(facts),
+            "<h2>The stepper</h2>",
+            _facts(method),
+            f"<p>{limits}</p>",
+            *_variables(prepared.interface),
+            "<h2>How to use it</h2><table>",
+            *(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in USE),
+            "</table></body></html>",
+            "",
+        ]
+    )
+
+
+def _facts(rows: Sequence[tuple[str, object]]) -> str:
+    cells = (f"<tr><th>{escape(what)}</th><td>{escape(str(value))}</td></tr>" for what, value in rows)
+    return "\n".join(["<table>", *cells, "</table>"])
+
+
+def _variables(interface: Interface) -> list[str]:
+    found: list[str] = []
+    for title, causality, text in KINDS:
+        items = [item for item in interface.variables if item.causality == causality]
+        if items:
+            found += [f"<h2>{title}</h2><p>{text[0].upper()}{text[1:]}.</p><table>"]
+            found += ["<tr><th>name</th><th>unit</th><th>start</th><th>range</th><th>description</th></tr>"]
+            found += [_row(item) for item in items]
+            found.append("</table>")
+    return found
+
+
+def _row(item: Variable) -> str:
+    start = "" if item.start is None else f"{item.start:g}"
+    lowest, highest = (f"{bound:g}" for bound in (item.min, item.max))
+    bounds = "" if (lowest, highest) == ("-inf", "inf") else f"{lowest} .. {highest}"
+    note = f"{item.description} ({item.variability})" if item.causality == "parameter" else item.description
+    return (
+        f"<tr><td><code>{escape(item.name)}</code></td><td>{escape(item.unit)}</td>"
+        f'<td class="number">{start}</td><td class="number">{bounds}</td><td>{escape(note)}</td></tr>'
+    )

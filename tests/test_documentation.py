@@ -1,0 +1,106 @@
+"""What is inside an FMU for people: documentation, picture, licences; and the platforms chosen."""
+
+import struct
+import xml.etree.ElementTree as ET
+import zipfile
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbfmu
+from mbfmu.errors import UsageError
+from mbfmu.fmu.picture import HEIGHT, WIDTH, drawing, png, svg
+from mbfmu.fmu.prepare import prepare
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def inside(two_link_fmu: Path) -> dict[str, bytes]:
+    """The members of the two-link arm's FMU."""
+    return members(two_link_fmu)
+
+
+class Text(HTMLParser):
+    """Gathers the text of a page, and checks that its elements close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_names_every_variable_the_stepper_and_the_known_traps(inside: dict[str, bytes]) -> None:
+    page = Text()
+    page.feed(inside["documentation/index.html"].decode("utf-8"))
+    assert not page.open
+    root = ET.fromstring(inside["modelDescription.xml"])
+    for item in root.iter("ScalarVariable"):
+        if item.get("causality") in {"input", "output", "parameter", "local", "calculatedParameter"}:
+            assert str(item.get("name")) in page.text
+    for word in ("rattle", "LD_PRELOAD", "degrees of freedom", "N.m", "solver.step", "Discard"):
+        assert word in page.text
+
+
+def test_the_icon_is_a_picture_of_the_mechanism(inside: dict[str, bytes]) -> None:
+    data = inside["model.png"]
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", data[16:24]) == (WIDTH, HEIGHT)
+    size = struct.unpack(">I", data[33:37])[0]
+    pixels = np.frombuffer(zlib.decompress(data[41 : 41 + size]), dtype=np.uint8)
+    assert pixels.size == HEIGHT * (1 + 3 * WIDTH)
+    colours = {tuple(pixel) for row in pixels.reshape(HEIGHT, -1) for pixel in row[1:].reshape(-1, 3)}
+    assert len(colours) > 10
+
+
+@pytest.mark.parametrize("name", ["two_link", "bricard", "stewart"])
+def test_a_picture_shows_every_body_and_joint_inside_its_frame(name: str) -> None:
+    prepared = prepare(mbfmu.load(name), "direct", {}, 1e-3)
+    dae = prepared.dae
+    found = drawing(dae, prepared.coordinates_of(prepared.initial_state()), dae.p_default())
+    assert found is not None
+    bodies = {item.name.rpartition(".")[0] for item in dae.outputs if item.name.endswith(".r_0[1]")}
+    assert {line[0] for line in found.lines} == {body for body in bodies if not body.endswith("frame_b")}
+    for x, y in [*((line[2], line[3]) for line in found.lines), *((x, y) for _, x, y in found.joints)]:
+        assert 0 <= x <= WIDTH
+        assert 0 <= y <= HEIGHT
+    ET.fromstring(svg(found, name))
+    assert len(png(found)) > 1000
+
+
+def test_a_system_given_by_its_lagrangian_has_a_page_without_a_picture(tmp_path: Path) -> None:
+    found = members(mbfmu.export(mbfmu.load("rolling_disk"), tmp_path / "disk.fmu", stepper="nodal_impulse"))
+    assert "model.png" not in found
+    assert b"<svg" not in found["documentation/index.html"]
+
+
+def test_the_licences_of_what_is_packed_are_inside(inside: dict[str, bytes]) -> None:
+    text = inside["documentation/licenses/license.txt"].decode()
+    assert "mbfmu" in text
+    assert "pythonfmu" in text
+
+
+def test_an_fmu_has_the_loaders_of_the_platforms_chosen(tmp_path: Path) -> None:
+    system = mbfmu.load("two_link")
+    found = members(mbfmu.export(system, tmp_path / "w.fmu", platforms=("win64",)))
+    assert not any("linux64" in name for name in found)
+    assert any(name.startswith("binaries/win64/") for name in found)
+    with pytest.raises(UsageError, match="no loader for 'darwin64'"):
+        mbfmu.export(system, tmp_path / "d.fmu", platforms=("darwin64",))
+    assert not (tmp_path / "d.fmu").exists()
