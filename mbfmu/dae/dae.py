@@ -180,7 +180,7 @@ class Dae:
         constant_mass: M does not depend on q.
         skeleton: what a picture shows; None for a system given by its Lagrangian.
         held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
-        redundant: the joint or body of each holonomic row that was left out as redundant.
+        dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
     """
 
     name: str
@@ -217,12 +217,23 @@ class Dae:
     constant_mass: bool
     skeleton: Skeleton | None = None
     held: tuple[int, ...] = ()
-    redundant: tuple[str, ...] = ()
+    dropped: tuple[int, ...] = ()
 
     @property
     def n(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Joint or body of each holonomic row."""
+        names = enumerate(self.assembly.constraint_names)
+        return tuple(name for row, name in names if row not in self.dropped)
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Joint or body of each holonomic row that was left out as redundant."""
+        return tuple(self.assembly.constraint_names[row] for row in self.dropped)
 
     @property
     def n_p(self) -> int:

@@ -143,5 +143,5 @@ def _without(dae: Dae, kept: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae
             replace(item, description=item.description + note) if item.name.startswith(marks) else item
             for item in dae.outputs
         ),
-        redundant=tuple(dae.assembly.constraint_names[row] for row in range(dae.m) if row not in kept),
+        dropped=tuple(row for row in range(dae.m) if row not in kept),
     )

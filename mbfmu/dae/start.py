@@ -27,6 +27,8 @@ LARGEST_CORRECTION = 0.3
 """m or rad; a longer correction is shortened, for loops that start far from closed."""
 RANK = 1e-9
 """Relative singular value of the constraint Jacobian that counts as zero."""
+SINGULAR = 1e-5
+"""The same at the start: where rows become dependent, coordinates are found but to the root of the round-off."""
 SHARE = 1e-3
 """Part in a redundant combination of rows from which a joint is named."""
 TOLERANCE = 1e-9
@@ -90,8 +92,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         return StartError(f"{dae.name}: the start values give coordinates that are not finite: {values}")
     gap = max([*Phi, *asked], default=0.0)
     if gap <= TOLERANCE:
-        if redundant := redundancy(dae, q, p, t):
-            return StartError(redundant)
+        if singular := singularity(dae, q, p, t):
+            return StartError(singular)
         return StartError(
             f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free"
         )
@@ -106,8 +108,11 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     )
 
 
-def redundancy(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
-    """Return a message if the constraints are redundant at a pose, else nothing.
+def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
+    """Return a message if the constraints are dependent at a pose, else nothing.
+
+    What is redundant everywhere is left out of a Dae before (`redundancy.independent`); what is left is a singular
+    position, or a joint that states an equation twice.
 
     Args:
         dae: the equations.
@@ -120,16 +125,17 @@ def redundancy(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         return ""
     scale = np.linalg.norm(C, axis=1, keepdims=True)
     left, values, _ = np.linalg.svd(C / np.where(scale > 0, scale, 1.0))
-    missing = C.shape[0] - int(np.sum(values > RANK))
+    missing = C.shape[0] - int(np.sum(values > SINGULAR))
     if not missing:
         return ""
     weight = np.abs(left[: dae.m, -missing:]).max(axis=1)
-    names = dict.fromkeys(
-        name for name, share in zip(dae.assembly.constraint_names, weight, strict=True) if share > SHARE
-    )
+    names = dict.fromkeys(name for name, share in zip(dae.row_names, weight, strict=True) if share > SHARE)
+    who = ", ".join(names) or "the nonholonomic joints"
+    if not dae.assembly.loops:
+        return f"{dae.name}: {missing} equation(s) of {who} say the same as others: let each be stated once"
     return (
-        f"{dae.name}: {missing} constraint(s) of {', '.join(names) or 'the nonholonomic joints'} are redundant, so "
-        "their forces are not unique: let a joint go (Spherical in place of Revolute), or make the system planar"
+        f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) say the same as others there, "
+        "and the mechanism could leave it in more than one way; start a little away from it"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.dae import Dae, derive
-from mbfmu.dae.start import redundancy, start_error
+from mbfmu.dae.start import singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.fmu.interface import LOOSEST, Interface, interface
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
@@ -55,7 +55,7 @@ class Prepared:
             u: inputs at t = 0 (default: zeros).
 
         Raises:
-            StartError: there is none, or the constraints are redundant; the message names the joints.
+            StartError: there is none, or it is a singular position; the message names the joints.
         """
         s, p = vector(self.dae.s_default()), vector(self.dae.p_default())
         x, status = self.kernel.initialize(
@@ -68,8 +68,8 @@ class Prepared:
             )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
-        if redundant := redundancy(self.dae, self.coordinates_of(x), list(self.dae.extended(p)), 0.0):
-            raise StartError(redundant)
+        if singular := singularity(self.dae, self.coordinates_of(x), list(self.dae.extended(p)), 0.0):
+            raise StartError(singular)
         return x
 
     def coordinates_of(self, x: Any) -> Any:
