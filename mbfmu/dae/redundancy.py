@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.linalg import qr
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled
+from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -79,9 +79,7 @@ def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
 def _scaled(dae: Dae, q: Array) -> Array:
     """Return [G; Phi_q] at a pose, each row of length one."""
     p = dae.extended(dae.p_default())
-    C: Array = np.vstack([np.array(dae.G(q, p, 0.0)), np.array(dae.Phi_q(q, p, 0.0))])
-    length = np.linalg.norm(C, axis=1, keepdims=True)
-    return C / np.where(length > 0, length, 1.0)
+    return scaled_rows(np.vstack([np.array(dae.G(q, p, 0.0)), np.array(dae.Phi_q(q, p, 0.0))]))
 
 
 def _kept(jacobians: list[Array], k: int, count: int) -> tuple[int, ...]:

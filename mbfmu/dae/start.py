@@ -120,11 +120,10 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         p: parameters, shape (n_p,).
         t: s.
     """
-    C = np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))])
+    C = scaled_rows(np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))]))
     if not C.shape[0] or not np.all(np.isfinite(C)):
         return ""
-    scale = np.linalg.norm(C, axis=1, keepdims=True)
-    left, values, _ = np.linalg.svd(C / np.where(scale > 0, scale, 1.0))
+    left, values, _ = np.linalg.svd(C)
     missing = C.shape[0] - int(np.sum(values > SINGULAR))
     if not missing:
         return ""
@@ -137,6 +136,14 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) say the same as others there, "
         "and the mechanism could leave it in more than one way; start a little away from it"
     )
+
+
+def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a matrix with rows of length one, but for those that are almost zero against the others."""
+    length = np.linalg.norm(C, axis=1, keepdims=True)
+    longest = np.max(length, initial=1e-300)
+    rows: npt.NDArray[np.float64] = C / np.where(length > SINGULAR * longest, length, longest)
+    return rows
 
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
