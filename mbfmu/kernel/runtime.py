@@ -63,11 +63,11 @@ class Status(NamedTuple):
         if self.code == NOT_FINITE:
             return (
                 f"{where}: the solution is no longer finite, even with the step halved {MAX_HALVINGS} times; "
-                "check inputs and parameters, or take a smaller solver.step"
+                "check inputs and parameters, take a smaller solver.step, or for stiff forces the stepper 'radau'"
             )
         return (
             f"{where}: the equations did not converge (last correction {self.correction:.2g}), even with the step "
-            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, or a stepper for stiff forces"
+            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, or for stiff forces 'radau'"
         )
 
 

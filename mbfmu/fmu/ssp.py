@@ -1,0 +1,348 @@
+"""Several FMUs and their connections -> .ssp (SSP 1.0): one file that a co-simulation master runs.
+
+What masters do with it decides the form here. libcosim and ecos look elements up by their usual prefixes, know no
+connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
+FMPy takes every input connector for connected, so inputs nobody drives have none: they keep their start values.
+"""
+
+import io
+import math
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, register_namespace, tostring
+
+import mbfmu
+from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.files import write_aside
+from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, read_fmu
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
+SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
+OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
+DATE = (1980, 1, 1, 0, 0, 0)
+"""Of the files in the archive: the same input gives the same bytes."""
+TYPES = ("Real", "Integer", "Boolean", "String")
+"""Of the variables that get connectors; masters know no others."""
+SOURCES = ("output", "calculatedParameter")
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A value that goes from one FMU to another, times a factor.
+
+    Args:
+        start: ``component.variable`` of an output.
+        end: ``component.variable`` of an input.
+        factor: such as -1 for a reaction.
+    """
+
+    start: str
+    end: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """What an .ssp file holds.
+
+    Args:
+        components: paths of the FMUs by component name.
+        connections: between their variables.
+        system: name of the whole.
+        stop: default stop time, s.
+        step: communication step, s, for masters that read it here (libcosim and others of OSP).
+    """
+
+    components: Mapping[str, str | os.PathLike[str]]
+    connections: tuple[Connection, ...] = ()
+    system: str | None = None
+    stop: float | None = None
+    step: float | None = None
+
+
+def write_ssp(
+    path: str | os.PathLike[str],
+    components: Mapping[str, str | os.PathLike[str]],
+    connections: Iterable[Connection | tuple[str, str]] = (),
+    *,
+    system: str | None = None,
+    stop: float | None = None,
+    step: float | None = None,
+) -> Path:
+    """Write FMUs and their connections as an .ssp file.
+
+    Args:
+        path: of the .ssp file.
+        components: paths of the FMUs by component name.
+        connections: each from an output, ``component.variable``, to an input.
+        system: name of the whole; default: the file's.
+        stop: default stop time, s.
+        step: communication step, s, for masters that read it here (libcosim and others of OSP).
+
+    Returns:
+        The path of the file written; it appears whole or not at all.
+
+    Raises:
+        FmuError: a file is no FMI 2.0 co-simulation FMU, or two declare one unit differently.
+        UnknownNameError: a connection names a component or variable there is not.
+        UsageError: a name, time or connection cannot be.
+        MbfmuError: the file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix != ".ssp":
+        raise UsageError(f"'{target}' must end in .ssp")
+    for what, value in (("stop time", stop), ("communication step", step)):
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise UsageError(f"the {what} is {value} s; it must be a positive number")
+    _check_names(components)
+    fmus = {name: read_fmu(file) for name, file in components.items()}
+    links = [item if isinstance(item, Connection) else Connection(*item) for item in connections]
+    plan = _Plan(fmus, links, system or target.stem, stop, step)
+    return write_aside(target, _archive(plan))
+
+
+def read_coupling(path: str | os.PathLike[str]) -> Coupling:
+    """Read a coupling from a .toml file; the paths in it start from its folder.
+
+    Raises:
+        ModelFileError: the file is missing, does not parse, or says something a coupling has no place for.
+    """
+    where = os.fspath(path)
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"cannot read the coupling '{where}': {error}") from None
+    kinds: dict[str, Any] = {"components": dict, "connections": list, "system": str, "stop": float, "step": float}
+    for key, value in data.items():
+        if key not in kinds:
+            raise ModelFileError(f"coupling '{where}': there is no '{key}'; {nearest(key, kinds)}")
+        if isinstance(value, bool) or not isinstance(value, (int, float) if kinds[key] is float else kinds[key]):
+            raise ModelFileError(f"coupling '{where}': {key} = {value!r} is not a {kinds[key].__name__}")
+    if not all(isinstance(file, str) for file in data.get("components", {}).values()):
+        raise ModelFileError(f"coupling '{where}': a component is the path of an FMU")
+    if not all(isinstance(text, str) for text in data.get("connections", ())):
+        raise ModelFileError(f"coupling '{where}': a connection is written 'A.out=B.in'")
+    folder = Path(path).parent
+    components = {name: folder / file for name, file in data.pop("components", {}).items()}
+    connections = tuple(connection(text) for text in data.pop("connections", ()))
+    return Coupling(components, connections, **data)
+
+
+def connection(text: str) -> Connection:
+    """Return what ``A.out=B.in`` or ``A.out=B.in:FACTOR`` says.
+
+    Raises:
+        UsageError: it says neither.
+    """
+    start, equals, rest = (part.strip() for part in text.partition("="))
+    end, colon, last = rest.rpartition(":")
+    try:
+        factor = float(last) if colon else 1.0
+    except ValueError:
+        raise UsageError(f"connection '{text}': '{last}' is not a number; write A.out=B.in:FACTOR") from None
+    if not (equals and "." in start and "." in rest):
+        raise UsageError(f"connection '{text}' is not A.out=B.in with components A and B")
+    return Connection(start, (end if colon else rest).strip(), factor)
+
+
+def component(text: str) -> tuple[str, Path]:
+    """Return the component name and path that ``NAME=PATH`` or ``PATH`` says."""
+    name, equals, path = text.partition("=")
+    return (name.strip(), Path(path.strip())) if equals else (Path(text).stem, Path(text))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    fmus: Mapping[str, OuterFmu]
+    connections: list[Connection]
+    system: str
+    stop: float | None
+    step: float | None
+
+
+def _check_names(components: Mapping[str, str | os.PathLike[str]]) -> None:
+    if not components:
+        raise UsageError("a coupling needs at least one FMU")
+    seen: dict[str, str] = {}
+    for name in components:
+        if not NAME.fullmatch(name):
+            raise UsageError(f"'{name}' is no name for a component (letters, digits, _): give it one by NAME=PATH")
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise UsageError(f"components '{other}' and '{name}' differ by capitals only: give one a name by NAME=PATH")
+
+
+def _archive(plan: _Plan) -> bytes:
+    """Return the ZIP file; FMUs lie in it as they are, one for all components that share it."""
+    sources: dict[bytes, str] = {}
+    for name, fmu in plan.fmus.items():
+        sources.setdefault(fmu.data, f"resources/{name}.fmu")
+    members = {"SystemStructure.ssd": (_description(plan, sources), zipfile.ZIP_DEFLATED)}
+    members |= {source: (data, zipfile.ZIP_STORED) for data, source in sources.items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, (content, compression) in members.items():
+            info = zipfile.ZipInfo(name, DATE)
+            info.compress_type = compression
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
+    """Return SystemStructure.ssd."""
+    for prefix, address in (("ssd", SSD), ("ssc", SSC), ("osp", OSP)):
+        register_namespace(prefix, address)
+    driven, links = _links(plan)
+    tool = f"mbfmu {mbfmu.__version__}"
+    root = Element(
+        f"{{{SSD}}}SystemStructureDescription", {"version": "1.0", "name": plan.system, "generationTool": tool}
+    )
+    system = SubElement(root, f"{{{SSD}}}System", {"name": plan.system})
+    elements = SubElement(system, f"{{{SSD}}}Elements")
+    units: dict[str, tuple[str, ScaledUnit]] = {}
+    for name, fmu in plan.fmus.items():
+        head = {
+            "name": name,
+            "description": fmu.description,
+            "type": "application/x-fmu-sharedlibrary",
+            "source": sources[fmu.data],
+            "implementation": "CoSimulation",
+        }
+        node = SubElement(elements, f"{{{SSD}}}Component", {key: value for key, value in head.items() if value})
+        shown = [
+            port
+            for port in fmu.ports.values()
+            if port.type in TYPES and (port.causality in SOURCES or (name, port.name) in driven)
+        ]
+        if shown:
+            connectors = SubElement(node, f"{{{SSD}}}Connectors")
+            for port in shown:
+                _connector(connectors, port, _declared(units, name, fmu, port))
+    if links:
+        SubElement(system, f"{{{SSD}}}Connections").extend(links)
+    if units:
+        parent = SubElement(root, f"{{{SSD}}}Units")
+        for text in sorted(units):
+            _unit(parent, units[text][1])
+    _experiment(root, plan)
+    indent(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
+
+
+def _connector(parent: Element, port: Port, unit: str) -> None:
+    head = {"name": port.name, "kind": port.causality, "description": port.description}
+    node = SubElement(parent, f"{{{SSD}}}Connector", {key: value for key, value in head.items() if value})
+    SubElement(node, f"{{{SSC}}}{port.type}", {"unit": unit} if unit else {})
+
+
+def _declared(units: dict[str, tuple[str, ScaledUnit]], name: str, fmu: OuterFmu, port: Port) -> str:
+    """Enter the unit of a port in the list of all; return its name, empty for a port without one."""
+    unit = fmu.units.get(port.unit)
+    if unit is None:
+        return ""
+    first, known = units.setdefault(unit.name, (name, unit))
+    if known != unit:
+        raise FmuError(
+            f"the unit '{unit.name}' of '{name}.{port.name}' is another in '{first}': {_said(unit)} and {_said(known)}"
+        )
+    return unit.name
+
+
+def _unit(parent: Element, unit: ScaledUnit) -> None:
+    base = {text: str(power) for text, power in zip(BASE, unit.exponents, strict=True) if power}
+    for key, value, usual in (("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)):
+        if value != usual:
+            base[key] = repr(value)
+    SubElement(SubElement(parent, f"{{{SSC}}}Unit", {"name": unit.name}), f"{{{SSC}}}BaseUnit", base)
+
+
+def _experiment(root: Element, plan: _Plan) -> None:
+    if plan.stop is None and plan.step is None:
+        return
+    times = {"startTime": "0.0"} | ({} if plan.stop is None else {"stopTime": repr(float(plan.stop))})
+    node = SubElement(root, f"{{{SSD}}}DefaultExperiment", times)
+    if plan.step is not None:
+        notes = SubElement(node, f"{{{SSD}}}Annotations")
+        note = SubElement(notes, f"{{{SSC}}}Annotation", {"type": "com.opensimulationplatform"})
+        algorithm = SubElement(note, f"{{{OSP}}}Algorithm")
+        SubElement(algorithm, f"{{{OSP}}}FixedStepAlgorithm", {"baseStepSize": repr(float(plan.step))})
+
+
+def _links(plan: _Plan) -> tuple[dict[tuple[str, str], str], list[Element]]:
+    """Check the connections; return what drives each connected input, and their elements."""
+    driven: dict[tuple[str, str], str] = {}
+    nodes = []
+    for item in plan.connections:
+        first, source, unit = _end(plan.fmus, item.start)
+        second, sink, wanted = _end(plan.fmus, item.end)
+        where = f"connection {item.start}={item.end}"
+        if source.causality not in SOURCES:
+            raise UsageError(f"{where}: '{item.start}' is of causality {source.causality}; only outputs give values")
+        if sink.causality != "input":
+            raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
+        if source.type != sink.type or source.type not in TYPES:
+            raise UsageError(f"{where}: a value of type {source.type} cannot go to type {sink.type}")
+        other = driven.setdefault((second, sink.name), item.start)
+        if other != item.start or len(driven) == len(nodes):
+            raise UsageError(f"{where}: '{item.end}' is connected to '{other}' already; an input takes one value")
+        factor, offset = _transformation(where, source, sink, unit, wanted, item.factor)
+        head = {"startElement": first, "startConnector": source.name, "endElement": second, "endConnector": sink.name}
+        node = Element(f"{{{SSD}}}Connection", head)
+        if (factor, offset) != (1.0, 0.0):
+            node.set("suppressUnitConversion", "true")
+            change = {"factor": repr(factor)} | ({"offset": repr(offset)} if offset else {})
+            SubElement(node, f"{{{SSC}}}LinearTransformation", change)
+        nodes.append(node)
+    return driven, nodes
+
+
+def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, Port, ScaledUnit | None]:
+    """Return component, variable and unit that ``component.variable`` names."""
+    name, _, variable = text.partition(".")
+    if name not in fmus:
+        raise UnknownNameError(f"'{text}': there is no component '{name}'; {nearest(name, fmus)}")
+    fmu = fmus[name]
+    if variable not in fmu.ports:
+        raise UnknownNameError(f"'{text}': '{name}' has no variable '{variable}'; {nearest(variable, fmu.ports)}")
+    port = fmu.ports[variable]
+    return name, port, fmu.units.get(port.unit)
+
+
+def _transformation(
+    where: str, source: Port, sink: Port, unit: ScaledUnit | None, wanted: ScaledUnit | None, factor: float
+) -> tuple[float, float]:
+    """Return factor and offset that take a value from its unit to the one wanted; an unknown unit fits any."""
+    if not (math.isfinite(factor) and factor):
+        raise UsageError(f"{where}: the factor is {factor}; it must be a number other than zero")
+    if factor != 1.0 and source.type != "Real":
+        raise UsageError(f"{where}: a factor goes with real numbers, not with type {source.type}")
+    if unit is None or wanted is None:
+        if source.unit and sink.unit and source.unit != sink.unit:
+            raise UsageError(f"{where}: '{source.unit}' and '{sink.unit}', of which one has no base, are not the same")
+        return factor, 0.0
+    if unit.exponents != wanted.exponents:
+        raise UsageError(f"{where}: {_said(unit)} cannot go to {_said(wanted)}")
+    scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
+    return factor * scale, factor * (unit.offset - wanted.offset) / wanted.factor
+
+
+def _said(unit: ScaledUnit) -> str:
+    """Return a unit with its base, such as ``deg (0.0174533 rad)``."""
+    powers = zip(BASE, unit.exponents, strict=True)
+    base = ".".join(f"{text}{power if power != 1 else ''}" for text, power in powers if power) or "1"
+    scale = f"{unit.factor:g} " if unit.factor != 1.0 else ""
+    shift = f" + {unit.offset:g}" if unit.offset else ""
+    return f"'{unit.name}' ({scale}{base}{shift})"

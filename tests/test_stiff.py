@@ -1,0 +1,51 @@
+"""Stiff forces: a spring far faster than the step, on the two-link arm."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbfmu
+from mbfmu.errors import StepError
+from mbfmu.model import RotationalSpring, System
+
+REST, OFF = 0.3, 1e-3
+"""rad: the spring's rest angle, and how far from it the elbow starts."""
+
+
+@pytest.fixture(scope="module")
+def stiff() -> System:
+    """The arm with a spring of 1e7 N.m/rad at its elbow: a period of about 1 ms."""
+    arm = mbfmu.load("two_link")
+    assert isinstance(arm, System)
+    spring = RotationalSpring("spring", joint="elbow", c=1e7, phi_rel0=REST)
+    return System("stiff", (*arm.components, spring), arm.connections, arm.parameters, planar=True).with_values(
+        {"elbow.phi": REST + OFF}
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize(
+    ("stepper", "options"),
+    [
+        ("radau", {}),
+        ("radau", {"stages": 2}),
+        ("local", {"iteration": "newton"}),
+        ("generalized_alpha", {}),
+        ("generalized_alpha", {"index": 3}),
+    ],
+)
+def test_steppers_for_stiff_forces_step_over_a_fast_spring(
+    stiff: System, stepper: str, options: dict[str, Any], coordinates: str
+) -> None:
+    run = mbfmu.simulate(stiff, 1.0, stepper=stepper, options=options, step=0.01, coordinates=coordinates)
+    assert np.abs(run["elbow.phi"] - REST).max() < 1.1 * OFF
+    assert run["constraint.position"].max() < 1e-14
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize("stepper", ["direct", "projected", "rattle", "local"])
+def test_other_steppers_fail_and_name_one_for_stiff_forces(stiff: System, stepper: str, coordinates: str) -> None:
+    with pytest.raises(StepError, match="for stiff forces") as caught:
+        mbfmu.simulate(stiff, 1.0, stepper=stepper, step=0.01, coordinates=coordinates)
+    assert "radau" in str(caught.value)
