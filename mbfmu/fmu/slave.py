@@ -82,6 +82,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Take values; one that may not be taken is refused with a message, and the old one stays."""
         for vr, value in zip(vrs, values, strict=True):
+            if 0 < vr < self._first_p and -LARGEST <= value <= LARGEST and not self._refused:
+                self._u[vr - 1] = value  # an input without trouble: the usual case, and it is often
+                continue
             reason = self._why_not(vr, value)
             name = self._model["names"].get(str(vr), f"value reference {vr}")
             if reason:
@@ -132,8 +135,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                     f"{self._model['name']}: no consistent start at t = {self._time:.9g} s: start values contradict "
                     f"the constraints, or the parameters leave a loop open (last correction {status.correction:.2g})"
                 )
-        y = self._kernel.outputs(self._x, self._u, self._p, self._time)
-        if self._phase != RUNNING and not all(map(math.isfinite, y)):
+        y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
+        if self._phase != RUNNING and not finite:
             return f"{self._model['name']}: the start values give outputs that are not finite"
         self._y, self._stale = y, False
         return ""
@@ -196,8 +199,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         )
         if status.code != OK:
             return status.message(name)
-        y = self._kernel.outputs(x, self._u, self._p, time + step_size)
-        if not all(map(math.isfinite, y)):
+        y, finite = self._kernel.checked_outputs(x, self._u, self._p, time + step_size)
+        if not finite:
             return f"{name}: outputs at t = {time + step_size} s are not finite; take a smaller solver.step"
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
         return ""

@@ -207,7 +207,8 @@ MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *d
     return OK;
 }
 
-MBFMU_EXPORT void mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
+/* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
+MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
     struct memory m = carve(work);
     m.arg[0] = x;
     m.arg[1] = u;
@@ -215,4 +216,5 @@ MBFMU_EXPORT void mbfmu_outputs(const double *x, const double *u, const double *
     m.arg[3] = &t;
     m.res[0] = y;
     outputs(m.arg, m.res, m.iw, m.w, 0);
+    return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
 }

@@ -115,7 +115,6 @@ class Compiled:
         self._control.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
         self._outputs = library.mbfmu_outputs
         self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
-        self._outputs.restype = None
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""
@@ -139,9 +138,13 @@ class Compiled:
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
+        return self.checked_outputs(x, u, p, t)[0]
+
+    def checked_outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> tuple[Vector, bool]:
+        """Return the outputs, and whether all are finite."""
         y = (ctypes.c_double * self.ny)()
-        self._outputs(x, u, p, t, y, self._work)
-        return y
+        code = self._outputs(x, u, p, t, y, self._work)
+        return y, code == OK
 
     def _read_status(self) -> Status:
         code, iterations, correction, time, substeps, least = self._status
@@ -239,6 +242,11 @@ class Interpreted:
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
         return self._call["outputs"](x, u, p, vector([t]))[0]
+
+    def checked_outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> tuple[Vector, bool]:
+        """Return the outputs, and whether all are finite."""
+        y = self.outputs(x, u, p, t)
+        return y, all(map(math.isfinite, y))
 
     def _evaluate(
         self, name: str, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float
