@@ -770,7 +770,7 @@ def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare
 
 def test_a_step_whose_outputs_are_not_finite_is_discarded(bare: Any) -> None:
     before = bare._get_fmu_state()
-    bare._kernel.outputs = lambda *_: vector([math.nan] * bare._model["n_y"])
+    bare._kernel.checked_outputs = lambda *_: (vector([math.nan] * bare._model["n_y"]), False)
     assert bare.do_step(0.0, H) is False
     assert bare._get_fmu_state() == before
 
