@@ -1,4 +1,4 @@
-"""The command line: mbfmu demo | list | describe | export | simulate | compare | check."""
+"""The command line: mbfmu demo | list | describe | export | simulate | compare | check | ssp | modelica."""
 
 import sys
 import warnings
@@ -286,6 +286,56 @@ def check(
     out.print(f"{fmu}: {'no problem' if not count else f'{count} problem(s)'}", soft_wrap=True, highlight=False)
     if count:
         raise typer.Exit(1)
+
+
+@app.command()
+def ssp(
+    parts: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]A.fmu...|COUPLING.toml", help="FMUs, each a component, or a file that says all"),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.ssp", help="file to write")],
+    connect: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--connect", metavar="A.out=B.in[:FACTOR]", help="an output goes to an input, times a factor; repeatable"
+        ),
+    ] = None,
+    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="name; default: the file's")] = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
+    step: Annotated[
+        float | None, typer.Option("--step", metavar="H", help="communication step for masters that read it here, s")
+    ] = None,
+) -> None:
+    """Write several FMUs and their connections as one .ssp file (SSP 1.0)."""
+    from mbfmu.fmu.ssp import Coupling, components, connection, read_coupling, write_ssp
+
+    told = len(parts) == 1 and parts[0].endswith(".toml")
+    coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
+    path = write_ssp(
+        output,
+        coupling.components,
+        (*coupling.connections, *map(connection, connect or ())),
+        system=system or coupling.system,
+        stop=coupling.stop if stop is None else stop,
+        step=coupling.step if step is None else step,
+    )
+    out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def modelica(
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU with driven or moved axes")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="F.mo", help="file to write; its name is the package's")
+    ] = None,
+    own: Annotated[bool, typer.Option("--own-connectors", help="do without the Modelica Standard Library")] = False,
+) -> None:
+    """Write a Modelica package that gives an FMU flanges."""
+    from mbfmu.fmu.modelica import write_modelica
+
+    path = write_modelica(fmu, output, library=not own)
+    out.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
 @app.callback(invoke_without_command=True)

@@ -93,7 +93,8 @@ def _units(root: Element, interface: Interface) -> None:
     for name in used:
         unit = known_unit(name)
         node = SubElement(definitions, "Unit", {"name": name})
-        SubElement(node, "BaseUnit", {base: str(power) for base, power in unit.base.items()})
+        if unit.base is not None:
+            SubElement(node, "BaseUnit", {base: str(power) for base, power in unit.base.items()})
         for label, factor in unit.display.items():
             SubElement(node, "DisplayUnit", {"name": label, "factor": _number(factor)})
     types = SubElement(root, "TypeDefinitions")

@@ -2,7 +2,7 @@
 
 What masters do with it decides the form here. libcosim and ecos look elements up by their usual prefixes, know no
 connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
-FMPy takes every input connector for connected, so inputs nobody drives have none: they keep their start values.
+FMPy takes every input connector for connected, so only connected inputs have one: the others keep their start values.
 """
 
 import io
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, indent, register_namespace, tostring
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import mbfmu
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
@@ -27,9 +27,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
-SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
-OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
+NAMESPACES = {
+    "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
+    "xmlns:ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
+    "xmlns:osp": "http://opensimulationplatform.com/SSP/OSPAnnotations",
+}
 DATE = (1980, 1, 1, 0, 0, 0)
 """Of the files in the archive: the same input gives the same bytes."""
 TYPES = ("Real", "Integer", "Boolean", "String")
@@ -157,10 +159,21 @@ def connection(text: str) -> Connection:
     return Connection(start, (end if colon else rest).strip(), factor)
 
 
-def component(text: str) -> tuple[str, Path]:
-    """Return the component name and path that ``NAME=PATH`` or ``PATH`` says."""
-    name, equals, path = text.partition("=")
-    return (name.strip(), Path(path.strip())) if equals else (Path(text).stem, Path(text))
+def components(texts: Iterable[str]) -> dict[str, Path]:
+    """Return the components that ``NAME=PATH`` and ``PATH`` name.
+
+    Raises:
+        UsageError: two have one name.
+    """
+    found: dict[str, Path] = {}
+    for text in texts:
+        name, equals, path = (part.strip() for part in text.partition("="))
+        file = Path(path if equals else text)
+        key = name if equals else file.stem
+        if key in found:
+            raise UsageError(f"both '{found[key]}' and '{file}' are named '{key}': give one a name by NAME=PATH")
+        found[key] = file
+    return found
 
 
 @dataclass(frozen=True)
@@ -203,16 +216,13 @@ def _archive(plan: _Plan) -> bytes:
 
 def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
     """Return SystemStructure.ssd."""
-    for prefix, address in (("ssd", SSD), ("ssc", SSC), ("osp", OSP)):
-        register_namespace(prefix, address)
-    driven, links = _links(plan)
-    tool = f"mbfmu {mbfmu.__version__}"
-    root = Element(
-        f"{{{SSD}}}SystemStructureDescription", {"version": "1.0", "name": plan.system, "generationTool": tool}
-    )
-    system = SubElement(root, f"{{{SSD}}}System", {"name": plan.system})
-    elements = SubElement(system, f"{{{SSD}}}Elements")
-    units: dict[str, tuple[str, ScaledUnit]] = {}
+    units: dict[str, ScaledUnit] = {}
+    links = _links(plan, units)
+    joined = {(link.get(f"{end}Element"), link.get(f"{end}Connector")) for link in links for end in ("start", "end")}
+    names = {"version": "1.0", "name": plan.system, "generationTool": f"mbfmu {mbfmu.__version__}"}
+    root = Element("ssd:SystemStructureDescription", NAMESPACES | names)
+    system = SubElement(root, "ssd:System", {"name": plan.system})
+    elements = SubElement(system, "ssd:Elements")
     for name, fmu in plan.fmus.items():
         head = {
             "name": name,
@@ -221,22 +231,24 @@ def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
             "source": sources[fmu.data],
             "implementation": "CoSimulation",
         }
-        node = SubElement(elements, f"{{{SSD}}}Component", {key: value for key, value in head.items() if value})
+        node = SubElement(elements, "ssd:Component", {key: value for key, value in head.items() if value})
         shown = [
             port
             for port in fmu.ports.values()
-            if port.type in TYPES and (port.causality in SOURCES or (name, port.name) in driven)
+            if port.type in TYPES and (port.causality == "output" or (name, port.name) in joined)
         ]
         if shown:
-            connectors = SubElement(node, f"{{{SSD}}}Connectors")
+            connectors = SubElement(node, "ssd:Connectors")
             for port in shown:
-                _connector(connectors, port, _declared(units, name, fmu, port))
+                unit = fmu.units.get(port.unit)
+                known = unit is not None and units.setdefault(unit.name, unit) == unit
+                _connector(connectors, port, port.unit if known else "")
     if links:
-        SubElement(system, f"{{{SSD}}}Connections").extend(links)
+        SubElement(system, "ssd:Connections").extend(links)
     if units:
-        parent = SubElement(root, f"{{{SSD}}}Units")
+        parent = SubElement(root, "ssd:Units")
         for text in sorted(units):
-            _unit(parent, units[text][1])
+            _unit(parent, units[text])
     _experiment(root, plan)
     indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
@@ -244,21 +256,8 @@ def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
 
 def _connector(parent: Element, port: Port, unit: str) -> None:
     head = {"name": port.name, "kind": port.causality, "description": port.description}
-    node = SubElement(parent, f"{{{SSD}}}Connector", {key: value for key, value in head.items() if value})
-    SubElement(node, f"{{{SSC}}}{port.type}", {"unit": unit} if unit else {})
-
-
-def _declared(units: dict[str, tuple[str, ScaledUnit]], name: str, fmu: OuterFmu, port: Port) -> str:
-    """Enter the unit of a port in the list of all; return its name, empty for a port without one."""
-    unit = fmu.units.get(port.unit)
-    if unit is None:
-        return ""
-    first, known = units.setdefault(unit.name, (name, unit))
-    if known != unit:
-        raise FmuError(
-            f"the unit '{unit.name}' of '{name}.{port.name}' is another in '{first}': {_said(unit)} and {_said(known)}"
-        )
-    return unit.name
+    node = SubElement(parent, "ssd:Connector", {key: value for key, value in head.items() if value})
+    SubElement(node, f"ssc:{port.type}", {"unit": unit} if unit else {})
 
 
 def _unit(parent: Element, unit: ScaledUnit) -> None:
@@ -266,24 +265,24 @@ def _unit(parent: Element, unit: ScaledUnit) -> None:
     for key, value, usual in (("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)):
         if value != usual:
             base[key] = repr(value)
-    SubElement(SubElement(parent, f"{{{SSC}}}Unit", {"name": unit.name}), f"{{{SSC}}}BaseUnit", base)
+    SubElement(SubElement(parent, "ssc:Unit", {"name": unit.name}), "ssc:BaseUnit", base)
 
 
 def _experiment(root: Element, plan: _Plan) -> None:
     if plan.stop is None and plan.step is None:
         return
     times = {"startTime": "0.0"} | ({} if plan.stop is None else {"stopTime": repr(float(plan.stop))})
-    node = SubElement(root, f"{{{SSD}}}DefaultExperiment", times)
+    node = SubElement(root, "ssd:DefaultExperiment", times)
     if plan.step is not None:
-        notes = SubElement(node, f"{{{SSD}}}Annotations")
-        note = SubElement(notes, f"{{{SSC}}}Annotation", {"type": "com.opensimulationplatform"})
-        algorithm = SubElement(note, f"{{{OSP}}}Algorithm")
-        SubElement(algorithm, f"{{{OSP}}}FixedStepAlgorithm", {"baseStepSize": repr(float(plan.step))})
+        notes = SubElement(node, "ssd:Annotations")
+        note = SubElement(notes, "ssc:Annotation", {"type": "com.opensimulationplatform"})
+        algorithm = SubElement(note, "osp:Algorithm")
+        SubElement(algorithm, "osp:FixedStepAlgorithm", {"baseStepSize": repr(float(plan.step))})
 
 
-def _links(plan: _Plan) -> tuple[dict[tuple[str, str], str], list[Element]]:
-    """Check the connections; return what drives each connected input, and their elements."""
-    driven: dict[tuple[str, str], str] = {}
+def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
+    """Check the connections; return their elements, and enter their units by name."""
+    driven: dict[str, str] = {}
     nodes = []
     for item in plan.connections:
         first, source, unit = _end(plan.fmus, item.start)
@@ -295,18 +294,23 @@ def _links(plan: _Plan) -> tuple[dict[tuple[str, str], str], list[Element]]:
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
         if source.type != sink.type or source.type not in TYPES:
             raise UsageError(f"{where}: a value of type {source.type} cannot go to type {sink.type}")
-        other = driven.setdefault((second, sink.name), item.start)
-        if other != item.start or len(driven) == len(nodes):
-            raise UsageError(f"{where}: '{item.end}' is connected to '{other}' already; an input takes one value")
+        if item.end in driven:
+            raise UsageError(
+                f"{where}: '{item.end}' is connected to '{driven[item.end]}' already; an input takes one value"
+            )
+        driven[item.end] = item.start
         factor, offset = _transformation(where, source, sink, unit, wanted, item.factor)
+        for one in (unit, wanted):
+            if one is not None and units.setdefault(one.name, one) != one:
+                raise FmuError(f"{where}: {_said(one)} is {_said(units[one.name])} elsewhere in the coupling")
         head = {"startElement": first, "startConnector": source.name, "endElement": second, "endConnector": sink.name}
-        node = Element(f"{{{SSD}}}Connection", head)
+        node = Element("ssd:Connection", head)
         if (factor, offset) != (1.0, 0.0):
             node.set("suppressUnitConversion", "true")
             change = {"factor": repr(factor)} | ({"offset": repr(offset)} if offset else {})
-            SubElement(node, f"{{{SSC}}}LinearTransformation", change)
+            SubElement(node, "ssc:LinearTransformation", change)
         nodes.append(node)
-    return driven, nodes
+    return nodes
 
 
 def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, Port, ScaledUnit | None]:
@@ -336,7 +340,7 @@ def _transformation(
     if unit.exponents != wanted.exponents:
         raise UsageError(f"{where}: {_said(unit)} cannot go to {_said(wanted)}")
     scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
-    return factor * scale, factor * (unit.offset - wanted.offset) / wanted.factor
+    return factor * scale, (factor * unit.offset - wanted.offset) / wanted.factor
 
 
 def _said(unit: ScaledUnit) -> str:

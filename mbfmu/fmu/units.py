@@ -8,12 +8,12 @@ class Unit:
     """An SI unit.
 
     Args:
-        base: exponents of the SI base units, as FMI names them.
+        base: exponents of the SI base units, as FMI names them; None: not known.
         display: display units: name -> factor, with value in display unit = factor * value.
         quantity: name of the declared type, empty for none.
     """
 
-    base: dict[str, int]
+    base: dict[str, int] | None
     display: dict[str, float] = field(default_factory=dict)
     quantity: str = ""
 
@@ -48,4 +48,4 @@ UNITS: dict[str, Unit] = {
 
 def known_unit(name: str) -> Unit:
     """Return a unit; one that is not in the table is declared by its name alone."""
-    return UNITS.get(name, Unit({}))
+    return UNITS.get(name, Unit(None))
