@@ -204,7 +204,7 @@ def simulate(
         result = mbfmu.simulate(
             source,
             stop,
-            stepper=stepper or "rattle",
+            stepper=stepper,
             options=_pairs(option),
             step=step,
             tolerance=tolerance,

@@ -31,7 +31,7 @@ def simulate(
     model: Model | str | os.PathLike[str],
     stop: float,
     *,
-    stepper: str = "rattle",
+    stepper: str | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
@@ -46,7 +46,8 @@ def simulate(
     Args:
         model: a System, or the path of an .fmu file (which has its stepper inside).
         stop: s.
-        stepper: name of the stepper (not for an .fmu).
+        stepper: name of the stepper (not for an .fmu); None: the one the model names, else `rattle`, or `projected` for
+            nonholonomic constraints.
         options: its options (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or what the .fmu says).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
@@ -86,7 +87,7 @@ def simulate(
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
-    if options or stepper != "rattle" or coordinates:
+    if options or stepper or coordinates:
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     return _simulate_fmu(path, stop, step, tolerance, output_interval, values or {}, signals, report)
 
@@ -148,7 +149,7 @@ def _sampled(signals: Mapping[str, Signal], points: npt.NDArray[np.float64]) -> 
 def _simulate_system(
     system: Model,
     stop: float,
-    stepper: str,
+    stepper: str | None,
     options: Mapping[str, Any] | None,
     step: float,
     tolerance: float,

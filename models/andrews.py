@@ -34,6 +34,7 @@ def andrews() -> System:
     return System(
         name="andrews",
         description="Andrews' squeezing mechanism: seven bodies, three loops",
+        stepper="projected",
         planar=True,
         parameters=(
             Parameter("mom", 0.033, "N.m", "torque of the motor"),

@@ -11,8 +11,7 @@ from mbfmu.model import Body, BodyShape, FixedTranslation, Parameter, Prismatic,
 def crane() -> System:
     """Return the crane; `lift.s` and `tilt.s` are the strokes of the cylinders, `lift.f` and `tilt.f` their forces.
 
-    `slew.phi`, no joint here, is left out; `boom.phi` is the boom's angle above the horizontal, `jib.phi` the jib's
-    against the boom (negative: hanging).
+    `boom.phi` is the boom's angle above the horizontal, `jib.phi` the jib's against the boom (negative: hanging).
     """
     return System(
         name="crane",

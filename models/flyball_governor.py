@@ -64,6 +64,7 @@ def flyball_governor() -> System:
     return System(
         name="flyball_governor",
         description="A flyball governor with stiff spring-dampers for coupler rods",
+        stepper="radau",
         parameters=(
             Parameter("ball", 5.0, "kg", "mass of each ball", min=1e-9),
             Parameter("K", 8e5, "N/m", "stiffness of each spring", min=0),

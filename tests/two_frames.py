@@ -27,7 +27,7 @@ def values_of(component: Component, planar: bool, inputs: dict[str, Any] | None 
     parts = (World(), FreeMotion("free"), Body("body", m=1.0), Revolute("hinge"), Prismatic("rail"), component)
     system = System("rig", parts, tuple(connect(*pair) for pair in (*ends, *axes)), planar=planar)
     given = {item.name: ca.SX.sym(item.name, item.size) for item in component.inputs(planar)}
-    return quantities(flatten(system), component.name, {}, TIME, {**given, **(inputs or {})})
+    return quantities(flatten(system), component.name, {}, TIME, ca.SX(0), {**given, **(inputs or {})})
 
 
 def declared_inputs(component: Component, planar: bool) -> list[tuple[str, str, int]]:

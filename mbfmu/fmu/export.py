@@ -35,7 +35,7 @@ def export(
     system: Model,
     path: str | os.PathLike[str] | None = None,
     *,
-    stepper: str = "rattle",
+    stepper: str | None = None,
     options: Mapping[str, Any] | None = None,
     step: float = 1e-3,
     tolerance: float = 0.0,
@@ -48,7 +48,8 @@ def export(
     Args:
         system: the mechanism.
         path: of the .fmu file; default: the system's name, in the current folder.
-        stepper: name of the stepper.
+        stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
+            constraints.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.

@@ -81,7 +81,7 @@ class Prepared:
 
 def prepare(
     system: Model,
-    stepper: str,
+    stepper: str | None,
     options: Mapping[str, Any] | None,
     step: float,
     tolerance: float = 0.0,
@@ -91,7 +91,8 @@ def prepare(
 
     Args:
         system: the mechanism.
-        stepper: name of the stepper.
+        stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
+            constraints.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -108,6 +109,7 @@ def prepare(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
         )
     dae = derive(system, coordinates)
+    stepper = stepper or system.stepper or ("projected" if dae.k else "rattle")
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

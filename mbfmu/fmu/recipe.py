@@ -21,7 +21,7 @@ class Recipe:
 
     Args:
         model: name or path of the model.
-        stepper: name of the stepper.
+        stepper: name of the stepper; None: the one the model names.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
@@ -31,7 +31,7 @@ class Recipe:
     """
 
     model: str
-    stepper: str = "rattle"
+    stepper: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     step: float = 1e-3
     tolerance: float = 0.0

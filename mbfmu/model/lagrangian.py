@@ -52,6 +52,7 @@ class LagrangianSystem:
         inputs: generalised forces, by the name of the coordinate they drive: name of the input.
         parameters: numbers the texts refer to.
         description: one line for the user.
+        stepper: name of the stepper to take where nobody chooses; empty: as the equations suggest.
 
     Raises:
         NameInUseError: two things share a name.
@@ -68,6 +69,7 @@ class LagrangianSystem:
     inputs: Mapping[str, str] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     description: str = ""
+    stepper: str = ""
 
     def __post_init__(self) -> None:
         seen: set[str] = {"time"}

@@ -72,6 +72,7 @@ class System:
         parameters: the quantities that expressions in the components refer to.
         planar: motion in the x-y plane; else in space.
         description: one line for the user.
+        stepper: name of the stepper to take where nobody chooses; empty: as the equations suggest.
 
     Raises:
         NameInUseError: two parts of the system share a name.
@@ -85,6 +86,7 @@ class System:
     parameters: tuple[Parameter, ...] = ()
     planar: bool = False
     description: str = ""
+    stepper: str = ""
 
     def __post_init__(self) -> None:
         seen: set[str] = set()

@@ -38,7 +38,8 @@ MOST = 5_000
 DEEPEST = 16
 """Files that use each other in a row."""
 TOP: dict[str, type] = {
-    "name": str, "description": str, "planar": bool, "parameters": dict, "components": dict, "connections": list,
+    "name": str, "description": str, "stepper": str, "planar": bool,
+    "parameters": dict, "components": dict, "connections": list,
 }  # fmt: skip
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 """What a class may raise for a value that it did not expect."""
@@ -187,8 +188,9 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
     connections = _connections(document, table.get("connections", []), (*place, "connections"))
     try:
         system = System(
-            name, tuple(components), connections, parameters, table.get("planar", False), table.get("description", "")
-        )
+            name, tuple(components), connections, parameters,
+            table.get("planar", False), table.get("description", ""), table.get("stepper", ""),
+        )  # fmt: skip
     except NameInUseError as error:
         twice = next(item.name for item in components if item.name in table.get("parameters", {}))
         raise document.at((*place, "components", twice), error) from None

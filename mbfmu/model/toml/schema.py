@@ -50,6 +50,7 @@ def schema() -> dict[str, Any]:
         "properties": {
             "name": {"type": "string", "pattern": IDENTIFIER},
             "description": {"type": "string", "description": "one line"},
+            "stepper": {"type": "string", "description": "the stepper to take where nobody chooses"},
             "planar": {"type": "boolean", "description": "motion in the x-y plane; else in space"},
             "connections": {
                 "type": "array",

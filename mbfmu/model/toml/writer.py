@@ -33,6 +33,8 @@ def _lines(system: System, prefix: str) -> Iterator[str]:
     yield f"name = {_text(system.name)}"
     if system.description:
         yield f"description = {_text(system.description)}"
+    if system.stepper:
+        yield f"stepper = {_text(system.stepper)}"
     if system.planar:
         yield "planar = true"
     if system.connections:
