@@ -50,6 +50,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
             Loop(joints, tuple(row for joint in joints for row in rows.get(joint, ()))) for joints in bodies.tree.loops
         ),
         constraint_names=constraint_names,
+        norms=len(bodies.coordinates.intrinsic),
     )
 
 

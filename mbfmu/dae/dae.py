@@ -94,6 +94,7 @@ class Assembly:
         rate_names: name of each row of `rates`.
         loops: the closed loops.
         constraint_names: joint or body of each row of `closing`.
+        norms: how many rows at the end of `closing` are norms of quaternions.
     """
 
     starts: tuple[ParameterSignal, ...]
@@ -107,6 +108,7 @@ class Assembly:
     rate_names: tuple[str, ...]
     loops: tuple[Loop, ...]
     constraint_names: tuple[str, ...]
+    norms: int
 
 
 @dataclass(frozen=True)

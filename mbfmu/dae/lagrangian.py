@@ -185,4 +185,5 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> 
         rate_names=tuple(f"der({item.name})" for item in system.coordinates),
         loops=(),
         constraint_names=tuple(system.position),
+        norms=0,
     )

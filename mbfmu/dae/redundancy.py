@@ -14,11 +14,16 @@ from scipy.linalg import qr
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
+from mbfmu.errors import ModelError
 
 Array = npt.NDArray[np.float64]
 
 POSES = 6
 """How many poses near the first are looked at: a rank lost at one pose alone is a singular position, no redundancy."""
+TIMES = (0.0, 0.37, 1.1)
+"""s; when motions in time are compared."""
+CONTRADICTING = 1e-6
+"""1/s; a difference of motions from which they contradict each other."""
 AWAY = 0.2
 """m or rad; how far apart they are."""
 
@@ -38,9 +43,27 @@ def independent(dae: Dae) -> Dae:
     rank = max(ranks)
     if rank == dae.m + dae.k:
         return dae
-    generic = [C for C, found in zip(jacobians, ranks, strict=True) if found == rank]
-    kept = _kept(generic, dae.k, rank - dae.k)
-    return _without(dae, kept, _ambiguous(dae, generic))
+    generic = [(q, C) for q, C, found in zip(poses, jacobians, ranks, strict=True) if found == rank]
+    ambiguous = _ambiguous(dae, [C for _, C in generic])
+    for q, C in generic:
+        _refuse_contradictions(dae, q, C, ambiguous)
+    held = dae.k + dae.assembly.norms
+    kept = _kept([C for _, C in generic], held, rank - held)
+    return _without(dae, (*kept, *range(dae.m - dae.assembly.norms, dae.m)), ambiguous)
+
+
+def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, ...]) -> None:
+    """Refuse rows that say the same of the coordinates, but not of the time."""
+    left, values, _ = np.linalg.svd(C)
+    p = dae.extended(dae.p_default())
+    still = np.zeros(dae.k + dae.assembly.norms)
+    free = slice(0, dae.m - dae.assembly.norms)
+    for t in TIMES:
+        rates = np.concatenate([still, np.array(dae.Phi_t(q, p, t)).ravel()[free]])
+        if np.max(np.abs(left[:, int(np.sum(values > RANK)) :].T @ rates), initial=0.0) > CONTRADICTING:
+            raise ModelError(
+                f"{dae.name}: the motions in time of {', '.join(ambiguous)} contradict each other: drop one of them"
+            )
 
 
 def _poses(dae: Dae) -> list[Array]:
@@ -77,13 +100,16 @@ def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
 
 
 def _scaled(dae: Dae, q: Array) -> Array:
-    """Return [G; Phi_q] at a pose, each row of length one."""
+    """Return [G; norms of quaternions; other rows of Phi_q] at a pose, each row of length one."""
     p = dae.extended(dae.p_default())
-    return scaled_rows(np.vstack([np.array(dae.G(q, p, 0.0)), np.array(dae.Phi_q(q, p, 0.0))]))
+    Phi_q, norms = np.array(dae.Phi_q(q, p, 0.0)), dae.m - dae.assembly.norms
+    return scaled_rows(np.vstack([np.array(dae.G(q, p, 0.0)), Phi_q[norms:], Phi_q[:norms]]))
 
 
 def _kept(jacobians: list[Array], k: int, count: int) -> tuple[int, ...]:
-    """Return the holonomic rows to keep: of the choices that pivoting offers, the one best conditioned at its worst."""
+    """Return which rows to keep after the first k: of the choices pivoting offers, the one that is never ill."""
+    if not count:
+        return ()
 
     def worst(rows: tuple[int, ...]) -> float:
         chosen = [*range(k), *(k + row for row in rows)]
@@ -104,8 +130,8 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
     for C in jacobians:
         left, values, _ = np.linalg.svd(C)
         missing = left[:, int(np.sum(values > RANK)) :]
-        weight = np.abs(missing[dae.k :]).max(axis=1, initial=0.0)
-        for name, share in zip(dae.assembly.constraint_names, weight, strict=True):
+        weight = np.abs(missing[dae.k + dae.assembly.norms :]).max(axis=1, initial=0.0)
+        for name, share in zip(dae.assembly.constraint_names, weight, strict=False):
             if share > SHARE:
                 names[name] = None
     for loop in dae.assembly.loops:
@@ -127,7 +153,8 @@ def _without(dae: Dae, kept: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae
     every = ca.SX.zeros(dae.m + dae.k)
     for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
         every[row] = lambda_[number]
-    marks = tuple(f"{name}.frame_b." for name in ambiguous)
+    joints = {item.name.partition(".frame_b.")[0] for item in dae.outputs if ".frame_b.f" in item.name}
+    marks = tuple(f"{name}.frame_b." if name in joints else f"{name}." for name in ambiguous)
     note = "; not unique, the constraints are redundant"
     return replace(
         dae,

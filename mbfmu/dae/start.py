@@ -29,6 +29,8 @@ RANK = 1e-9
 """Relative singular value of the constraint Jacobian that counts as zero."""
 SINGULAR = 1e-5
 """The same at the start: where rows become dependent, coordinates are found but to the root of the round-off."""
+NOTHING = 1e-6
+"""1 or m; rows that are all shorter say nothing."""
 SHARE = 1e-3
 """Part in a redundant combination of rows from which a joint is named."""
 TOLERANCE = 1e-9
@@ -129,6 +131,9 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         return ""
     weight = np.abs(left[: dae.m, -missing:]).max(axis=1)
     names = dict.fromkeys(name for name, share in zip(dae.row_names, weight, strict=True) if share > SHARE)
+    for loop in dae.assembly.loops:
+        if names.keys() & set(loop.joints):
+            names.update(dict.fromkeys(loop.joints))
     who = ", ".join(names) or "the nonholonomic joints"
     if not dae.assembly.loops:
         return f"{dae.name}: {missing} equation(s) of {who} say the same as others: let each be stated once"
@@ -141,7 +146,7 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
 def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return a matrix with rows of length one, but for those that are almost zero against the others."""
     length = np.linalg.norm(C, axis=1, keepdims=True)
-    longest = np.max(length, initial=1e-300)
+    longest = np.max(length, initial=NOTHING)
     rows: npt.NDArray[np.float64] = C / np.where(length > SINGULAR * longest, length, longest)
     return rows
 

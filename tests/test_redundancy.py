@@ -1,0 +1,404 @@
+"""Constraints that say the same twice are left out, and who cannot tell their forces says so; singular starts."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from mechanisms import EVERY, slider_crank
+from states import admissible, assert_same_motion, column, marked, motion, outputs
+
+import mbfmu
+from mbfmu.dae import COORDINATES, derive
+from mbfmu.errors import ModelError, StartError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import Interpreted, describe
+from mbfmu.model import (
+    AxisMotion,
+    Body,
+    BodyShape,
+    Component,
+    Cylindrical,
+    FixedTranslation,
+    Gear,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    System,
+    Universal,
+    World,
+    connect,
+)
+
+Array = npt.NDArray[np.float64]
+
+both = pytest.mark.parametrize("coordinates", COORDINATES)
+
+
+def cuts(joints: Iterable[str], planar: bool = False) -> set[str]:
+    """The names of the cut forces and torques of joints."""
+    forces, torques = (("[1]", "[2]"), ("",)) if planar else (("[1]", "[2]", "[3]"),) * 2
+    labels = [f"f{index}" for index in forces] + [f"t{index}" for index in torques]
+    return {f"{joint}.frame_b.{label}" for joint in joints for label in labels}
+
+
+def run(system: System, coordinates: str, stop: float = 0.5) -> dict[str, Array]:
+    """All outputs from the start on."""
+    return motion(derive(system, coordinates), stop)
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled."""
+    monkeypatch.setattr("mbfmu.fmu.prepare.load", lambda bundle: Interpreted(describe(bundle)))
+
+
+def refusal(system: System, coordinates: str) -> str:
+    """What the StartError of a system says."""
+    with pytest.raises(StartError) as caught:
+        prepare(system, "direct", None, 1e-3, coordinates=coordinates).initial_state()
+    return str(caught.value)
+
+
+def assert_close(expected: dict[str, Array], found: dict[str, Array]) -> None:
+    """What was found is what was expected, to 1e-9 of its kind."""
+    for name in found:
+        np.testing.assert_allclose(
+            found[name], expected[name], rtol=1e-9, atol=1e-9 * (1 + np.abs(expected[name]).max()), err_msg=name
+        )
+
+
+# -- one loop too many ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+@both
+def test_nothing_is_left_out_where_nothing_is_redundant(name: str, coordinates: str) -> None:
+    dae = derive(EVERY[name](), coordinates)
+    assert dae.redundant == ()
+    assert not marked(dae)
+    assert dae.row_names == dae.assembly.constraint_names
+
+
+def test_bricards_mechanism_has_one_equation_too_many_in_either_coordinates() -> None:
+    """Six revolutes in a loop: 30 equations for 30 freedoms, and yet it moves; no joint's force is unique."""
+    system: System = mbfmu.load("bricard")
+    joints = [item.name for item in system.components if isinstance(item, Revolute)]
+    for dae in assert_same_motion(system, seed=0):
+        assert len(dae.redundant) == 1
+        assert set(dae.redundant) <= set(joints)
+        assert dae.n - dae.m == 1
+        assert marked(dae) == cuts(joints)
+
+
+def in_space(system: System) -> System:
+    """A planar system as a spatial one: the same joints, each of which now holds the plane as well."""
+
+    def changed(item: Component) -> Component:
+        vectors = {
+            field.name: (*value, 0.0)
+            for field in fields(item)
+            if isinstance(value := getattr(item, field.name), tuple) and len(value) == 2
+        }
+        inertia = {"I_11": 0.02, "I_22": 0.03} if isinstance(item, Body) else {}
+        return replace(item, **vectors, **inertia)
+
+    return replace(system, components=tuple(changed(item) for item in system.components), planar=False)
+
+
+LOOPS: dict[str, Callable[[], System]] = {"four_bar": lambda: mbfmu.load("four_bar"), "slider_crank": slider_crank}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@both
+def test_a_planar_loop_of_spatial_joints_has_three_equations_too_many(name: str, coordinates: str) -> None:
+    flat = LOOPS[name]()
+    joints = [item.name for item in flat.components if isinstance(item, Joint)]
+    dae = derive(in_space(flat), coordinates)
+    assert len(dae.redundant) == 3
+    assert dae.n - dae.m == 1
+    assert marked(dae) == cuts(joints)
+
+
+def shown(result: mbfmu.Result) -> dict[str, Array]:
+    """All columns, with round-off that differs between a plane and space left out."""
+    return {name: result[name] for name in result.names if not name.startswith("constraint")}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@both
+def test_a_planar_loop_of_spatial_joints_moves_as_in_the_plane(name: str, coordinates: str) -> None:
+    """What acts in the plane is the same too, though all forces of a joint are marked for those across the plane."""
+    flat = LOOPS[name]()
+    plane, space = (
+        shown(
+            mbfmu.simulate(model, 0.5, stepper="projected", options={"order": 8}, output_interval=0.05, coordinates=c)
+        )
+        for model, c in ((flat, "absolute"), (in_space(flat), coordinates))
+    )
+    bodies, joints = ([item.name for item in flat.components if isinstance(item, kind)] for kind in (Body, Joint))
+    same = {label: label for label in plane if label in space}
+    same |= {f"{body}.w": f"{body}.w_a[3]" for body in bodies} | {f"{j}.frame_b.t": f"{j}.frame_b.t[3]" for j in joints}
+    assert_close(plane, {one: space[other] for one, other in same.items()})
+    assert np.ptp(plane[f"{joints[0]}.phi"]) > 0.1
+
+
+# -- one joint too many ---------------------------------------------------------------------------------------------
+
+
+def door(*, hinges: int, carried: bool = False) -> System:
+    """A door of 20 kg on hinges one above the other; its post stands still, or on a turntable."""
+    post = "table.frame_a" if carried else "world.frame_b"
+    inertia = {"I_11": 7.0, "I_22": 8.0, "I_33": 1.5, "I_31": 0.3}
+    components: list[Component] = [World(n=(0, 0.6, -0.8)), Body("leaf", m=20.0, r_CM=(0.4, 0.1, 1.0), **inertia)]
+    connections = []
+    if carried:
+        components += [
+            Revolute("pivot", n=(0, 0.6, 0.8), phi=0.2, w=-0.5),
+            Body("table", m=9.0, I_11=2.0, I_22=3.0, I_33=4.0),
+        ]
+        connections += [connect("world.frame_b", "pivot.frame_a"), connect("pivot.frame_b", "table.frame_a")]
+    for k in range(hinges):
+        given = {} if k else {"phi": 0.3, "w": 1.0}
+        components += [FixedTranslation(f"{end}{k}", r=(0, 0, 2.0 * k)) for end in ("post", "edge")]
+        components += [Revolute(f"hinge{k}", n=(0, 0, 1), **given)]
+        connections += [
+            connect(post, f"post{k}.frame_a"), connect("leaf.frame_a", f"edge{k}.frame_a"),
+            connect(f"post{k}.frame_b", f"hinge{k}.frame_a"), connect(f"hinge{k}.frame_b", f"edge{k}.frame_b"),
+        ]  # fmt: skip
+    return System("door", tuple(components), tuple(connections))
+
+
+@pytest.mark.parametrize("hinges", [2, 3])
+@both
+def test_a_door_on_more_hinges_than_one_keeps_its_freedom_and_marks_their_forces(hinges: int, coordinates: str) -> None:
+    dae = derive(door(hinges=hinges, carried=True), coordinates)
+    assert len(dae.redundant) == 5 * (hinges - 1)
+    assert dae.n - dae.m == 2
+    assert marked(dae) == cuts(f"hinge{k}" for k in range(hinges))  # not of the pivot
+
+
+@pytest.mark.parametrize("carried", [True, False])
+@both
+def test_a_door_on_two_hinges_moves_as_on_one(carried: bool, coordinates: str) -> None:
+    one, two = (run(door(hinges=n, carried=carried), coordinates) for n in (1, 2))
+    assert_close(one, {name: two[name] for name in one.keys() - cuts(["hinge0"])})
+    assert np.ptp(one["hinge0.phi"]) > 0.1
+
+
+@both
+def test_what_two_hinges_carry_together_is_what_one_does(coordinates: str) -> None:
+    """Each force alone is one of many that hold the door; their sum, and the sum of their moments, is not."""
+    one, two = (run(door(hinges=n), coordinates) for n in (1, 2))
+    f_0, t_0, f_1, t_1 = (
+        np.array([two[f"hinge{n}.frame_b.{label}[{k}]"] for k in (1, 2, 3)]) for n in (0, 1) for label in "ft"
+    )
+    moment = t_0 + t_1 + np.cross([0, 0, 2.0], f_1, axisb=0, axisc=0)
+    together = {f"hinge0.frame_b.f[{k + 1}]": (f_0 + f_1)[k] for k in range(3)}
+    assert_close(one, together | {f"hinge0.frame_b.t[{k + 1}]": moment[k] for k in range(3)})
+
+
+def pinned(joint: Joint, *, twice: bool) -> System:
+    """A body on a joint between skewed brackets, or on two of them that are alike."""
+    joints = [replace(joint, name="pin"), *([type(joint)("again", **directions(joint))] if twice else [])]
+    more = [connect("rod.frame_b", f"{item.name}.frame_a") for item in joints]
+    more += [connect(f"{item.name}.frame_b", "arm.frame_b") for item in joints]
+    return System(
+        "pinned",
+        (
+            World(),
+            Body("bob", m=1.3, r_CM=(0.3, 0.1, -0.2), I_11=0.1, I_22=0.2, I_33=0.15, I_21=0.02),
+            FixedTranslation("rod", r=(0.2, 0.1, 0.3)),
+            FixedTranslation("arm", r=(-0.3, 0.2, 0.1)),
+            *joints,
+        ),
+        (connect("world.frame_b", "rod.frame_a"), connect("bob.frame_a", "arm.frame_a"), *more),
+    )
+
+
+def directions(joint: Joint) -> dict[str, tuple[float, ...]]:
+    return dict(joint.directions())
+
+
+N, ACROSS = (0.48, 0.6, 0.64), (0.8, -0.6, 0.0)
+PINS = {
+    Revolute("pin", n=N, phi=0.4, w=1.0): 5,
+    Prismatic("pin", n=N, s=0.1, v=0.5): 5,
+    Cylindrical("pin", n=N, s=0.1, v=0.5, phi=0.4, w=1.0): 4,
+    Universal("pin", n_a=N, n_b=ACROSS, phi_a=0.3, phi_b=-0.2, w_a=1.0, w_b=0.5): 4,
+    Spherical("pin", Q_rel=(0.8, 0.2, -0.4, 0.4), w_rel=(1.0, -0.5, 0.3)): 3,
+    Planar("pin", n=ACROSS, n_x=(0.6, 0.8, 0.0), s_x=0.1, s_y=0.2, phi=0.3, v_x=0.5, v_y=-0.2, w=1.0): 3,
+}
+
+
+@pytest.mark.parametrize(("joint", "rows"), PINS.items(), ids=[type(joint).__name__ for joint in PINS])
+def test_two_joints_that_are_alike_are_one(joint: Joint, rows: int) -> None:
+    twice = pinned(joint, twice=True)
+    for dae in assert_same_motion(twice, seed=0):
+        assert len(dae.redundant) == rows
+        assert marked(dae) == cuts(["pin", "again"])
+    for coordinates in COORDINATES:
+        one, two = (derive(system, coordinates) for system in (pinned(joint, twice=False), twice))
+        q, v, u = admissible(one, np.random.default_rng(1))
+        alone, shared = outputs(one, q, v, u), outputs(two, q, v, u)
+        size = 1 + max(map(abs, alone.values()))
+        for name in alone.keys() - cuts(["pin"]):
+            assert shared[name] == pytest.approx(alone[name], rel=1e-10, abs=1e-11 * size), name
+
+
+@both
+def test_what_is_left_out_holds_wherever_the_rest_does(coordinates: str) -> None:
+    for system in (mbfmu.load("bricard"), in_space(mbfmu.load("four_bar")), door(hinges=2, carried=True)):
+        dae = derive(system, coordinates)
+        for seed in range(3):
+            q, v, _ = admissible(dae, np.random.default_rng(seed), away=0.1)
+            shown_here = outputs(dae, q, v, np.zeros(len(dae.inputs)))
+            np.testing.assert_allclose(column(dae.assembly.closing(q, dae.p_default(), 0.0)), 0, atol=1e-11)
+            assert shown_here["constraint.velocity"] < 1e-11
+
+
+@both
+def test_the_norm_of_a_quaternion_is_never_left_out(coordinates: str) -> None:
+    """It is no equation of a user's, so that nobody is told of it."""
+    for carried in (True, False):
+        system = door(hinges=2, carried=carried)
+        joints = {item.name for item in system.components if isinstance(item, Joint)}
+        assert set(derive(system, coordinates).redundant) <= joints
+
+
+# -- couplings ------------------------------------------------------------------------------------------------------
+
+
+def parallelogram(phi: float = 0.5, w: float | None = 1.0, *more: Component, g: float = 9.81) -> System:
+    """Two cranks of 1 m on bearings 2 m apart, joined by a bar of 2 m: in line at phi = 0."""
+
+    def bar(name: str, length: float) -> BodyShape:
+        return BodyShape(name, m=1.0, r=(length, 0), r_CM=(length / 2, 0), I_33=length**2 / 12)
+
+    return System(
+        "parallelogram",
+        (
+            World(g=g),
+            Revolute("crank", phi=phi, w=w),
+            bar("left", 1.0),
+            Revolute("knee"),
+            bar("coupler", 2.0),
+            Revolute("elbow"),
+            bar("right", 1.0),
+            FixedTranslation("ground", r=(2.0, 0)),
+            Revolute("rocker"),
+            *more,
+        ),
+        (
+            connect("world.frame_b", "crank.frame_a"), connect("crank.frame_b", "left.frame_a"),
+            connect("left.frame_b", "knee.frame_a"), connect("knee.frame_b", "coupler.frame_a"),
+            connect("coupler.frame_b", "elbow.frame_a"), connect("elbow.frame_b", "right.frame_b"),
+            connect("world.frame_b", "ground.frame_a"), connect("ground.frame_b", "rocker.frame_a"),
+            connect("rocker.frame_b", "right.frame_a"),
+        ),
+        planar=True,
+    )  # fmt: skip
+
+
+JOINTS = ("crank", "knee", "elbow", "rocker")
+
+
+def test_a_gear_that_a_loop_does_already_is_left_out_and_its_torque_is_marked() -> None:
+    geared = parallelogram(0.5, 1.0, Gear("gear", joint_a="crank", joint_b="rocker"))
+    for dae in assert_same_motion(geared, seed=0, away=0.1):  # the loop's other branch turns the other way round
+        assert len(dae.redundant) == 1
+        assert dae.n - dae.m == 1
+        assert marked(dae) == cuts(JOINTS, planar=True) | {"gear.tau"}
+
+
+def test_two_motions_that_agree_are_one_and_their_torques_are_marked() -> None:
+    moves = (AxisMotion(f"move{k}", joint=joint, s="0.5 + time**2") for k, joint in enumerate(("crank", "rocker")))
+    for dae in assert_same_motion(parallelogram(0.5, None, *moves), seed=0, t=0.3, away=0.1):
+        assert len(dae.redundant) == 1
+        assert dae.n == dae.m
+        assert marked(dae) == cuts(JOINTS, planar=True) | {"move0.tau", "move1.tau"}
+
+
+@both
+def test_two_motions_that_agree_at_the_start_alone_are_refused(coordinates: str) -> None:
+    """The parallelogram has one freedom, and its cranks shall turn by t^2 and by 2 t^2."""
+    moves = (
+        AxisMotion(f"{joint}ed", joint=joint, s=f"0.5 + {k}*time**2") for k, joint in ((1, "crank"), (2, "rocker"))
+    )
+    with pytest.raises((ModelError, StartError), match=r"contradict"):
+        motion(derive(parallelogram(0.5, None, *moves), coordinates), 0.1)
+
+
+# -- singular positions ---------------------------------------------------------------------------------------------
+
+
+def level(w: float | None) -> System:
+    return parallelogram(0.0, w)
+
+
+def folded(w: float | None) -> System:
+    """A slider-crank with a rod as long as the crank, at s = 0: the rod lies on the crank, and both may turn as one."""
+    system = slider_crank(math.pi / 2, 1.0, 1.0)
+    return replace(
+        system, components=tuple(replace(item, w=w) if item.name == "crank" else item for item in system.components)
+    )
+
+
+def folded_by_slider(v: float | None) -> System:
+    """The same, told by the slider."""
+    given: dict[str, dict[str, Any]] = {"crank": {"phi": None, "w": None}, "slider": {"s": 0.0, "v": v}}
+    system = slider_crank(math.pi / 2, 1.0, 1.0)
+    return replace(system, components=tuple(replace(item, **given.get(item.name, {})) for item in system.components))
+
+
+@pytest.mark.parametrize("make", [level, folded, folded_by_slider])
+@pytest.mark.parametrize("rate", [None, 0.0, 1.0])
+@both
+@pytest.mark.usefixtures("interpreted")
+def test_a_start_in_a_singular_position_is_refused_with_what_to_do(
+    make: Callable[[float | None], System], rate: float | None, coordinates: str
+) -> None:
+    """Two branches of motion cross there, so that no start value tells which way to go."""
+    said = refusal(make(rate), coordinates)
+    assert "singular position" in said
+    assert "start a little away from it" in said
+
+
+@pytest.mark.parametrize(("make", "names"), [(level, JOINTS), (folded, ("crank", "rod", "pin", "slider"))])
+@both
+@pytest.mark.usefixtures("interpreted")
+def test_a_singular_position_names_the_joints_of_its_loop(
+    make: Callable[[float | None], System], names: tuple[str, ...], coordinates: str
+) -> None:
+    said = refusal(make(1.0), coordinates).partition("singular position of ")[2].partition(":")[0]
+    assert set(said.split(", ")) == set(names)
+
+
+@pytest.mark.parametrize("make", [parallelogram, lambda phi: slider_crank(math.pi / 2 + phi, 1.0, 1.0)])
+@both
+@pytest.mark.usefixtures("interpreted")
+def test_a_start_near_a_singular_position_is_taken(make: Callable[[float], System], coordinates: str) -> None:
+    system = make(1e-3).with_values({"world.g": 0.0, "crank.w": 1.0})  # away from it
+    prepare(system, "direct", None, 1e-3, coordinates=coordinates).initial_state()
+    energy = run(system, coordinates, 0.2)["energy.total"]
+    np.testing.assert_allclose(energy, energy[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("phi", [0.0, math.pi])
+@both
+@pytest.mark.usefixtures("interpreted")
+def test_a_slider_crank_at_dead_centre_is_not_singular(phi: float, coordinates: str) -> None:
+    """The crank turns on while the slider stands: s = l1 cos(phi) + sqrt(l2^2 - l1^2 sin(phi)^2)."""
+    system = slider_crank(phi).with_values({"crank.w": 1.0})
+    prepare(system, "direct", None, 1e-3, coordinates=coordinates).initial_state()
+    found = run(system, coordinates)
+    crank, side = found["crank.phi"], 1 if phi == 0 else -1
+    np.testing.assert_allclose(found["slider.s"], np.cos(crank) + side * np.sqrt(4 - np.sin(crank) ** 2), atol=1e-9)
+    assert np.ptp(crank) > 0.1
+    assert found["slider.v"][0] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(found["energy.total"], found["energy.total"][0], atol=1e-8)
