@@ -12,7 +12,7 @@ from two_frames import product, rotation
 
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import assembled
-from mbfmu.model import Body, System
+from mbfmu.model import System
 
 Array = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -115,21 +115,28 @@ def shown(values: dict[str, float], name: str, size: int) -> Array:
     return np.array([values[name]] if size == 1 else [values[f"{name}[{k}]"] for k in range(1, size + 1)])
 
 
-def in_absolute(system: System, values: dict[str, float]) -> tuple[Array, Array]:
-    """The absolute coordinates and rates of a state: where the centre of mass of every body is, by hand.
+def in_absolute(dae: Dae, values: dict[str, float]) -> tuple[Array, Array]:
+    """Absolute coordinates and rates of a state: where the centre of mass of every body is, by hand from outputs.
 
-    No two bodies are fixed to each other, and each is listed before what is fixed to it.
+    Args:
+        dae: the equations in absolute coordinates; no two bodies are fixed to each other, and what is fixed to a body
+            is listed after it, or turned like it.
+        values: the outputs by name.
     """
-    dim, q, v = 2 if system.planar else 3, [], []
-    for body in (item for item in system.components if isinstance(item, Body)):
-        r_0, v_0 = (shown(values, f"{body.name}.{label}", dim) for label in ("r_0", "v_0"))
-        turn = shown(values, f"{body.name}.{'phi' if system.planar else 'Q'}", 1 if system.planar else 4)
-        arm = rotation(turn) @ np.array(body.r_CM)
-        if system.planar:
-            w = shown(values, f"{body.name}.w", 1)
+    p = dae.p_default()
+    given = zip((*dae.parameters, *dae.bound), (*p, *column(dae.bound_values(p))), strict=True)
+    lengths = {item.name: value for item, value in given}
+    planar = not any(name.endswith(".Q[1]") for name in dae.coordinates)
+    dim, q, v = 2 if planar else 3, [], []
+    for body in dict.fromkeys(name.rpartition(".")[0] for name in dae.coordinates):
+        r_0, v_0 = (shown(values, f"{body}.{label}", dim) for label in ("r_0", "v_0"))
+        turn = shown(values, f"{body}.{'phi' if planar else 'Q'}", 1 if planar else 4)
+        arm = rotation(turn) @ [lengths.get(f"{body}.r_CM[{k}]", 0.0) for k in range(1, dim + 1)]
+        if planar:
+            w = shown(values, f"{body}.w", 1)
             swept, turning = w * np.array([-arm[1], arm[0]]), w
         else:
-            w_a = shown(values, f"{body.name}.w_a", 3)
+            w_a = shown(values, f"{body}.w_a", 3)
             swept, turning = np.cross(rotation(turn) @ w_a, arm), product(turn, np.array([0.0, *w_a])) / 2
         q += [r_0 + arm, turn]
         v += [v_0 + swept, turning]
@@ -171,7 +178,7 @@ def assert_same_motion(system: System, seed: int, t: float = 0.0, away: float = 
         q, v, u = admissible(joint, rng, away, t)
         assert_solved(joint, q, v, u, t)
         one = outputs(joint, q, v, u, t)
-        other = outputs(absolute, *in_absolute(system, one), u, t)
+        other = outputs(absolute, *in_absolute(absolute, one), u, t)
         assert one.keys() == other.keys()
         unique = one.keys() - marked(joint)
         size = 1 + max(abs(one[name]) for name in unique)

@@ -160,7 +160,7 @@ def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
         Q[first] = squares[first]
     Q *= math.copysign(1.0, Q[0]) / np.linalg.norm(Q)
     length = float(np.linalg.norm(Q[1:]))
-    if length == 0:
+    if length < 1e-100:  # no turn that a rotation matrix could show
         return (0.0, 0.0, 1.0), 0.0
     return tuple(float(item) for item in Q[1:] / length), 2 * math.atan2(length, float(Q[0]))
 
