@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -213,15 +214,15 @@ def random_tree(seed: int, planar: bool, least: int = 1, most: int = 6) -> Build
     """A tree of random joints, with a gear between two axes where there are two."""
     rng = np.random.default_rng(seed)
     made = Builder(rng, planar)
-    fields = IN_PLANE if planar else IN_SPACE
-    kinds = list(fields)
+    table = IN_PLANE if planar else IN_SPACE
+    kinds = list(table)
     for number in range(1, int(rng.integers(least, most + 1)) + 1):
         kind = kinds[rng.integers(len(kinds))]
         while number == 1 and kind is Fixed:
             kind = kinds[rng.integers(len(kinds))]
         parent = int(rng.integers(0, number))
         near = f"b{parent}.frame_a" if parent else "world.frame_b"
-        made.hang(number, kind(f"j{number}", actuated=bool(rng.integers(2)), **fields[kind](rng)), near)
+        made.hang(number, kind(f"j{number}", actuated=bool(rng.integers(2)), **table[kind](rng)), near)
     made.forces()
     # in space two bodies know the angle of a Revolute up to full turns only, so that no gear holds it in absolute
     # coordinates
@@ -267,3 +268,18 @@ def random_loop(seed: int, planar: bool, closing: type[Joint]) -> System:
     made.put(socket, frame_a=two)
     made.put(joint, frame_a=one, frame_b="socket.frame_b")
     return made.system("loop")
+
+
+def in_space(system: System) -> System:
+    """A planar system as a spatial one: the same joints, each of which now holds the plane as well."""
+
+    def changed(item: Component) -> Component:
+        vectors = {
+            field.name: (*value, 0.0)
+            for field in fields(item)
+            if isinstance(value := getattr(item, field.name), tuple) and len(value) == 2
+        }
+        inertia = {"I_11": 0.02, "I_22": 0.03} if isinstance(item, Body) else {}
+        return replace(item, **vectors, **inertia)
+
+    return replace(system, components=tuple(changed(item) for item in system.components), planar=False)

@@ -2,17 +2,31 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from mechanisms import EVERY, slider_crank
-from states import admissible, assert_same_motion, column, marked, motion, outputs
+from random_mechanisms import in_space
+from states import (
+    admissible,
+    assert_same_motion,
+    closed,
+    column,
+    constraints,
+    in_absolute,
+    marked,
+    matrix,
+    motion,
+    outputs,
+    start_place,
+)
 
 import mbfmu
-from mbfmu.dae import COORDINATES, derive
+from mbfmu.dae import COORDINATES, Dae, derive
+from mbfmu.dae.redundancy import independent
 from mbfmu.errors import ModelError, StartError
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import Interpreted, describe
@@ -23,6 +37,7 @@ from mbfmu.model import (
     Component,
     Cylindrical,
     FixedTranslation,
+    FreeMotion,
     Gear,
     Joint,
     Planar,
@@ -36,6 +51,8 @@ from mbfmu.model import (
 )
 
 Array = npt.NDArray[np.float64]
+
+H = math.sqrt(0.5)
 
 both = pytest.mark.parametrize("coordinates", COORDINATES)
 
@@ -96,21 +113,6 @@ def test_bricards_mechanism_has_one_equation_too_many_in_either_coordinates() ->
         assert marked(dae) == cuts(joints)
 
 
-def in_space(system: System) -> System:
-    """A planar system as a spatial one: the same joints, each of which now holds the plane as well."""
-
-    def changed(item: Component) -> Component:
-        vectors = {
-            field.name: (*value, 0.0)
-            for field in fields(item)
-            if isinstance(value := getattr(item, field.name), tuple) and len(value) == 2
-        }
-        inertia = {"I_11": 0.02, "I_22": 0.03} if isinstance(item, Body) else {}
-        return replace(item, **vectors, **inertia)
-
-    return replace(system, components=tuple(changed(item) for item in system.components), planar=False)
-
-
 LOOPS: dict[str, Callable[[], System]] = {"four_bar": lambda: mbfmu.load("four_bar"), "slider_crank": slider_crank}
 
 
@@ -125,22 +127,12 @@ def test_a_planar_loop_of_spatial_joints_has_three_equations_too_many(name: str,
     assert marked(dae) == cuts(joints)
 
 
-def shown(result: mbfmu.Result) -> dict[str, Array]:
-    """All columns, with round-off that differs between a plane and space left out."""
-    return {name: result[name] for name in result.names if not name.startswith("constraint")}
-
-
 @pytest.mark.parametrize("name", LOOPS)
 @both
 def test_a_planar_loop_of_spatial_joints_moves_as_in_the_plane(name: str, coordinates: str) -> None:
     """What acts in the plane is the same too, though all forces of a joint are marked for those across the plane."""
     flat = LOOPS[name]()
-    plane, space = (
-        shown(
-            mbfmu.simulate(model, 0.5, stepper="projected", options={"order": 8}, output_interval=0.05, coordinates=c)
-        )
-        for model, c in ((flat, "absolute"), (in_space(flat), coordinates))
-    )
+    plane, space = run(flat, "absolute"), run(in_space(flat), coordinates)
     bodies, joints = ([item.name for item in flat.components if isinstance(item, kind)] for kind in (Body, Joint))
     same = {label: label for label in plane if label in space}
     same |= {f"{body}.w": f"{body}.w_a[3]" for body in bodies} | {f"{j}.frame_b.t": f"{j}.frame_b.t[3]" for j in joints}
@@ -260,6 +252,72 @@ def test_what_is_left_out_holds_wherever_the_rest_does(coordinates: str) -> None
             shown_here = outputs(dae, q, v, np.zeros(len(dae.inputs)))
             np.testing.assert_allclose(column(dae.assembly.closing(q, dae.p_default(), 0.0)), 0, atol=1e-11)
             assert shown_here["constraint.velocity"] < 1e-11
+
+
+def path(dae: Dae, steps: int = 80, size: float = 0.15) -> list[Array]:
+    """Poses of a mechanism of one freedom from the start on, along the only way it can go."""
+    p, poses, ahead = dae.p_default(), [start_place(dae)], np.ones(dae.n)
+    for _ in range(steps):
+        q = poses[-1]
+        for _ in range(2):  # a step along the tangent, and the same again with the tangent half way
+            direction = np.linalg.svd(matrix(dae.Phi_q(q, p, 0.0)))[2][-1]
+            direction *= math.copysign(1.0, direction @ ahead)
+            q = poses[-1] + size / 2 * direction
+        poses.append(closed(dae, poses[-1] + size * direction))
+        ahead = direction
+    return poses
+
+
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard"])
+@pytest.mark.parametrize("full", COORDINATES.values(), ids=list(COORDINATES))
+def test_what_is_left_out_is_redundant_all_the_way_round(name: str, full: Callable[..., Dae]) -> None:
+    """Wherever the mechanism goes, what is kept is about as independent as all equations together are."""
+    system = mbfmu.load(name) if name == "bricard" else in_space(LOOPS[name]())
+    every = full(system, turning=True)
+    kept = independent(full(system), lambda: every)
+    assert len(kept.redundant) == (1 if name == "bricard" else 3)
+    p = every.p_default()
+    for q in path(every):
+        values = np.linalg.svd(matrix(every.Phi_q(q, p, 0.0)), compute_uv=False)
+        smallest = np.linalg.svd(matrix(kept.Phi_q(q, p, 0.0)), compute_uv=False).min()
+        assert smallest > 0.1 * values[kept.m - 1]
+
+
+def carried_loop() -> System:
+    """The planar four-bar of spatial joints on a base that moves freely."""
+    loop = in_space(mbfmu.load("four_bar"))
+    base = Body("base", m=50.0, I_11=10.0, I_22=11.0, I_33=12.0)
+    ends = [connect(*(end.replace("world.frame_b", "base.frame_a") for end in pair)) for pair in loop.connections]
+    hung = (connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "base.frame_a"))
+    return replace(loop, components=(*loop.components, base, FreeMotion("free")), connections=(*hung, *ends))
+
+
+TURNS = {
+    "x": (H, H, 0, 0),
+    "y": (H, 0, H, 0),
+    "z": (H, 0, 0, H),
+    "xyz": (0.5, 0.5, 0.5, 0.5),
+    "any": (0.8, 0, -0.36, 0.48),
+}
+"""Quaternions: quarter turns about an axis, a change of all axes, and another."""
+
+
+@pytest.mark.parametrize("turn", TURNS.values(), ids=list(TURNS))
+@both
+def test_what_is_left_out_is_redundant_however_the_mechanism_lies(turn: tuple[float, ...], coordinates: str) -> None:
+    """The rows that are kept at the start are as independent when all has turned together."""
+    system = carried_loop()
+    joint, dae = derive(system, "joint"), derive(system, coordinates)
+    assert len(dae.redundant) == 3
+    q = closed(joint, start_place(joint))
+    smallest = []
+    for Q in ((1, 0, 0, 0), turn):
+        q[[joint.coordinates.index(f"free.Q_rel[{k}]") for k in (1, 2, 3, 4)]] = Q
+        still = (np.zeros(joint.n), np.zeros(len(joint.inputs)))
+        here = q if coordinates == "joint" else in_absolute(dae, outputs(joint, q, *still))[0]
+        rows = constraints(dae, closed(dae, here), 0.0)
+        smallest.append(float(np.linalg.svd(rows, compute_uv=False).min()))
+    assert smallest[1] > smallest[0] / 2
 
 
 @both

@@ -31,7 +31,10 @@ def derive(model: Model, coordinates: str | None = None) -> Dae:
         return lagrangian(model)
     if coordinates is None:
         tree = JointTree(flatten(model))
-        return independent(tree.dae() if tree.smaller else absolute(model))
-    if coordinates not in COORDINATES:
+        coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model))
+    elif coordinates in COORDINATES:
+        dae = COORDINATES[coordinates](model)
+    else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
-    return independent(COORDINATES[coordinates](model))
+    made = COORDINATES[coordinates]
+    return independent(dae, lambda: made(model, turning=True))

@@ -15,13 +15,17 @@ from mbfmu.model.mechanism import flatten
 from mbfmu.model.system import System
 
 
-def absolute(system: System) -> Dae:
+def absolute(system: System, turning: bool = False) -> Dae:
     """Derive the equations of a system in absolute coordinates.
+
+    Args:
+        system: the mechanism.
+        turning: see `Bodies`.
 
     Raises:
         ModelError: the system is not a mechanism; the message says what to mend.
     """
-    bodies = Bodies(flatten(system), central=True, coordinates=_coordinates)
+    bodies = Bodies(flatten(system), central=True, coordinates=_coordinates, turning=turning)
     terms = inertial_terms(bodies)
     gravity = bodies.gravity()
     still = ca.SX(1 if bodies.planar else 4, 1)

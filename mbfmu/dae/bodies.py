@@ -14,6 +14,7 @@ from mbfmu.model.frame import SX, Frame, Pose, identity
 from mbfmu.model.joints import Joint, Motion
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Body, Inertia, Part
+from mbfmu.model.relative import Q_rel, r_rel
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,23 @@ class Bodies:
         mechanism: the whole.
         central: the origin of each group is its centre of mass, else the origin of its first part.
         coordinates: makes the coordinates, of the bodies so far.
+        turning: holonomic rows are resolved in the joint's own frame_a and turn along with it. It costs operations,
+            but rows that are redundant in one pose stay so however the mechanism lies.
 
     Raises:
         FrameConnectionError, MassError: the parts make no mechanism.
     """
 
-    def __init__(self, mechanism: Mechanism, *, central: bool, coordinates: Callable[["Bodies"], Coordinates]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        central: bool,
+        coordinates: Callable[["Bodies"], Coordinates],
+        turning: bool = False,
+    ) -> None:
         self.mechanism = mechanism
+        self.turning = turning
         self.planar = mechanism.planar
         self.dim = 2 if self.planar else 3
         self.t = ca.SX.sym("t")
@@ -287,7 +298,7 @@ class Bodies:
             )
             motion = tuple(replace(item, value=carried.coordinates[item.position], wraps=False) for item in motion)
             return JointEquations(Phi, velocity, motion, rates, a, b)
-        motion, Phi = joint.motion(p, a, b), ca.vertcat(joint.position(p, a, b))
+        motion, Phi = joint.motion(p, a, b), self.position(path, joint, a, b)
         if ca.depends_on(Phi, self.v):
             raise ModelError(f"{type(joint).__name__} '{path}': position depends on velocities; state it as velocity")
         if ca.depends_on(ca.jacobian(velocity, self.v), self.v):
@@ -296,6 +307,10 @@ class Bodies:
             item.rate_value if item.rate_value is not None else self.dot(ca.vertcat(item.value)) for item in motion
         )
         return JointEquations(Phi, velocity, motion, rates, a, b)
+
+    def position(self, path: str, joint: Joint, a: Frame, b: Frame) -> SX:
+        """Return the residual of a joint's holonomic equations between two frames."""
+        return ca.vertcat(joint.position(self.values[path], *(_seen_from(a, b) if self.turning else (a, b))))
 
     def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
         axes = [self.equations[joint].motion for joint in joints_of(path, coupling)]
@@ -341,6 +356,13 @@ def labels(name: str, value: SX) -> list[str]:
     """Return the names of the scalars of a quantity: the name itself, or ``name[1]`` and so on."""
     count = ca.vertcat(value).numel()
     return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
+
+
+def _seen_from(a: Frame, b: Frame) -> tuple[Frame, Frame]:
+    """Return two frames as the first one sees them, at rest."""
+    turn = b.phi - a.phi if a.planar else Q_rel(a, b)
+    still, first = ca.SX(a.r_0.numel(), 1), identity(a.planar)
+    return Frame(first, still, a.w_0 * 0), Frame(Pose(r_rel(a, b), turn, a.R.T @ b.R), still, a.w_0 * 0)
 
 
 def _steiner(d: SX, planar: bool) -> SX:

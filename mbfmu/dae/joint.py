@@ -30,13 +30,17 @@ from mbfmu.model.parts import Inertia
 from mbfmu.model.system import System
 
 
-def joint(system: System) -> Dae:
+def joint(system: System, turning: bool = False) -> Dae:
     """Derive the equations of a system in joint coordinates.
+
+    Args:
+        system: the mechanism.
+        turning: see `Bodies`.
 
     Raises:
         ModelError: the system is not a mechanism; the message says what to mend.
     """
-    return JointTree(flatten(system)).dae()
+    return JointTree(flatten(system), turning).dae()
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,14 @@ class JointTree:
 
     Args:
         mechanism: the whole.
+        turning: see `Bodies`.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, turning: bool = False) -> None:
         self.links: list[Link] = []
         self.branches: list[_Branch] = []
         self.frames: dict[int, Pose] = {}
-        self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates)
+        self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates, turning=turning)
 
     def _coordinates(self, bodies: Bodies) -> Coordinates:
         still = ca.SX(1 if bodies.planar else 3, 1)

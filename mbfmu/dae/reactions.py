@@ -58,7 +58,7 @@ def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
     p = bodies.values[path]
 
     def held(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
-        found = [(ca.vertcat(joint.position(p, a, b)), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
+        found = [(bodies.position(path, joint, a, b), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
         pairs = zip(joint.motion(p, a, b), joint.motion(p, fast_a, fast_b), efforts, strict=True)
         for by_place, by_speed, effort in pairs:
             value = by_place.value if by_speed.rate_value is None else by_speed.rate_value

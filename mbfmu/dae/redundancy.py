@@ -4,6 +4,7 @@ A mechanism such as a four-bar of spatial revolutes is closed more often than it
 wherever the others do; their forces are not determined by the motion, and are taken as zero.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,38 +19,44 @@ from mbfmu.errors import ModelError
 
 Array = npt.NDArray[np.float64]
 
-POSES = 6
+NEAR = 6
 """How many poses near the first are looked at: a rank lost at one pose alone is a singular position, no redundancy."""
+FAR = 60
+"""How many poses are looked at where rows are to be left out: those kept shall do wherever the mechanism goes."""
 TIMES = (0.0, 0.37, 1.1)
 """s; when motions in time are compared."""
 CONTRADICTING = 1e-6
 """1/s; a difference of motions from which they contradict each other."""
 AWAY = 0.2
-"""m or rad; how far apart they are."""
+"""m or rad; how far the fastest coordinate is from pose to pose."""
+WANDER = 0.3
+"""Random part of each step's direction."""
 
 
-def independent(dae: Dae) -> Dae:
+def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     """Return the equations without redundant holonomic rows; the same object if there are none.
 
     The start, and the residual outputs, go on with all rows.
+
+    Args:
+        dae: the equations.
+        turning: makes them with rows resolved in the frames of the joints. Rows are chosen among these, for in the
+            world frame one that is dropped today may be needed when the mechanism has turned. The assembly keeps the
+            rows of `dae`: they are less curved, and lead home from farther away.
     """
     if not dae.assembly.loops:
         return dae
-    poses = _poses(dae)
-    if not poses:
-        return dae
-    jacobians = [_scaled(dae, q) for q in poses]
-    ranks = [int(np.sum(np.linalg.svd(C, compute_uv=False) > RANK)) for C in jacobians]
-    rank = max(ranks)
+    rank = max((_rank(_rows(dae, q)) for q in _poses(dae, NEAR)), default=dae.m + dae.k)
     if rank == dae.m + dae.k:
         return dae
-    generic = [(q, C) for q, C, found in zip(poses, jacobians, ranks, strict=True) if found == rank]
-    ambiguous = _ambiguous(dae, [C for _, C in generic])
-    for q, C in generic:
+    dae = replace(turning(), assembly=dae.assembly)
+    generic = [q for q in _poses(dae, FAR) if _rank(_rows(dae, q)) == rank]
+    scaled = [scaled_rows(_rows(dae, q)) for q in generic]
+    ambiguous = _ambiguous(dae, scaled)
+    for q, C in zip(generic, scaled, strict=True):
         _refuse_contradictions(dae, q, C, ambiguous)
-    held = dae.k + dae.assembly.norms
-    kept = _kept([C for _, C in generic], held, rank - held)
-    return _without(dae, (*kept, *range(dae.m - dae.assembly.norms, dae.m)), ambiguous)
+    dropped = _dropped([_rows(dae, q) for q in generic], dae.k + dae.assembly.norms, rank)
+    return _without(dae, dropped, ambiguous)
 
 
 def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, ...]) -> None:
@@ -66,23 +73,29 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
             )
 
 
-def _poses(dae: Dae) -> list[Array]:
-    """Return the assembled pose and some near it, all closed; nothing if it cannot be assembled."""
+def _poses(dae: Dae, count: int) -> list[Array]:
+    """Return the assembled pose and some on a walk from it, all closed; nothing if it cannot be assembled.
+
+    The walk goes on the way it goes, but for a random part that lets it see all freedoms.
+    """
     s, p = dae.s_default(), dae.extended(dae.p_default())
     q = np.array(assembled(dae, list(s), list(p), 0.0)).ravel()
     closed = _closed(dae, q, p)
     if closed is None:
         return []
-    found, rng = [closed], np.random.default_rng(0)
-    for _ in range(POSES):
-        C = _scaled(dae, found[-1])
+    found, rng, ahead = [closed], np.random.default_rng(0), np.zeros(dae.n)
+    for _ in range(count):
+        C = scaled_rows(_rows(dae, found[-1]))
         _, values, right = np.linalg.svd(C)
         free = right[int(np.sum(values > RANK)) :]
         if not len(free):
             break
-        step = free.T @ rng.normal(size=len(free))
-        near = _closed(dae, found[-1] + AWAY * step / np.linalg.norm(step), p)
-        if near is not None:
+        wish = free @ ahead + WANDER * rng.normal(size=len(free))
+        ahead = free.T @ (wish / np.linalg.norm(wish))
+        near = _closed(dae, found[-1] + AWAY / np.max(np.abs(ahead)) * ahead, p)
+        if near is None:
+            ahead = -ahead
+        else:
             found.append(near)
     return found
 
@@ -99,29 +112,39 @@ def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
     return None
 
 
-def _scaled(dae: Dae, q: Array) -> Array:
-    """Return [G; norms of quaternions; other rows of Phi_q] at a pose, each row of length one."""
+def _rank(C: Array) -> int:
+    return int(np.sum(np.linalg.svd(scaled_rows(C), compute_uv=False) > RANK))
+
+
+def _rows(dae: Dae, q: Array) -> Array:
+    """Return [G; norms of quaternions; other rows of Phi_q] at a pose."""
     p = dae.extended(dae.p_default())
     Phi_q, norms = np.array(dae.Phi_q(q, p, 0.0)), dae.m - dae.assembly.norms
-    return scaled_rows(np.vstack([np.array(dae.G(q, p, 0.0)), Phi_q[norms:], Phi_q[:norms]]))
+    return np.vstack([np.array(dae.G(q, p, 0.0)), Phi_q[norms:], Phi_q[:norms]])
 
 
-def _kept(jacobians: list[Array], k: int, count: int) -> tuple[int, ...]:
-    """Return which rows to keep after the first k: of the choices pivoting offers, the one that is never ill."""
-    if not count:
-        return ()
+def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
+    """Return which rows to drop of those after the first, held ones.
+
+    With N the combinations of rows that vanish (orthonormal columns), the least singular value of what is kept is at
+    least that of all rows times the least one of the dropped rows of N; it is to be large at the worst pose. Rows count
+    with the length they have: one that hardly moves determines little.
+    """
+    vanishing = np.array([np.linalg.svd(C)[0][held:, rank:] for C in jacobians])
+    count = vanishing.shape[2]
 
     def worst(rows: tuple[int, ...]) -> float:
-        chosen = [*range(k), *(k + row for row in rows)]
-        return min(float(np.linalg.svd(C[chosen], compute_uv=False)[-1]) for C in jacobians)
+        return float(np.linalg.svd(vanishing[:, rows, :], compute_uv=False)[:, -1].min())
 
-    choices: set[tuple[int, ...]] = set()
-    for C in [*jacobians, sum(jacobians[1:], jacobians[0])]:
-        held = C[:k]
-        rest = C[k:] - C[k:] @ np.linalg.pinv(held) @ held if k else C
-        pivots = qr(rest.T, mode="r", pivoting=True)[1]
-        choices.add(tuple(sorted(int(row) for row in pivots[:count])))
-    return max(sorted(choices), key=worst)
+    choices = {tuple(map(int, qr(N.T, mode="r", pivoting=True)[1][:count])) for N in vanishing}
+    best = max(sorted(choices), key=worst)
+    while True:
+        others = [row for row in range(vanishing.shape[1]) if row not in best]
+        exchanged = [(*best[:k], row, *best[k + 1 :]) for k in range(count) for row in others]
+        better = max([best, *exchanged], key=worst)
+        if better == best:
+            return tuple(sorted(best))
+        best = better
 
 
 def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
@@ -140,12 +163,12 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _without(dae: Dae, kept: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae:
-    """Return the equations with the kept holonomic rows alone."""
+def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae:
+    """Return the equations without some holonomic rows."""
+    rows = [row for row in range(dae.m) if row not in dropped]
     q, v, p, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     a, u = ca.SX.sym("a", dae.n), ca.SX.sym("u", len(dae.inputs))
-    turned, lambda_ = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("lambda_", len(kept) + dae.k)
-    rows = list(kept)
+    turned, lambda_ = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("lambda_", len(rows) + dae.k)
 
     def function(name: str, arguments: list[Any], result: Any) -> Any:
         return ca.Function(name, arguments, [ca.cse(result)])
@@ -168,5 +191,5 @@ def _without(dae: Dae, kept: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae
             replace(item, description=item.description + note) if item.name.startswith(marks) else item
             for item in dae.outputs
         ),
-        dropped=tuple(row for row in range(dae.m) if row not in kept),
+        dropped=dropped,
     )
