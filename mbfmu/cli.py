@@ -275,16 +275,31 @@ def compare(
 @app.command()
 def check(
     fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
+    as_json: Annotated[bool, typer.Option("--json", help="print what every rule says as JSON")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="try also the rules that few FMUs keep")] = False,
+    skip: Annotated[
+        list[str] | None,
+        typer.Option("--skip", metavar="RULE", help="leave a rule out, or all that are 'practice'; may be repeated"),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="T", help="time the FMU has for one rule, s")
+    ] = None,
 ) -> None:
-    """Check an FMU: schema, FMPy's rules, and every trap mbfmu knows; exit status 1 if there is a problem."""
+    """Check an FMU by FMI 2.0.4 and by test runs, rule by rule; exit status 1 if one fails."""
+    from mbfmu.fmu.check import report, show
+
+    limit = {} if timeout is None else {"timeout": timeout}
     with _progress() as task:
         task("check", 0.0)
-        problems = mbfmu.check(fmu)
-    for problem in problems:
-        out.print(str(problem), markup=False, soft_wrap=True, highlight=False)
-    count = len(problems)
-    out.print(f"{fmu}: {'no problem' if not count else f'{count} problem(s)'}", soft_wrap=True, highlight=False)
-    if count:
+        found = report(fmu, strict=strict, skip=skip or (), **limit)
+    if as_json:
+        out.print(show.as_json(found), markup=False, soft_wrap=True, highlight=False)
+    elif out.is_terminal:
+        out.print(show.as_picture(str(fmu), found))
+    else:
+        for line in show.as_lines(str(fmu), found):
+            out.print(line, markup=False, soft_wrap=True, highlight=False)
+    if any(outcome.status == "fail" for outcome in found):
         raise typer.Exit(1)
 
 

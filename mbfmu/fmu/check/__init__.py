@@ -1,22 +1,28 @@
 """Check an FMI 2.0 co-simulation FMU, whoever made it: archive, schema, FMPy, our own rules, a test run.
 
-archive.py  the ZIP file; nothing hostile gets past it
-static.py   modelDescription.xml: the XSD, FMPy's validation, and one function a rule
-dynamic.py  supervises probe.py, the separate process in which the FMU runs
+outcome.py    what a rule is, and what it says
+archive.py    the ZIP file; nothing hostile gets past it
+static.py     modelDescription.xml: XML, XSD, FMPy, and the rules of
+              document.py, variables.py, structure.py, traps.py; fmu.py is what they see
+dynamic.py    supervises probe/, the separate process in which the FMU runs
+show.py       what the command line prints
 """
 
+from collections.abc import Collection
 from os import PathLike
 
-from mbfmu.fmu.check.archive import read_archive
-from mbfmu.fmu.check.dynamic import run_fmu
-from mbfmu.fmu.check.problem import Problem
-from mbfmu.fmu.check.static import check_description
+from mbfmu.errors import UsageError, nearest
+from mbfmu.fmu.check import archive, dynamic, static
+from mbfmu.fmu.check.outcome import PRACTICE, Outcome, Rule
 
-__all__ = ["Problem", "check"]
+__all__ = ["RULES", "Outcome", "Rule", "check", "report"]
+
+RULES: tuple[Rule, ...] = (*archive.RULES, *static.RULES, *dynamic.RULES)
+"""All rules, in the order they are tried."""
 
 
-def check(path: str | PathLike[str]) -> list[Problem]:
-    """List what is wrong with an FMU; an empty list means that it passed every rule.
+def check(path: str | PathLike[str]) -> list[Outcome]:
+    """List what is wrong with an FMU; an empty list means that no rule fails.
 
     Whatever lies at `path`, missing, damaged or hostile, the answer is a list. The last rules run the
     FMU's code with the rights of the caller (in a process of its own), if it has a library for this platform.
@@ -24,11 +30,64 @@ def check(path: str | PathLike[str]) -> list[Problem]:
     Args:
         path: the .fmu file.
     """
-    archive, problems = read_archive(path)
-    if archive is None:
-        return problems
-    fmu, found = check_description(archive)
-    problems += found
-    if fmu is not None:
-        problems += run_fmu(fmu)
-    return problems
+    return [outcome for outcome in report(path) if outcome.status == "fail"]
+
+
+def report(
+    path: str | PathLike[str],
+    *,
+    strict: bool = False,
+    skip: Collection[str] = (),
+    timeout: float = dynamic.TIMEOUT,
+) -> tuple[Outcome, ...]:
+    """Return what every rule says of an FMU, in the order of `RULES`.
+
+    Args:
+        path: the .fmu file.
+        strict: whether to try the rules that few FMUs keep.
+        skip: names of rules to leave out; 'practice' for all that the standard does not state.
+        timeout: seconds the FMU has for one rule; for all together it has five times as long.
+
+    Raises:
+        UsageError: `skip` names no rule, or one that others wait for.
+    """
+    left_out = _left_out(skip)
+    reasons = dict.fromkeys(left_out, "left out on demand")
+    if not strict:
+        reasons.update({rule.name: "tried only if strict" for rule in RULES if rule.strict})
+    content, found = archive.read_archive(path)
+    if content is not None:
+        fmu, judged = static.check_description(content)
+        found += judged
+        if fmu is not None:
+            found += dynamic.run_fmu(fmu, reasons, timeout)
+    said: dict[str, list[Outcome]] = {}
+    for outcome in found:
+        said.setdefault(outcome.rule, []).append(outcome)
+    complete: list[Outcome] = []
+    blocker = "file"
+    for rule in RULES:
+        if rule.name in reasons:
+            complete.append(rule.outcome("not applicable", reasons[rule.name]))
+            continue
+        outcomes = said.get(rule.name) or [rule.outcome("not applicable", f"waits for the rule '{blocker}'")]
+        if rule.gate and rule.name in said and outcomes[0].status != "pass":
+            blocker = rule.name
+        complete += outcomes
+    return tuple(complete)
+
+
+def _left_out(skip: Collection[str]) -> set[str]:
+    """Return the names of the rules a user wants to leave out."""
+    rules = {rule.name: rule for rule in RULES}
+    found: set[str] = set()
+    for name in skip:
+        if name == PRACTICE:
+            found |= {rule.name for rule in RULES if rule.section == PRACTICE and not rule.gate}
+        elif name not in rules:
+            raise UsageError(f"there is no rule '{name}' to leave out; {nearest(name, [*rules, PRACTICE])}")
+        elif rules[name].gate:
+            raise UsageError(f"the rule '{name}' cannot be left out: others make no sense without it")
+        else:
+            found.add(name)
+    return found

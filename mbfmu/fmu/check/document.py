@@ -1,0 +1,226 @@
+"""Rules on the FMU as a whole: header, binaries, capabilities, units, types, experiment, log categories."""
+
+import math
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from mbfmu.fmu.check.archive import DESCRIPTION
+from mbfmu.fmu.check.fmu import Fmu, StaticRule
+from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable
+
+LOG_CATEGORIES = tuple(
+    f"log{name}"
+    for name in (
+        "Events",
+        "SingularLinearSystems",
+        "NonlinearSystems",
+        "DynamicStateSelection",
+        "StatusWarning",
+        "StatusDiscard",
+        "StatusError",
+        "StatusFatal",
+        "StatusPending",
+        "All",
+    )
+)
+"""The standardised names."""
+
+LIBRARY_SUFFIXES = {"win": (".dll", ".lib"), "linux": (".so", ".a"), "darwin": (".dylib", ".a")}
+SHARED = {"win": ".dll", "linux": ".so", "darwin": ".dylib"}
+
+ELF, PE = b"\x7fELF", b"MZ"
+ELF_BITS = {1: "32", 2: "64"}
+PE_BITS = {0x14C: "32", 0x8664: "64", 0xAA64: "64"}
+MACH_BITS = {b"\xce\xfa\xed\xfe": "32", b"\xcf\xfa\xed\xfe": "64", b"\xca\xfe\xba\xbe": ""}
+"""'' for a library that serves several processors."""
+
+_DECLARATION = re.compile(rb"""<\?xml[^>]*\sencoding=["']utf-8["']""", re.IGNORECASE)
+
+
+def xml_encoding(fmu: Fmu) -> Iterator[Finding]:
+    """The document is encoded in UTF-8 and says so in its first line."""
+    if not _DECLARATION.match(fmu.archive.read(DESCRIPTION, 1000).removeprefix(b"\xef\xbb\xbf")):
+        yield 'the first line must be <?xml version="1.0" encoding="UTF-8"?>', 1
+
+
+def guid(fmu: Fmu) -> Iterator[Finding]:
+    """The guid is not empty; a master hands it to fmi2Instantiate."""
+    if not fmu.root.get("guid").strip():
+        yield "the guid is empty; write a fingerprint of the description", fmu.root.sourceline
+
+
+def generation_date(fmu: Fmu) -> Iterator[Finding]:
+    """The date of generation is in UTC and says so with Z; VDMCheck2 refuses +00:00."""
+    date = fmu.root.get("generationDateAndTime")
+    if date is None:
+        raise NotApplicable("there is no generationDateAndTime")
+    if not date.strip().endswith("Z"):
+        yield f"generationDateAndTime '{date}' must be in UTC and end with 'Z'", fmu.root.sourceline
+
+
+def model_identifier(fmu: Fmu) -> Iterator[Finding]:
+    """The modelIdentifier is a C identifier, for it names the library and prefixes C functions."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", fmu.identifier, re.ASCII):
+        yield f"modelIdentifier '{fmu.identifier}' is not a C identifier", fmu.slave.sourceline
+
+
+def platform_binary(fmu: Fmu) -> Iterator[Finding]:
+    """Each binaries/<platform> holds a library named modelIdentifier; without one there are sources."""
+    for folder, files in sorted(fmu.platforms.items()):
+        kinds = [ends for start, ends in LIBRARY_SUFFIXES.items() if folder.startswith(start)]
+        suffixes = kinds[0] if kinds else {end for ends in LIBRARY_SUFFIXES.values() for end in ends}
+        wanted = {fmu.identifier + suffix for suffix in suffixes}
+        if not wanted.intersection(files):
+            yield f"binaries/{folder} holds none of {', '.join(sorted(wanted))}", f"binaries/{folder}"
+    if not fmu.platforms and not any(name.startswith("sources/") for name in fmu.archive.names):
+        yield "the FMU has neither binaries nor sources; no master can run it", None
+
+
+def binary_format(fmu: Fmu) -> Iterator[Finding]:
+    """Each shared library is of its platform: ELF, PE or Mach-O, of 32 or 64 bits."""
+    found = False
+    for system, suffix in SHARED.items():
+        for bits in ("32", "64"):
+            name = f"binaries/{system}{bits}/{fmu.identifier}{suffix}"
+            if name in fmu.archive.names:
+                found = True
+                if _machine(fmu.archive.read(name, 4096)) not in {(system, bits), (system, "")}:
+                    yield f"'{name}' is no library for {system}{bits}", name
+    if not found:
+        raise NotApplicable("there is no shared library for a standardised platform")
+
+
+def _machine(head: bytes) -> tuple[str, str]:
+    """Return system and bits of a library, by its first bytes."""
+    if head.startswith(ELF) and len(head) > 4:
+        return "linux", ELF_BITS.get(head[4], "?")
+    if head.startswith(PE) and len(head) >= 64:
+        (offset,) = struct.unpack_from("<I", head, 60)
+        if head[offset : offset + 4] == b"PE\0\0" and len(head) >= offset + 6:
+            return "win", PE_BITS.get(struct.unpack_from("<H", head, offset + 4)[0], "?")
+    return "darwin", MACH_BITS.get(head[:4], "?")
+
+
+def source_files(fmu: Fmu) -> Iterator[Finding]:
+    """Every source file that is listed lies in sources/."""
+    listed = list(fmu.slave.iterfind("SourceFiles/File"))
+    if not listed:
+        raise NotApplicable("no source files are listed")
+    for file in listed:
+        if f"sources/{file.get('name')}" not in fmu.archive.names:
+            yield f"the listed source file sources/{file.get('name')} is not in the archive", file.sourceline
+
+
+def state_flags(fmu: Fmu) -> Iterator[Finding]:
+    """A state that can be serialised can be got and set."""
+    if fmu.can("canSerializeFMUstate") and not fmu.can("canGetAndSetFMUstate"):
+        yield "canSerializeFMUstate needs canGetAndSetFMUstate as well", fmu.slave.sourceline
+
+
+def default_experiment(fmu: Fmu) -> Iterator[Finding]:
+    """The default experiment can be run: finite, a positive step and tolerance, the stop after the start."""
+    values = fmu.experiment
+    if not values:
+        raise NotApplicable("there is no DefaultExperiment")
+    line = fmu.root.find("DefaultExperiment").sourceline
+    for name, value in values.items():
+        if not math.isfinite(value) or (name in ("stepSize", "tolerance") and value <= 0.0):
+            yield f"DefaultExperiment {name}={value:g} is not usable", line
+    if values.get("stopTime", math.inf) <= values.get("startTime", 0.0):
+        yield f"DefaultExperiment stopTime={values['stopTime']:g} is not after startTime", line
+
+
+def stop_missing(fmu: Fmu) -> Iterator[Finding]:
+    """There is a default experiment with a stopTime, so that a first run needs no manual."""
+    if "stopTime" not in fmu.experiment:
+        yield "there is no DefaultExperiment with a stopTime; give one, with the stepSize the FMU likes", None
+
+
+def log_category(fmu: Fmu) -> Iterator[Finding]:
+    """Log categories are listed once, and the standardised ones in their own spelling."""
+    categories = list(fmu.root.iterfind("LogCategories/Category"))
+    if not categories:
+        raise NotApplicable("there are no LogCategories")
+    yield from _repeated(categories, "log category")
+    for category in categories:
+        name = category.get("name")
+        meant = [known for known in LOG_CATEGORIES if known.lower() == name.strip().lower() and known != name]
+        if meant:
+            yield f"log category '{name}' must be written '{meant[0]}'", category.sourceline
+
+
+def annotation(fmu: Fmu) -> Iterator[Finding]:
+    """Each tool has one annotation, in the whole and in each variable."""
+    groups = [*fmu.root.iterfind("VendorAnnotations"), *fmu.root.iterfind("ModelVariables/*/Annotations")]
+    if not groups:
+        raise NotApplicable("there are no annotations")
+    for group in groups:
+        yield from _repeated(group.iterfind("Tool"), "annotation of the tool")
+
+
+def unit_definition(fmu: Fmu) -> Iterator[Finding]:
+    """Units and their display units are defined once, with finite factors other than zero."""
+    units = list(fmu.root.iterfind("UnitDefinitions/Unit"))
+    if not units:
+        raise NotApplicable("there are no UnitDefinitions")
+    yield from _repeated(units, "unit")
+    for unit in units:
+        yield from _repeated(unit.iterfind("DisplayUnit"), f"display unit of '{unit.get('name')}':")
+        for element in unit:
+            factor, offset = float(element.get("factor", "1")), float(element.get("offset", "0"))
+            if not (math.isfinite(factor) and math.isfinite(offset) and factor):
+                text = f"{element.tag} of unit '{unit.get('name')}': factor {factor:g} and offset {offset:g}"
+                yield f"{text} cannot be converted with", element.sourceline
+
+
+def type_definition(fmu: Fmu) -> Iterator[Finding]:
+    """Types have sound bounds, and items of an enumeration their own names and values."""
+    if not fmu.types:
+        raise NotApplicable("there are no TypeDefinitions")
+    for name, element in fmu.types.items():
+        yield from ((f"type '{name}': {text}", element.sourceline) for text in bounds(element.attrib))
+        items = list(element.iterfind("Item"))
+        yield from _repeated(items, f"item of type '{name}':")
+        for value, count in Counter(int(item.get("value")) for item in items).items():
+            if count > 1:
+                yield f"type '{name}': {count} items have the value {value}", element.sourceline
+
+
+def bounds(attributes: Any) -> Iterator[str]:
+    """Yield what is wrong with min, max and nominal."""
+    low, high = float(attributes.get("min", "-inf")), float(attributes.get("max", "inf"))
+    if not low <= high:
+        yield f"min {low:g} is above max {high:g}"
+    nominal = float(attributes.get("nominal", "1"))
+    if not 0.0 < nominal < math.inf:
+        yield f"nominal {nominal:g} must be positive and finite"
+
+
+def _repeated(elements: Any, what: str) -> Iterator[Finding]:
+    seen = set()
+    for element in elements:
+        name = element.get("name")
+        if name in seen:
+            yield f"{what} '{name}' is defined twice", element.sourceline
+        seen.add(name)
+
+
+RULES: tuple[tuple[StaticRule, str], ...] = (
+    (xml_encoding, "2.2"),
+    (guid, "2.2.1"),
+    (generation_date, "2.2.1"),
+    (model_identifier, "4.3.1"),
+    (platform_binary, "2.3"),
+    (binary_format, "2.3"),
+    (source_files, "2.3"),
+    (state_flags, "4.3.1"),
+    (default_experiment, "2.2.5"),
+    (stop_missing, PRACTICE),
+    (log_category, "2.2.4"),
+    (annotation, "2.2.6"),
+    (unit_definition, "2.2.2"),
+    (type_definition, "2.2.3"),
+)

@@ -1,0 +1,182 @@
+"""An FMU as the static rules see it: its archive, its description, its variables with the defaults filled in."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mbfmu.fmu.check.archive import Archive
+from mbfmu.fmu.check.outcome import Finding
+
+SLAVE_MODULE = "resources/slavemodule.txt"
+"""What pythonfmu's library reads the name of its script from."""
+
+TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
+
+INITIAL: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        ("parameter", "fixed"): ("exact",),
+        ("parameter", "tunable"): ("exact",),
+        ("calculatedParameter", "fixed"): ("calculated", "approx"),
+        ("calculatedParameter", "tunable"): ("calculated", "approx"),
+        ("input", "discrete"): ("",),
+        ("input", "continuous"): ("",),
+        ("output", "constant"): ("exact",),
+        ("output", "discrete"): ("calculated", "exact", "approx"),
+        ("output", "continuous"): ("calculated", "exact", "approx"),
+        ("local", "constant"): ("exact",),
+        ("local", "fixed"): ("calculated", "approx"),
+        ("local", "tunable"): ("calculated", "approx"),
+        ("local", "discrete"): ("calculated", "exact", "approx"),
+        ("local", "continuous"): ("calculated", "exact", "approx"),
+        ("independent", "continuous"): ("",),
+    }
+)
+"""Legal values of `initial` for (causality, variability), the default first; '' where none may be written."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A ScalarVariable; `attributes` are its type's, completed from its declared type."""
+
+    index: int
+    name: str
+    reference: int
+    type: str
+    causality: str
+    variability: str
+    initial: str
+    """As written; '' where nothing is."""
+    line: int
+    element: Any
+    attributes: Mapping[str, str]
+
+    @property
+    def start(self) -> str | None:
+        """The start value as written."""
+        return self.attributes.get("start")
+
+    @property
+    def initialised(self) -> str:
+        """The `initial` that holds: the one written if it is legal, else the default; '' if there is none."""
+        legal = INITIAL.get((self.causality, self.variability), ("",))
+        return self.initial if self.initial in legal else legal[0]
+
+    @property
+    def settable(self) -> bool:
+        """Whether a master may set it at some time."""
+        return self.variability != "constant" and (self.causality == "input" or self.initialised in ("exact", "approx"))
+
+    @property
+    def derivative_of(self) -> int | None:
+        """Index of the variable this one is the derivative of."""
+        index = self.attributes.get("derivative")
+        return None if index is None else int(index)
+
+    @property
+    def base(self) -> str:
+        """The type in which its value is got and set."""
+        return "Integer" if self.type == "Enumeration" else self.type
+
+
+@dataclass(frozen=True)
+class Fmu:
+    """A schema-valid FMI 2.0 co-simulation FMU, read but not run."""
+
+    archive: Archive
+    root: Any
+    units: Mapping[str, Collection[str]]
+    """Display units of each unit."""
+    types: Mapping[str, Any]
+    """The Real, Integer... element of each SimpleType."""
+    variables: tuple[Variable, ...]
+
+    @property
+    def slave(self) -> Any:
+        """The CoSimulation element."""
+        return self.root.find("CoSimulation")
+
+    @property
+    def identifier(self) -> str:
+        """The modelIdentifier of the co-simulation interface."""
+        return str(self.slave.get("modelIdentifier"))
+
+    @property
+    def is_pythonfmu(self) -> bool:
+        """Whether the FMU runs a Python slave in pythonfmu's library."""
+        return SLAVE_MODULE in self.archive.names
+
+    @property
+    def structured(self) -> bool:
+        """Whether the names of the variables follow the structured convention."""
+        return bool(self.root.get("variableNamingConvention") == "structured")
+
+    @property
+    def experiment(self) -> Mapping[str, float]:
+        """What the DefaultExperiment gives of startTime, stopTime, tolerance and stepSize."""
+        element = self.root.find("DefaultExperiment")
+        names = ("startTime", "stopTime", "tolerance", "stepSize")
+        return {} if element is None else {n: float(element.get(n)) for n in names if n in element.attrib}
+
+    @property
+    def platforms(self) -> Mapping[str, Collection[str]]:
+        """Names of the files in each folder of binaries/, without the way to them."""
+        files = [name.split("/") for name in self.archive.names if not name.endswith("/")]
+        found: dict[str, set[str]] = {}
+        for parts in files:
+            if parts[0] == "binaries" and len(parts) > 2:
+                found.setdefault(parts[1], set()).add(parts[-1])
+        return found
+
+    def can(self, flag: str) -> bool:
+        """Whether a capability flag is set."""
+        return self.slave.get(flag, "false").strip() in ("true", "1")
+
+    def variable(self, index: int) -> Variable | None:
+        """The variable with a 1-based index, if there is one."""
+        return self.variables[index - 1] if 1 <= index <= len(self.variables) else None
+
+    def unknowns(self, section: str) -> list[Any]:
+        """The entries of a part of ModelStructure."""
+        return list(self.root.iterfind(f"ModelStructure/{section}/Unknown"))
+
+
+StaticRule = Callable[[Fmu], Iterator[Finding]]
+
+
+def typed(element: Any) -> Any:
+    """Return the Real, Integer... element in a ScalarVariable or SimpleType."""
+    return next(child for child in element if child.tag in TYPES)
+
+
+def read_description(archive: Archive, root: Any) -> Fmu:
+    """Return the FMU a schema-valid description describes."""
+    types = {t.get("name"): typed(t) for t in root.iterfind("TypeDefinitions/SimpleType")}
+    scalars = enumerate(root.iterfind("ModelVariables/ScalarVariable"), 1)
+    return Fmu(
+        archive=archive,
+        root=root,
+        units={
+            u.get("name"): {d.get("name") for d in u.iterfind("DisplayUnit")}
+            for u in root.iterfind("UnitDefinitions/Unit")
+        },
+        types=types,
+        variables=tuple(_variable(index, scalar, types) for index, scalar in scalars),
+    )
+
+
+def _variable(index: int, element: Any, types: Mapping[str, Any]) -> Variable:
+    own = typed(element)
+    declared = types.get(own.get("declaredType"))
+    return Variable(
+        index=index,
+        name=element.get("name"),
+        reference=int(element.get("valueReference")),
+        type=own.tag,
+        causality=element.get("causality", "local"),
+        variability=element.get("variability", "continuous"),
+        initial=element.get("initial", ""),
+        line=element.sourceline,
+        element=element,
+        attributes={**({} if declared is None else declared.attrib), **own.attrib},
+    )

@@ -1,0 +1,98 @@
+"""What a check says of an FMU, as values, and how a rule becomes such a value."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+Status = Literal["pass", "fail", "not applicable"]
+
+PRACTICE = "practice"
+"""Section of a rule that the standard does not state, but without which some master fails."""
+
+MOST = 50
+"""Findings of one rule that are listed one by one."""
+LONGEST = 1000
+"""Characters of a message."""
+
+Finding = tuple[str, int | str | None]
+"""What is wrong, and where: a line of modelDescription.xml, a member of the archive, or nowhere in particular."""
+
+
+class NotApplicable(Exception):  # noqa: N818 - it is no error
+    """A rule has nothing to judge in this FMU; the text says why."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the check.
+
+    Args:
+        name: its id, such as 'start-missing'.
+        section: of the FMI 2.0.4 document, or 'practice'.
+        claim: what holds if an FMU passes.
+        gate: whether later rules make no sense without it.
+        strict: whether it is tried only on demand.
+    """
+
+    name: str
+    section: str
+    claim: str
+    gate: bool = False
+    strict: bool = False
+
+    @classmethod
+    def of(cls, function: Callable[..., object], section: str, gate: bool = False, strict: bool = False) -> "Rule":
+        """Return the rule a function states: its name is the id, the first line of its docstring the claim."""
+        claim = (function.__doc__ or "").strip().partition("\n")[0]
+        return cls(function.__name__.strip("_").replace("_", "-"), section, claim, gate, strict)
+
+    def outcome(self, status: Status, message: str, where: int | str | None = None) -> "Outcome":
+        """Return what this rule says."""
+        place = f"modelDescription.xml:{where}" if isinstance(where, int) else where or ""
+        return Outcome(self.name, self.section, status, _clean(place), _clean(message))
+
+    def judge(self, findings: Callable[[], Iterable[Finding]]) -> list["Outcome"]:
+        """Return an outcome for each finding, or one that says that there is none."""
+        try:
+            found = list(islice(findings(), MOST + 1))
+        except NotApplicable as reason:
+            return [self.outcome("not applicable", str(reason))]
+        except Exception as error:  # noqa: BLE001 - a hostile description must not end the check
+            found = [(f"the rule cannot be applied to this FMU: {error!r}", None)]
+        if len(found) > MOST:
+            found[MOST:] = [(f"and more; the first {MOST} are listed", None)]
+        return [self.outcome("fail", *item) for item in found] or [self.outcome("pass", self.claim)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one rule says of one FMU; a rule that fails in several places has an outcome for each.
+
+    Args:
+        rule: the rule's id.
+        section: of the FMI 2.0.4 document the rule comes from, or 'practice'.
+        status: 'pass', 'fail' or 'not applicable'.
+        where: the place, such as 'modelDescription.xml:12' or the name of a file in the archive; may be empty.
+        message: what is wrong and how to mend it, what holds, or why the rule does not apply.
+    """
+
+    rule: str
+    section: str
+    status: Status
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.rule}: {self.message}" if self.where else f"{self.rule}: {self.message}"
+
+
+def _clean(text: str) -> str:
+    """Return one line without control characters: names and messages come from the FMU, and go to a terminal."""
+    line = "".join(_shown(" ".join(text[: 10 * LONGEST].split())))
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+
+
+def _shown(line: str) -> Iterator[str]:
+    for character in line:
+        yield character if character.isprintable() else character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,272 @@
+"""One FMU under test: its instances, what it logs, and what it does when it is asked for nonsense."""
+
+import math
+import struct
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import byref
+from functools import cached_property
+from itertools import count
+from time import sleep
+from typing import Any
+
+from fmpy import calloc, free
+from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import (
+    FMU2Slave,
+    fmi2CallbackAllocateMemoryTYPE,
+    fmi2CallbackFreeMemoryTYPE,
+    fmi2CallbackFunctions,
+    fmi2CallbackLoggerTYPE,
+    fmi2DoStepStatus,
+    fmi2Fatal,
+    fmi2OK,
+    fmi2Pending,
+    fmi2Warning,
+)
+from fmpy.logging import addLoggerProxy
+
+PRACTICE = "practice"
+"""Section of a rule that the standard does not state."""
+
+STEPS = 20
+SAVED = 5
+NUDGE = 1e-4
+"""By how much values are changed, relative to 1 and their size: no mechanism comes apart."""
+SAME = 1e-9
+"""Relative difference up to which two numbers mean the same."""
+
+Outputs = dict[str, Any]
+Variable = dict[str, Any]
+
+
+class NotApplicable(Exception):  # noqa: N818 - it is no error
+    """A rule has nothing to judge in this FMU; the text says why."""
+
+
+class Instance:
+    """One instance of the FMU under test, stepped on the grid t0 + n h."""
+
+    def __init__(self, job: dict[str, Any], callbacks: Any, name: str) -> None:
+        self.job = job
+        self.h: float = job["step"]
+        self.ready = False
+        """Whether it has been initialised."""
+        self.slave = FMU2Slave(
+            guid=job["guid"],
+            modelIdentifier=job["identifier"],
+            unzipDirectory=job["folder"],
+            instanceName=name,
+        )
+        self.slave.instantiate(callbacks=callbacks, loggingOn=True)
+
+    def initialise(self, stop: float | None = None) -> None:
+        """Go through initialisation mode with the start values."""
+        self.slave.setupExperiment(tolerance=self.job["tolerance"], startTime=self.job["start"], stopTime=stop)
+        self.slave.enterInitializationMode()
+        self.slave.exitInitializationMode()
+        self.ready = True
+
+    def step(self, n: float, size: float | None = None) -> None:
+        """Step from t0 + n h, by h if no other size is given."""
+        try:
+            self.slave.doStep(self.job["start"] + n * self.h, self.h if size is None else size)
+        except FMICallException as error:
+            if error.status != fmi2Pending or not self.job["asynchronous"]:
+                raise
+            while (status := self.slave.getStatus(fmi2DoStepStatus)) == fmi2Pending:
+                sleep(1e-4)
+            if status > fmi2Warning:
+                raise FMICallException("fmi2DoStep", status) from None
+
+    def run(self, first: int, steps: int) -> list[Outputs]:
+        """Return the outputs now and after each of some steps, the first from t0 + first h."""
+        found = [self.outputs()]
+        for n in range(first, first + steps):
+            self.step(n)
+            found.append(self.outputs())
+        return found
+
+    def get(self, variables: list[Variable]) -> list[Any]:
+        """Get the values of some variables."""
+        return [getattr(self.slave, f"get{v['base']}")([v["reference"]])[0] for v in variables]
+
+    def set(self, variable: Variable, value: Any) -> None:
+        """Set the value of a variable."""
+        getattr(self.slave, f"set{variable['base']}")([variable["reference"]], [value])
+
+    def outputs(self) -> Outputs:
+        """Get the value of every output."""
+        found: Outputs = {}
+        for kind, variables in self.job["outputs"].items():
+            values = getattr(self.slave, f"get{kind}")(list(variables.values()))
+            found.update(zip(variables, values, strict=True))
+        return found
+
+
+class Probe:
+    """The FMU under test: makes instances, gathers what it logs, and writes down what is found."""
+
+    def __init__(self, job: dict[str, Any], report: Callable[..., None]) -> None:
+        self.job = job
+        self.report = report
+        self.log: deque[str] = deque(maxlen=5)
+        self.remark = ""
+        """What to say of a rule that is kept."""
+        self.legal = True
+        """Whether the calls are such that the rules on messages hold."""
+        self.failed: set[str] = set(job["failed"])
+        """Rules that have been found broken."""
+        self.dead = False
+        """Whether a call was answered with fmi2Fatal, after which no other may follow."""
+        self.spoken: set[str] = set()
+        """Rules on messages that have been broken."""
+        self._names = (f"check{n}" for n in count())
+        self._callbacks = self._make_callbacks()
+
+    def _make_callbacks(self) -> Any:
+        callbacks = fmi2CallbackFunctions()
+        callbacks.logger = fmi2CallbackLoggerTYPE(self._logged)
+        callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
+        callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
+        if not self.job["pythonfmu"]:  # its messages come without arguments, so they are looked at as they are
+            addLoggerProxy(byref(callbacks))
+        return callbacks
+
+    def _logged(self, _environment: Any, _name: bytes, status: int, category: Any, message: Any) -> None:
+        text = (message or b"").decode(errors="replace").strip()
+        if category is None:
+            self._break("message-category", f"masters crash at the NULL category of the message: {text}")
+        if self.job["pythonfmu"]:
+            if "%" in text.replace("%%", ""):
+                self._break("message-format", f"masters print with printf, which takes this '%' for its own: {text}")
+            text = text.replace("%%", "%")
+        if status != fmi2OK:
+            self.log.append(text[:300])
+
+    def _break(self, rule: str, message: str) -> None:
+        if self.legal and rule not in self.spoken:
+            self.spoken.add(rule)
+            self.report(rule=rule, status="fail", message=message)
+
+    @contextmanager
+    def instance(self, callbacks: Any = None, **changes: Any) -> Iterator[Instance]:
+        """Make an instance; free it afterwards unless the FMU has declared itself beyond repair."""
+        instance = Instance({**self.job, **changes}, callbacks or self._callbacks, next(self._names))
+        try:
+            yield instance
+            if instance.ready and not self.terminates(instance):
+                self.log.clear()
+        except FMICallException as error:
+            self.dead = self.dead or error.status == fmi2Fatal
+            raise
+        finally:
+            if not self.dead:
+                instance.slave.fmi2FreeInstance(instance.slave.component)
+
+    def terminates(self, instance: Instance) -> bool:
+        """Terminate an instance; whether that works is a rule of its own."""
+        try:
+            instance.slave.terminate()
+        except FMICallException as error:
+            self.dead = self.dead or error.status == fmi2Fatal
+            return False
+        return True
+
+    @contextmanager
+    def running(self, **changes: Any) -> Iterator[Instance]:
+        """Make an initialised instance."""
+        with self.instance(**changes) as instance:
+            instance.initialise()
+            yield instance
+
+    @cached_property
+    def reference(self) -> list[Outputs]:
+        """The outputs at the start and after each of `STEPS` steps, with the start values."""
+        with self.running() as instance:
+            return instance.run(0, STEPS)
+
+    def needs(self, flag: str) -> None:
+        """Leave a rule whose capability the FMU does not claim."""
+        if not self.job["flags"][flag]:
+            raise NotApplicable(f"{flag} is not set")
+
+    def after(self, rule: str) -> None:
+        """Leave a rule that would only repeat what another has said."""
+        if rule in self.failed:
+            raise NotApplicable(f"waits for the rule '{rule}'")
+
+    def variables(self, missing: str = "", **wanted: str) -> list[Variable]:
+        """Return the variables of a causality, variability..., or leave the rule if there are none."""
+        found = [v for v in self.job["variables"] if all(v[key] == value for key, value in wanted.items())]
+        if not found and missing:
+            raise NotApplicable(missing)
+        return found
+
+    def disturb(self, instance: Instance, n: int) -> None:
+        """Set every continuous input to something else and step."""
+        for v in self.variables(causality="input", variability="continuous"):
+            value = nudged(v)
+            if value is not None:
+                instance.set(v, value)
+        instance.step(n)
+
+    def refused(
+        self, n: int, size: float | None, variable: Variable | None = None, value: Any = None
+    ) -> Outputs | None:
+        """Ask for a step that makes no sense; return the outputs if it is taken, None if it is refused."""
+        try:
+            with self.running() as instance:
+                instance.run(0, n)
+                if variable is not None:
+                    instance.set(variable, value)
+                instance.step(n, size)
+                return instance.outputs()
+        except FMICallException as error:
+            if error.status == fmi2Fatal:
+                raise
+            return None
+
+
+def difference(expected: list[Outputs], found: list[Outputs]) -> str | None:
+    """Say where two runs first differ in a bit, if they do."""
+    for n, (left, right) in enumerate(zip(expected, found, strict=True)):
+        for name in left:
+            a, b = left[name], right[name]
+            if (struct.pack("<d", a) != struct.pack("<d", b)) if isinstance(a, float) else a != b:
+                return f"'{name}' is {b!r} instead of {a!r} after {n} steps"
+    return None
+
+
+def not_finite(outputs: Outputs) -> list[str]:
+    """Name the outputs that are no finite numbers."""
+    return [name for name, value in outputs.items() if isinstance(value, float) and not math.isfinite(value)]
+
+
+def same(value: Any, other: Any) -> bool:
+    """Whether two values mean the same."""
+    return math.isclose(value, other, rel_tol=SAME, abs_tol=1e-300) if isinstance(value, float) else value == other
+
+
+def nudged(variable: Variable) -> float | None:
+    """Return a value near the start value of a Real and within its bounds, None if there is none."""
+    if variable["type"] != "Real" or "start" not in variable:
+        return None
+    start: float = variable["start"]
+    for sign in (1.0, -1.0):
+        value = start + sign * NUDGE * max(1.0, abs(start))
+        if variable["min"] <= value <= variable["max"] and math.isfinite(value):
+            return value
+    return None
+
+
+def changeable(variables: list[Variable], missing: str) -> list[tuple[Variable, float]]:
+    """Return those that are Real and have a second value to be set to."""
+    found = [(v, value) for v in variables for value in [nudged(v)] if value is not None]
+    if not found:
+        raise NotApplicable(missing)
+    return found
+
+
+DynamicRule = Callable[[Probe], Iterator[str]]

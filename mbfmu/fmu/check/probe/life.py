@@ -1,0 +1,151 @@
+"""Rules on the life of an instance: loading, initialising, stepping, resetting, ending, side by side with another."""
+
+import math
+from collections.abc import Iterator
+
+from fmpy.fmi2 import FMU2Slave, fmi2CallbackFunctions
+
+from .instance import PRACTICE, SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Probe, difference, not_finite
+
+
+def load(probe: Probe) -> Iterator[str]:
+    """The library loads and has all functions of co-simulation."""
+    job = probe.job
+    FMU2Slave(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
+    yield from ()
+
+
+def version(probe: Probe) -> Iterator[str]:
+    """fmi2GetVersion answers 2.0, fmi2GetTypesPlatform default."""
+    job = probe.job
+    slave = FMU2Slave(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
+    for function, expected in ((slave.fmi2GetVersion, b"2.0"), (slave.fmi2GetTypesPlatform, b"default")):
+        if (answer := function()) != expected:
+            yield f"{function.__name__} answers {answer!r} instead of {expected!r}"
+
+
+def instantiate(probe: Probe) -> Iterator[str]:
+    """The FMU makes an instance."""
+    instance = Instance(probe.job, probe._callbacks, "check")
+    instance.slave.fmi2FreeInstance(instance.slave.component)
+    yield from ()
+
+
+def initialise(probe: Probe) -> Iterator[str]:
+    """The FMU initialises with its start values."""
+    with probe.running() as instance:
+        yield from ()
+        instance.outputs()
+
+
+def step(probe: Probe) -> Iterator[str]:
+    """The FMU takes steps of the default size."""
+    yield from ()
+    list(probe.reference)
+
+
+def output_finite(probe: Probe) -> Iterator[str]:
+    """Outputs are finite numbers, from initialisation on."""
+    for n, outputs in enumerate(probe.reference):
+        if names := not_finite(outputs):
+            yield f"not finite after {n} steps with start values: {', '.join(names)}"
+            return
+
+
+def time(probe: Probe) -> Iterator[str]:
+    """The independent variable is the time of the master."""
+    (clock, *_) = probe.variables("no independent variable is declared", causality="independent")
+    with probe.running() as instance:
+        for n in range(SAVED):
+            expected = probe.job["start"] + n * instance.h
+            (found,) = instance.get([clock])
+            if not math.isclose(found, expected, rel_tol=SAME, abs_tol=SAME * instance.h):
+                yield f"'{clock['name']}' is {found!r} at the time {expected!r}"
+                return
+            instance.step(n)
+
+
+def instances(probe: Probe) -> Iterator[str]:
+    """Two instances in one process go the same way and do not disturb each other."""
+    if probe.job["flags"]["canBeInstantiatedOnlyOncePerProcess"]:
+        raise NotApplicable("canBeInstantiatedOnlyOncePerProcess is set")
+    expected = probe.reference
+    with probe.running() as one, probe.running() as two:
+        found = one.run(0, SAVED)
+        other = two.run(0, STEPS)
+        found += one.run(SAVED, STEPS - SAVED)[1:]
+    for text in filter(None, (difference(expected, found), difference(expected, other))):
+        yield f"with another instance in the process, {text}"
+
+
+def reset(probe: Probe) -> Iterator[str]:
+    """A reset instance starts anew, with its start values and the first results."""
+    expected = probe.reference
+    with probe.running() as instance:
+        instance.run(0, STEPS)
+        probe.disturb(instance, STEPS)
+        instance.slave.reset()
+        instance.initialise()
+        found = instance.run(0, STEPS)
+    if text := difference(expected, found):
+        yield f"after fmi2Reset and a new initialisation, {text}"
+
+
+def terminate(probe: Probe) -> Iterator[str]:
+    """The FMU terminates, its last outputs can still be got, and it can be reset."""
+    with probe.running() as instance:
+        instance.run(0, SAVED)
+        expected = instance.outputs()
+        instance.slave.terminate()
+        found = instance.outputs()
+        instance.slave.reset()
+        instance.initialise()
+    if text := difference([expected], [found]):
+        yield f"after fmi2Terminate, {text}"
+
+
+def debug_logging(probe: Probe) -> Iterator[str]:
+    """Each log category of the description can be switched on, and all of them off."""
+    with probe.instance() as instance:
+        yield from ()
+        for category in probe.job["categories"]:
+            instance.slave.setDebugLogging(True, [category])
+        instance.slave.setDebugLogging(False, [])
+        instance.initialise()
+
+
+def null_callbacks(probe: Probe) -> Iterator[str]:
+    """The FMU needs no memory callbacks if it says so."""
+    probe.needs("canNotUseMemoryManagementFunctions")
+    callbacks = fmi2CallbackFunctions()
+    callbacks.logger = probe._callbacks.logger
+    with probe.running(callbacks=callbacks) as instance:
+        instance.run(0, SAVED)
+    yield from ()
+
+
+def exit(probe: Probe) -> Iterator[str]:
+    """The process ends well after the FMU was used."""
+    with probe.running() as instance:
+        instance.run(0, SAVED)
+    yield from ()
+
+
+VITAL: tuple[tuple[DynamicRule, str], ...] = (
+    (load, "2.3"),
+    (instantiate, "2.1.5"),
+    (initialise, "2.1.6"),
+    (step, "4.2.2"),
+    (output_finite, PRACTICE),
+)
+"""Rules without which the others make no sense."""
+
+RULES: tuple[tuple[DynamicRule, str], ...] = (
+    (version, "2.1.4"),
+    (time, "2.2.7"),
+    (instances, "2.1.5"),
+    (reset, "2.1.6"),
+    (terminate, "2.1.6"),
+    (debug_logging, "2.1.5"),
+    (null_callbacks, "2.1.5"),
+)
