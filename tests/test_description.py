@@ -191,6 +191,25 @@ def test_a_joule_is_made_of_si_base_units(arm: Case) -> None:
     assert dict(arm.units["J"].find("BaseUnit").attrib) == {"kg": "1", "m": "2", "s": "-2"}
 
 
+def test_nominal_values_follow_from_mass_length_and_gravity(two_link: System, tmp_path: Path) -> None:
+    """By their dimensions: with 100 times the mass forces are 100 times larger, with 100 times the length times 10."""
+
+    def nominal(**values: float) -> dict[str, float]:
+        path = mbfmu.export(two_link.with_values(values), tmp_path / "arm.fmu")
+        found = fmpy.read_model_description(path).modelVariables
+        return {item.name: float(item.nominal or 1) for item in found}
+
+    plain, heavy = nominal(m1=1.0, m2=1.0), nominal(m1=100.0, m2=100.0)
+    long = nominal(m1=1.0, m2=1.0, l1=100.0, l2=100.0)
+    ratios = {name: (heavy[name] / value, long[name] / value) for name, value in plain.items()}
+    assert ratios["shoulder.tau"] == pytest.approx((100, 100))
+    assert ratios["shoulder.phi"] == (1, 1)
+    assert ratios["shoulder.w"] == pytest.approx((1, 0.1))
+    assert ratios["shoulder.a"] == pytest.approx((1, 0.01))
+    assert ratios["energy.total"] == pytest.approx((100, 100))
+    assert (plain["world.g"], plain["solver.step"]) == pytest.approx((10, 1e-3))
+
+
 def test_aliases_share_unit_type_and_value_but_only_the_first_may_have_a_start_value(case: Case) -> None:
     by_reference: dict[str, list[Any]] = {}
     for item in case.variables:

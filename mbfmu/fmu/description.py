@@ -123,6 +123,8 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
         real["min"] = _number(item.min)
     if math.isfinite(item.max):
         real["max"] = _number(item.max)
+    if item.nominal != 1:
+        real["nominal"] = _number(item.nominal)
     if item.start is not None:
         real["start"] = _number(item.start)
     if item.derivative_of:

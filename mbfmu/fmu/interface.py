@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from mbfmu.dae.dae import Dae
+from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.steppers import Scheme
 
@@ -32,6 +33,7 @@ class Variable:
         start: start value; None where none may be given.
         min: least value allowed.
         max: greatest value allowed.
+        nominal: the size it usually has.
         derivative_of: name of the variable it is the time derivative of.
     """
 
@@ -45,6 +47,7 @@ class Variable:
     start: float | None = None
     min: float = -math.inf
     max: float = math.inf
+    nominal: float = 1.0
     derivative_of: str | None = None
 
 
@@ -83,23 +86,29 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
     """
+    usual = nominal_of(dae)
     found = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
     ]
     for signal in dae.inputs:
         found.append(
-            Variable(signal.name, len(found), "input", "continuous", None, signal.unit, signal.description, 0.0)
-        )
+            Variable(
+                signal.name, len(found), "input", "continuous", None, signal.unit, signal.description, 0.0,
+                nominal=usual(signal.unit),
+            )
+        )  # fmt: skip
     for item in dae.parameters:
         variability = "tunable" if item.tunable else "fixed"
         found.append(
             Variable(
                 item.name, len(found), "parameter", variability, "exact", item.unit, item.description,
-                item.value, item.min, item.max,
+                item.value, item.min, item.max, power_of_ten(item.value) if item.value else usual(item.unit),
             )
         )  # fmt: skip
     text = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
-    found.append(Variable(STEP, len(found), "parameter", "tunable", "exact", "s", text, step, 1e-9))
+    found.append(
+        Variable(STEP, len(found), "parameter", "tunable", "exact", "s", text, step, 1e-9, nominal=power_of_ten(step))
+    )
     text = (
         "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
     )
@@ -114,20 +123,26 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         found.append(
             Variable(
                 signal.name, len(found), signal.kind, "continuous", "exact" if exact else "calculated", signal.unit,
-                signal.description, starts.get(signal.name), derivative_of=signal.derivative_of,
+                signal.description, starts.get(signal.name), nominal=usual(signal.unit),
+                derivative_of=signal.derivative_of,
             )
         )  # fmt: skip
     for signal in dae.bound:
         found.append(
             Variable(
                 signal.name, len(found), "calculatedParameter", "fixed", "calculated", signal.unit,
-                signal.description,
+                signal.description, nominal=usual(signal.unit),
             )
         )  # fmt: skip
     originals = {item.name: item for item in found}
     for alias, name in dae.aliases:
         same = originals[name]
-        found.append(Variable(alias, same.reference, "local", "continuous", "calculated", same.unit, same.description))
+        found.append(
+            Variable(
+                alias, same.reference, "local", "continuous", "calculated", same.unit, same.description,
+                nominal=same.nominal,
+            )
+        )  # fmt: skip
     return Interface(
         variables=tuple(found),
         feedthrough=_feedthrough(dae, bundle),

@@ -1,0 +1,41 @@
+"""Nominal values: the size that quantities of a mechanism have, from its own mass, length and gravity.
+
+With the total mass M, the largest length L and T = sqrt(L / g), a quantity of the unit kg^a m^b s^c has the size
+M^a L^b T^c, up to a factor that a master needs not know; angles count as 1.
+"""
+
+import math
+from collections.abc import Callable
+
+from mbfmu.dae.dae import Dae
+from mbfmu.fmu.units import known_unit
+
+
+def nominal_of(dae: Dae) -> Callable[[str], float]:
+    """Return the map from an SI unit to the nominal value of quantities that have it, a power of ten.
+
+    Args:
+        dae: the equations; what its default parameters say of mass (kg), length (m) and gravity (m/s2) is taken, and 1
+            where they say nothing.
+    """
+    p = dae.p_default()
+    values = [*p, *(float(value) for value in dae.bound_values(dae.extended(p)).full().ravel())]
+    sizes: dict[str, list[float]] = {}
+    units = [item.unit for item in dae.parameters] + [item.unit for item in dae.bound]
+    for unit, value in zip(units, values, strict=True):
+        sizes.setdefault(unit, []).append(abs(value))
+    mass = sum(sizes.get("kg", [])) or 1.0
+    length = max(sizes.get("m", []), default=0.0) or 1.0
+    gravity = max(sizes.get("m/s2", []), default=0.0)
+    time = math.sqrt(length / gravity) if gravity else 1.0
+
+    def nominal(unit: str) -> float:
+        powers = known_unit(unit).base or {}
+        return power_of_ten(mass ** powers.get("kg", 0) * length ** powers.get("m", 0) * time ** powers.get("s", 0))
+
+    return nominal
+
+
+def power_of_ten(value: float) -> float:
+    """Return the power of ten next to a value, 1 for zero."""
+    return 10.0 ** round(math.log10(abs(value))) if value else 1.0
