@@ -17,6 +17,12 @@ SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
     (family.name, options) for family in mbfmu.steppers() for options in family.variants()
 )
 """Every family with every option."""
+ENDS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
+    (family.name, options)
+    for family in mbfmu.steppers()
+    for options in family.variants()[:: max(1, len(family.variants()) - 1)]
+)
+"""Every family with its defaults, and with the last of its options."""
 DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
     (family.name, family.variants()[0]) for family in mbfmu.steppers()
 )
