@@ -8,19 +8,21 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from mbfmu.fmu.check import check
     from mbfmu.fmu.export import export
+    from mbfmu.linearization import linearize
     from mbfmu.model import System
     from mbfmu.model.library import load
     from mbfmu.result import Result
     from mbfmu.simulation import simulate
     from mbfmu.steppers import steppers
 
-__all__ = ["Result", "System", "__version__", "check", "export", "load", "simulate", "steppers"]
+__all__ = ["Result", "System", "__version__", "check", "export", "linearize", "load", "simulate", "steppers"]
 
 _HOMES = {
     "Result": "mbfmu.result",
     "System": "mbfmu.model",
     "check": "mbfmu.fmu.check",
     "export": "mbfmu.fmu.export",
+    "linearize": "mbfmu.linearization",
     "load": "mbfmu.model.library",
     "simulate": "mbfmu.simulation",
 }

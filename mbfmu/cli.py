@@ -1,5 +1,6 @@
 """The command line: mbfmu demo | list | describe | export | simulate | compare | check | ssp | modelica."""
 
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -32,6 +33,9 @@ err = Console(stderr=True)
 
 DRIFT = 1e-6
 """Constraint residual from which a run is worth a notice."""
+
+AT_REST = 1e-6
+"""Acceleration, m/s2 or rad/s2, below which a state counts as an equilibrium."""
 
 
 class Listing(str, Enum):
@@ -273,6 +277,45 @@ def compare(
 
 
 @app.command()
+def linearize(
+    model: ModelArgument,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", metavar="NAME=VALUE", help="start value or parameter of the point; may be repeated"),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="an input there, else 0; may be repeated")
+    ] = None,
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output-name", metavar="NAME", help="an output; default: those of the joints")
+    ] = None,
+    coordinates: Coordinates = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
+) -> None:
+    """Give the state-space form A, B, C, D about a start, and its eigenvalues."""
+    found = mbfmu.linearize(
+        mbfmu.load(model, _numbers(at, "--at")),
+        inputs=_numbers(inputs, "--input"),
+        outputs=tuple(outputs or ()),
+        coordinates=coordinates,
+    )
+    table = Table(title=f"{Path(model).stem}: {', '.join(found.states)}", title_justify="left")
+    for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
+        table.add_column(escape(heading), justify="right")
+    for value in found.eigenvalues:
+        if value.imag < 0:
+            continue  # shown with its conjugate
+        size = abs(value)
+        shown = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
+        table.add_row(shown, f"{value.imag / math.tau:.6g}", f"{-value.real / size:.4g}" if size else "")
+    out.print(table)
+    if found.rest > AT_REST:
+        _notice(f"not an equilibrium: accelerations of up to {found.rest:.3g}; set inputs that balance it with --input")
+    if output:
+        out.print(f"wrote {found.write(output)}", soft_wrap=True, highlight=False)
+
+
+@app.command()
 def check(
     fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
     as_json: Annotated[bool, typer.Option("--json", help="print what every rule says as JSON")] = False,
@@ -435,8 +478,8 @@ def _pairs(items: list[str] | None) -> dict[str, str]:
     return found
 
 
-def _numbers(items: list[str] | None) -> dict[str, float]:
-    return {name: _number(f"--set {name}", text) for name, text in _pairs(items).items()}
+def _numbers(items: list[str] | None, option: str = "--set") -> dict[str, float]:
+    return {name: _number(f"{option} {name}", text) for name, text in _pairs(items).items()}
 
 
 def _number(where: str, text: str) -> float:

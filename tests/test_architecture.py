@@ -19,6 +19,7 @@ ORDER = (
     "steppers",
     "kernel",
     "fmu",
+    "linearization",
     "result",
     "compare",
     "plot",

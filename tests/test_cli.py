@@ -1,5 +1,6 @@
 """The command line: what works, and the one line a mistake is worth."""
 
+import json
 import os
 import re
 import shlex
@@ -404,6 +405,17 @@ def test_a_failed_export_leaves_the_file_that_was_there(here: Path) -> None:
     (here / "two_link.fmu").write_text("mine", encoding="utf-8")
     assert run("export", "two_link", "--stepper", "nonsense", cwd=here).returncode == 1
     assert (here / "two_link.fmu").read_text(encoding="utf-8") == "mine"
+
+
+def test_linearize_shows_frequencies_writes_matrices_and_says_what_is_no_equilibrium(
+    tmp_path: Path, call: Callable[..., Called]
+) -> None:
+    down = ("--at", "shoulder.phi=-1.5707963267948966", "--at", "elbow.phi=0")
+    found = call("linearize", "two_link", *down, "-o", "arm.json", cwd=tmp_path)
+    assert (found.status, found.stderr) == (0, "")
+    assert "0.356126" in found.stdout
+    assert json.loads((tmp_path / "arm.json").read_text(encoding="utf-8"))["inputs"] == ["shoulder.tau", "elbow.tau"]
+    assert "not an equilibrium" in call("linearize", "two_link", cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize(("name", "rule"), [("missing.fmu", "file"), ("junk.fmu", "zip"), ("folder", "file")])

@@ -1,0 +1,180 @@
+"""Linearization: the state-space form of a mechanism about a state that meets its constraints, from exact derivatives.
+
+About (q0, v0, u0), with C = [Phi_q; G], c = [Phi_t; g] and the accelerations a of the index-1 form, small deviations
+obey
+
+    Phi_q dq = 0,    C dv = -K dq,  K = (C v + c)_q,    dv' = a_q dq + a_v dv + a_u du.
+
+The states are the deviations of some coordinates, chosen by pivoting, on which the others depend: dq = V xi with
+Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows.
+"""
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lu_factor, lu_solve, qr
+
+from mbfmu.dae import Dae
+from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.files import write_aside
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import vector
+from mbfmu.model import Model
+from mbfmu.steppers.scheme import acceleration
+
+Array = npt.NDArray[np.float64]
+
+PREFERENCE = 0.1
+"""Weight of the columns of driven joints: the others then depend on them, unless that is badly conditioned."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """x' = A x + B u, y = C x + D u, for deviations from the point of linearization.
+
+    Args:
+        A: shape (n_x, n_x).
+        B: shape (n_x, n_u).
+        C: shape (n_y, n_x).
+        D: shape (n_y, n_u).
+        states: names of x: coordinates, then their rates as ``der(...)``.
+        inputs: names of u.
+        outputs: names of y.
+        x0: the state, in SI units.
+        u0: the inputs.
+        y0: the outputs.
+        rest: largest acceleration of the chosen coordinates there; 0 in an equilibrium at rest.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    x0: Array
+    u0: Array
+    y0: Array
+    rest: float
+
+    @property
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
+        """Eigenvalues of A, 1/s, the least damped first."""
+        found: npt.NDArray[np.complex128] = np.linalg.eigvals(self.A).astype(np.complex128)
+        return found[np.lexsort((found.imag, -found.real))]
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything as .npz or .json (matrices as rows, eigenvalues as [real, imaginary]).
+
+        Raises:
+            UsageError: the path ends in something else.
+        """
+        target = Path(path)
+        arrays = {name: getattr(self, name) for name in ("A", "B", "C", "D", "x0", "u0", "y0")}
+        names = {name: list(getattr(self, name)) for name in ("states", "inputs", "outputs")}
+        if target.suffix == ".json":
+            found = {name: value.tolist() for name, value in arrays.items()} | names
+            found["eigenvalues"] = [[value.real, value.imag] for value in self.eigenvalues]
+            return write_aside(target, json.dumps(found, indent=1).encode())
+        if target.suffix != ".npz":
+            raise UsageError(f"'{target}' must end in .npz or .json")
+        content = io.BytesIO()
+        arrays |= {"eigenvalues": self.eigenvalues} | {name: np.array(value) for name, value in names.items()}
+        np.savez(content, allow_pickle=False, **arrays)
+        return write_aside(target, content.getvalue())
+
+
+def linearize(
+    model: Model,
+    values: Mapping[str, float] | None = None,
+    *,
+    inputs: Mapping[str, float] | None = None,
+    outputs: tuple[str, ...] = (),
+    coordinates: str | None = None,
+) -> Linear:
+    """Return a mechanism's state-space form about its consistent start.
+
+    Args:
+        model: the mechanism.
+        values: start values and parameters by name, SI units, where they differ from the model's.
+        inputs: by name, SI units; 0 where nothing is said.
+        outputs: names of outputs; () for those of the joints.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+
+    Raises:
+        ModelError, StartError: the model, or its start, cannot be.
+        UnknownNameError: there is no such output, parameter, start value or input.
+        UsageError: an input is not a finite number.
+    """
+    prepared = prepare(model.with_values(values or {}), "direct", None, 1e-3, 0.0, coordinates)
+    dae = prepared.dae
+    known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
+    chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
+    for kind, asked, names in (("output", chosen, known), ("input", inputs or (), driven)):
+        for name in asked:
+            if name not in names:
+                raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
+    u0 = np.array([float((inputs or {}).get(name, 0.0)) for name in driven])
+    if not np.all(np.isfinite(u0)):
+        raise UsageError("inputs must be finite numbers")
+    x = prepared.initial_state(vector(u0))
+    q0, v0 = prepared.scheme.read(list(x)[: 2 * dae.n], dae.extended(dae.p_default()), 0.0)
+    return _about(dae, np.array(q0).ravel(), np.array(v0).ravel(), u0, chosen)
+
+
+def _about(dae: Dae, q0: Array, v0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
+    q, v, u = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("u", len(dae.inputs))
+    p, t = ca.DM(dae.extended(dae.p_default())), ca.DM(0.0)
+    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    names = [item.name for item in dae.outputs]
+    y = dae.output(q, v, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
+    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+    wanted = [a, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
+    wanted += [ca.jacobian(item, of) for item in (a, y) for of in (q, v, u)]
+    shown = ca.Function("linear", [q, v, u], [ca.densify(item) for item in wanted])
+    a0, y0, P, G, K, a_q, a_v, a_u, y_q, y_v, y_u = (np.array(item) for item in shown(q0, v0, u0))
+
+    driven = {item.name.rpartition(".")[0] for item in dae.inputs}
+    weight = np.array([PREFERENCE if name.rpartition(".")[0] in driven else 1.0 for name in dae.coordinates])
+    free_q, V, _ = _dependent(P, weight)
+    free_v, W, R = _dependent(np.vstack([P, G]), weight)
+    slope = -R @ K @ V  # dv = slope xi + W eta
+    A = np.block([
+        [slope[free_q], W[free_q]],
+        [(a_q @ V + a_v @ slope)[free_v], (a_v @ W)[free_v]],
+    ])  # fmt: skip
+    B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v]])
+    C = np.hstack([y_q @ V + y_v @ slope, y_v @ W])
+    places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
+    return Linear(
+        A, B, C, y_u,
+        states=(*places, *rates), inputs=tuple(item.name for item in dae.inputs), outputs=chosen,
+        x0=np.concatenate([q0[free_q], v0[free_v]]), u0=u0, y0=y0.ravel(),
+        rest=float(np.abs(a0.ravel()[free_v]).max(initial=0.0)),
+    )  # fmt: skip
+
+
+def _dependent(C: Array, weight: Array) -> tuple[list[int], Array, Array]:
+    """Return which columns of C are free, V with C V = 0 and R with C R = 1, R zero in the free rows.
+
+    Args:
+        C: full row rank, shape (k, n); V is of shape (n, n - k) and the unit matrix in the free rows.
+        weight: of the columns, shape (n,); those of little weight are rather free.
+    """
+    k, n = C.shape
+    pivots = qr(C * weight, mode="r", pivoting=True)[1] if k else np.arange(n)
+    bound, free = sorted(int(column) for column in pivots[:k]), sorted(int(column) for column in pivots[k:])
+    V, R = np.zeros((n, n - k)), np.zeros((n, k))
+    V[free] = np.eye(n - k)
+    if k:
+        factor = lu_factor(C[:, bound])
+        V[bound], R[bound] = -lu_solve(factor, C[:, free]), lu_solve(factor, np.eye(k))
+    return free, V, R
