@@ -183,6 +183,7 @@ class Dae:
         skeleton: what a picture shows; None for a system given by its Lagrangian.
         held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
+        row_lengths: how long the rows of [Phi_q; G] get near the start, shape (m + k,); empty where there is no loop.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Dae:
     skeleton: Skeleton | None = None
     held: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
+    row_lengths: tuple[float, ...] = ()
 
     @property
     def n(self) -> int:

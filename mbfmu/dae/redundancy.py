@@ -34,7 +34,7 @@ WANDER = 0.3
 
 
 def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
-    """Return the equations without redundant holonomic rows; the same object if there are none.
+    """Return the equations without redundant holonomic rows, and with the lengths of the rows that remain.
 
     The start, and the residual outputs, go on with all rows.
 
@@ -46,9 +46,10 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     """
     if not dae.assembly.loops:
         return dae
-    rank = max((_rank(_rows(dae, q)) for q in _poses(dae, NEAR)), default=dae.m + dae.k)
+    poses = _poses(dae, NEAR)
+    rank = max((_rank(_rows(dae, q)) for q in poses), default=dae.m + dae.k)
     if rank == dae.m + dae.k:
-        return dae
+        return _measured(dae, poses)
     dae = replace(turning(), assembly=dae.assembly)
     generic = [q for q in _poses(dae, FAR) if _rank(_rows(dae, q)) == rank]
     scaled = [scaled_rows(_rows(dae, q)) for q in generic]
@@ -56,7 +57,16 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     for q, C in zip(generic, scaled, strict=True):
         _refuse_contradictions(dae, q, C, ambiguous)
     dropped = _dropped([_rows(dae, q) for q in generic], dae.k + dae.assembly.norms, rank)
-    return _without(dae, dropped, ambiguous)
+    return _measured(_without(dae, dropped, ambiguous), generic)
+
+
+def _measured(dae: Dae, poses: list[Array]) -> Dae:
+    """Return the equations with the lengths that their rows get at some poses."""
+    p = dae.extended(dae.p_default())
+    lengths = [
+        np.linalg.norm(np.vstack([np.array(dae.Phi_q(q, p, 0.0)), np.array(dae.G(q, p, 0.0))]), axis=1) for q in poses
+    ]
+    return replace(dae, row_lengths=tuple(np.max(lengths, axis=0).tolist()) if lengths else ())
 
 
 def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import Factor, over_mass
+from mbfmu.dae.kkt import Factor, OverMass
 from mbfmu.errors import StartError
 
 SX = Any
@@ -43,7 +43,7 @@ def start_formula(dae: Dae) -> Formula:
     s = ca.SX.sym("s", len(dae.assembly.starts))
     p, t = given.p, given.t
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    solve = over_mass(dae, q, p) if dae.assembly.mass_metric else _alike
+    solve = OverMass(dae, q, p) if dae.assembly.mass_metric else _alike
     Phi = dae.assembly.closing(q, p, t)
     closing = ca.vertcat(Phi, dae.assembly.positions(q, s, p, t))
     dq = _least_change(solve, ca.jacobian(closing, q), closing)

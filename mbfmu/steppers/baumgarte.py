@@ -6,7 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.kkt import SchurFactor, over_mass
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.steppers.explicit import METHOD, explicit_scheme
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
@@ -51,7 +51,7 @@ def stabilised_acceleration(dae: Dae) -> Any:
         dae.gamma(q, v, p, t) - 2 * gamma * Phidot - delta**2 * dae.Phi(q, p, t),
         dae.gamma_G(q, v, p, t) - gamma * (G @ v + dae.g(q, p, t)),
     )
-    factor = SchurFactor(over_mass(dae, q, p), ca.vertcat(Phi_q, G))
+    factor = SchurFactor(OverMass(dae, q, p), ca.vertcat(Phi_q, G))
     a, _ = factor.constrained(dae.free_acceleration(q, v, u, p, t), right)
     return ca.Function("stabilised", [q, v, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
 

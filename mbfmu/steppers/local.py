@@ -6,11 +6,10 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.steppers.nullspace import NULLSPACES
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
 
-Over = Callable[[SX], SX]
 Solver = Callable[[SX, SX], SX]
 
 
@@ -96,7 +95,7 @@ def _newton_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tuple[St
     return stage, q, v
 
 
-def _symmetric_solver(over_mass: Over, M: SX, P: SX, basis: str) -> Solver:
+def _symmetric_solver(over_mass: OverMass, M: SX, P: SX, basis: str) -> Solver:
     """Return (f, g) -> y with V^T M y = V^T f and P y = g, V a basis of ker P."""
     if basis == "kkt" or not P.shape[0]:
         factor = SchurFactor(over_mass, P)
@@ -104,7 +103,7 @@ def _symmetric_solver(over_mass: Over, M: SX, P: SX, basis: str) -> Solver:
     return _based_solver(NULLSPACES[basis](P), M, P)
 
 
-def _frozen_solver(over_mass: Over, M: SX, P_V: SX, P: SX, basis: str) -> Solver:
+def _frozen_solver(over_mass: OverMass, M: SX, P_V: SX, P: SX, basis: str) -> Solver:
     """Return (f, g) -> y with V^T M y = V^T f and P y = g, V a basis of ker P_V: M y + P_V^T mu = f."""
     if basis != "kkt" and P.shape[0]:
         return _based_solver(NULLSPACES[basis](P_V), M, P)

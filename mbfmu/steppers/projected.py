@@ -6,7 +6,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.kkt import SchurFactor, over_mass
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, Stage
 
@@ -62,7 +62,7 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    solve, P, nothing = over_mass(dae, q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
+    solve, P, nothing = OverMass(dae, q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
     C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
     dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))
     dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))

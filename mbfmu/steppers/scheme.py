@@ -21,7 +21,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import SchurFactor, over_mass
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.errors import StepperError
 
 SX = Any
@@ -55,9 +55,9 @@ class Problem:
         """Return the mass matrix, shape (n, n)."""
         return self.dae.M(q, self.p)
 
-    def over_mass(self, q: SX) -> Callable[[SX], SX]:
+    def over_mass(self, q: SX) -> OverMass:
         """Return the map f -> M^-1 f at q, for f of shape (n, j)."""
-        return over_mass(self.dae, q, self.p)
+        return OverMass(self.dae, q, self.p)
 
     def Phi(self, q: SX, t: SX) -> SX:
         """Return the holonomic residual, shape (m,)."""
@@ -120,7 +120,7 @@ def acceleration(dae: Dae) -> Any:
     u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
     gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
-    factor = SchurFactor(over_mass(dae, q, p), C)
+    factor = SchurFactor(OverMass(dae, q, p), C)
     a, lambda_ = factor.constrained(dae.free_acceleration(q, v, u, p, t), gamma)
     return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))
 
