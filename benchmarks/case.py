@@ -1,0 +1,88 @@
+"""A case: somebody who solves a task by a scheme."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.judge import Array, Poses, energy, poses, residuals
+from benchmarks.task import Task
+
+
+class End(NamedTuple):
+    """How a run went.
+
+    Args:
+        seconds: wall time of the run alone.
+        steps: number of steps.
+        error: largest error of the watched coordinates.
+        phi: residual of the position constraints.
+        phidot: residual of the velocity constraints.
+        energy: error of the energy, J.
+    """
+
+    seconds: float
+    steps: int
+    error: float
+    phi: float
+    phidot: float
+    energy: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """Somebody who solves a task by a scheme.
+
+    Args:
+        task: the problem.
+        engine: who runs it.
+        scheme: the method with its options.
+        coordinates: absolute or joint.
+        run: from the start to the end with a step in s, or, if adaptive, with a relative tolerance.
+        adaptive: it chooses its steps.
+        finest: the least step or tolerance worth trying.
+    """
+
+    task: Task
+    engine: str
+    scheme: str
+    coordinates: str
+    run: Callable[[float], End]
+    adaptive: bool = False
+    finest: float = 0.0
+
+
+def number_of_steps(task: Task, h: float) -> int:
+    """Return how many equal steps of about h make the whole time."""
+    return max(1, round(task.stop / h))
+
+
+def judged(task: Task, seconds: float, steps: int, q: Array | None, v: Array | None, where: Poses | None = None) -> End:
+    """Return how a peer's run went.
+
+    Args:
+        task: the problem.
+        seconds: wall time.
+        steps: number of steps.
+        q: coordinates of the tree's joints, shape (N,); None: taken from the poses, but for full turns.
+        v: their rates, shape (N,).
+        where: poses of all links; None: those of q and v.
+    """
+    start = poses(task, *(np.array([getattr(link, name) for link in task.links]) for name in ("q", "v")))
+    found = {}
+    if q is not None:
+        found = {link.name: float(value) for link, value in zip(task.links, q, strict=True)}
+        where = where or poses(task, q, np.asarray(v))
+    assert where is not None
+    errors = []
+    for name, value in task.exact.items():
+        if q is not None:
+            errors.append(abs(found[name] - value))
+        else:
+            number = next(i for i, link in enumerate(task.links) if link.name == name)
+            errors.append(abs((where.angle(task, number) - value + np.pi) % (2 * np.pi) - np.pi))
+    error = float(np.max(errors))
+    if not np.isfinite([error, seconds]).all():
+        return End(seconds, steps, np.inf, np.inf, np.inf, np.inf)
+    return End(seconds, steps, error, *residuals(task, where), abs(energy(task, where) - energy(task, start)))

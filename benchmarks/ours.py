@@ -1,0 +1,135 @@
+"""mbfmu's own cases: a whole run is one call of the kernel."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import mbfmu
+from benchmarks.case import Case, End, number_of_steps
+from benchmarks.task import Task
+from mbfmu.dae import Dae, derive
+from mbfmu.kernel import Bundle, Compiled, Interpreted, compiled_library, compose, describe, vector
+from mbfmu.kernel.runtime import OK
+from mbfmu.model import LagrangianSystem
+from mbfmu.steppers import make_scheme
+
+Options = Mapping[str, Any]
+Scheme = tuple[str, Options]
+
+RK4: Scheme = ("direct", {"method": "rk4"})
+HIGHER: tuple[Scheme, ...] = (("projected", {"order": 5}), ("projected", {"order": 8}))
+PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), *HIGHER)
+IMPLICIT: tuple[Scheme, ...] = (
+    ("rattle", {}),
+    ("gauss", {"stages": 3, "projection": "symmetric"}),
+    ("radau", {"stages": 3}),
+)
+LARGEST_IMPLICIT, LARGEST_ABSOLUTE = 8, 8
+"""Links of a chain up to which implicit schemes, and absolute coordinates, are run: their compilation takes long."""
+
+
+def cases(task: Task) -> Iterator[Case]:
+    """Return a task's cases, compiled."""
+    for coordinates, scheme in plan(task):
+        dae, _ = bundled(task, coordinates, scheme)
+        yield case(task, dae, kernel_of(task, coordinates, scheme), "mbfmu", scheme, coordinates)
+
+
+def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
+    """Return the coordinates and schemes that make sense for a task."""
+    if task.model == "rolling_disk":  # nonholonomic, with coordinates of its own
+        schemes = (RK4, *PROJECTED, ("nodal_impulse", {}), ("radau", {"stages": 3}))
+        yield from (("own", scheme) for scheme in schemes)
+        return
+    tree = bool(task.links) and not task.pins
+    implicit = IMPLICIT if len(task.links) <= LARGEST_IMPLICIT else ()
+    for scheme in (RK4, *(HIGHER if tree else PROJECTED), *implicit):  # on a tree there is nothing to project
+        yield "joint", scheme
+    if len(task.links) <= LARGEST_ABSOLUTE:
+        spatial_tree = tree and not task.planar
+        for scheme in (RK4, PROJECTED[0], IMPLICIT[0]) if spatial_tree else (RK4, *PROJECTED, *IMPLICIT):
+            yield "absolute", scheme
+
+
+def every_stepper(task: Task) -> Iterator[Case]:
+    """Return all steppers with all their options in absolute coordinates, compiled and interpreted."""
+    for family in mbfmu.steppers():
+        for options in family.variants():
+            dae, bundle = bundled(task, "absolute", (family.name, options))
+            library = compiled_library(bundle)
+            kernels: dict[str, Compiled | Interpreted] = {"mbfmu": Compiled(str(library))} if library else {}
+            kernels["mbfmu interpreted"] = Interpreted(describe(bundle))
+            for engine, kernel in kernels.items():
+                yield case(task, dae, kernel, engine, (family.name, options), "absolute")
+
+
+def with_truth(task: Task) -> Task:
+    """Return a task that knows its true end; where no reference does, it is RK4's with an eighth of the least step."""
+    if task.exact:
+        return task
+    dae, _ = bundled(task, "joint", RK4)
+    outputs = run(task, dae, kernel_of(task, "joint", RK4), min(task.steps) / 8)[0]
+    return replace(task, exact={link.name: outputs[link.name] for link in task.links})
+
+
+@cache
+def _dae(model: str, values: tuple[tuple[str, float], ...], coordinates: str) -> Dae:
+    system = mbfmu.load(model, dict(values))
+    return derive(system, None if isinstance(system, LagrangianSystem) else coordinates)
+
+
+@cache
+def _bundled(model: str, values: tuple[tuple[str, float], ...], coordinates: str, name: str, options: Any) -> Bundle:
+    dae = _dae(model, values, coordinates)
+    return compose(dae, make_scheme(dae, name, dict(options)))
+
+
+def bundled(task: Task, coordinates: str, scheme: Scheme) -> tuple[Dae, Bundle]:
+    """Return the equations and the kernel's functions."""
+    model = (task.model, tuple(task.values.items()), coordinates)
+    return _dae(*model), _bundled(*model, scheme[0], tuple(scheme[1].items()))
+
+
+def kernel_of(task: Task, coordinates: str, scheme: Scheme) -> Compiled:
+    """Return the compiled kernel."""
+    library = compiled_library(bundled(task, coordinates, scheme)[1])
+    if library is None:
+        raise SystemExit("the benchmarks need a C compiler")
+    return Compiled(str(library))
+
+
+def case(task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str) -> Case:
+    """Return the case of a kernel."""
+
+    def once(h: float) -> End:
+        outputs, start, (seconds, steps) = run(task, dae, kernel, h)
+        if outputs is None:
+            return End(seconds, steps, *([float("inf")] * 4))
+        error = max(abs(outputs[item] - value) for item, value in task.exact.items())
+        phi, phidot = (outputs.get(f"constraint.{level}", 0.0) for level in ("position", "velocity"))
+        return End(seconds, steps, error, phi, phidot, abs(outputs["energy.total"] - start["energy.total"]))
+
+    return Case(task, engine, label(scheme), coordinates, once)
+
+
+def label(scheme: Scheme) -> str:
+    """Return a scheme as a user writes it."""
+    name, options = scheme
+    return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+
+
+def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple[Any, Any, tuple[float, int]]:
+    """Return the outputs at the end (None: no solution) and at the start by name, and seconds and number of steps."""
+    p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
+    n = number_of_steps(task, h)
+    x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop / n)
+    if status.code != OK:
+        raise SystemExit(status.message(dae.name))
+    begin = time.perf_counter()
+    x1, status = kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
+    seconds = time.perf_counter() - begin
+    names = [item.name for item in dae.outputs]
+    ends = [dict(zip(names, kernel.outputs(state, u, p, t), strict=False)) for state, t in ((x, 0.0), (x1, task.stop))]
+    return (ends[1] if status.code == OK else None), ends[0], (seconds, n)

@@ -1,0 +1,32 @@
+"""The peers: other programs that can solve some of the tasks. A module each, with a function ``cases(task)``.
+
+Each is optional. To add one, copy the nearest file and add its name here.
+"""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from benchmarks.case import Case
+from benchmarks.task import Task
+
+PEERS = ("pinocchio", "mujoco", "exudyn", "drake", "scipy", "sundae")
+
+
+def present(wanted: Sequence[str] = PEERS) -> tuple[list[str], dict[str, str]]:
+    """Return which of the peers are installed, and why the others are absent."""
+    found: list[str] = []
+    absent: dict[str, str] = {}
+    for name in wanted:
+        try:
+            import_module(f"benchmarks.peers.{name}")
+            found.append(name)
+        except (ImportError, OSError) as error:
+            absent[name] = str(error)
+    return found, absent
+
+
+def cases(task: Task, names: Sequence[str]) -> Iterator[Case]:
+    """Return the cases of some peers; a task without links is nobody's."""
+    if task.links:
+        for name in names:
+            yield from import_module(f"benchmarks.peers.{name}").cases(task)

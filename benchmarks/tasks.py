@@ -1,0 +1,140 @@
+"""The tasks."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import asin, pi, sin, sqrt
+from pathlib import Path
+
+from benchmarks.judge import assembled
+from benchmarks.task import ORIGIN, Link, Pin, Task, Vector3, X, Y, Z
+
+REFERENCES = Path(__file__).parents[1] / "tests" / "references"
+THIN = 1e-3
+"""Of a planar bar's inertia: what is taken about its own axis, about which it never turns."""
+
+
+@cache
+def reference(name: str, t: float, outputs: tuple[str, ...]) -> Mapping[str, float]:
+    """Return the true values of some outputs at a time, from tests/references."""
+    data = json.loads((REFERENCES / f"{name}.json").read_text(encoding="utf-8"))
+    row = data["t"].index(t)
+    return {output: float(data[output][row]) for output in outputs}
+
+
+def bar(name: str, parent: int, at: Vector3, l: float, m: float, along: Vector3 = X, **start: float) -> Link:  # noqa: E741
+    """Return a uniform bar of length l on a hinge about z."""
+    across = m * l**2 / 12
+    inertia = (THIN * across, across, across) if along == X else (across, THIN * across, across)
+    center = (l / 2 * along[0], l / 2 * along[1], 0.0)
+    return Link(name, parent, Z, at, m, center, inertia, **start)  # type: ignore[arg-type]
+
+
+def box(name: str, parent: int, axis: Vector3, at: Vector3, q: float = 0.0) -> Link:
+    """Return a box of 1 kg, 1 x 0.1 x 0.1 m, on a hinge."""
+    return Link(name, parent, axis, at, 1.0, (0.5, 0.0, 0.0), (0.02 / 12, 1.01 / 12, 1.01 / 12), q)
+
+
+def two_link() -> Task:
+    """Return the arm of 1 and sqrt(2) m, 1 and 2 kg, released horizontal."""
+    l2 = sqrt(2)
+    return Task(
+        "two_link", "two_link", 5.0, {"l2": l2, "m2": 2.0, "world.g": 9.81},
+        links=(bar("shoulder.phi", -1, ORIGIN, 1.0, 1.0), bar("elbow.phi", 0, X, l2, 2.0)),
+        exact=reference("two_link_sqrt2", 5.0, ("shoulder.phi", "elbow.phi")),
+        targets=(1e-5, 1e-9),
+    )  # fmt: skip
+
+
+def slider_crank() -> Task:
+    """Return the slider-crank, released at 45 degrees."""
+    links = (
+        bar("crank.phi", -1, ORIGIN, 1.0, 1.0, q=pi / 4),
+        bar("rod.phi", 0, X, 2.0, 2.0, q=-asin(sin(pi / 4) / 2) - pi / 4),
+        Link("slider.s", -1, X, ORIGIN, 1.0, ORIGIN, (0.01, 0.01, 0.01), q=2.5, slides=True),
+    )
+    return assembled(
+        Task(
+            "slider_crank", "slider_crank", 10.0,
+            links=links,
+            pins=(Pin(1, 2, (2.0, 0.0, 0.0), ORIGIN),),
+            exact=reference("slider_crank", 10.0, ("crank.phi",)),
+            targets=(1e-6,),
+        )
+    )  # fmt: skip
+
+
+def four_bar() -> Task:
+    """Return the crank-rocker, its crank at 60 degrees with 6 rad/s."""
+    links = (
+        bar("crank.phi", -1, ORIGIN, 0.5, 0.5, q=pi / 3, v=6.0),
+        bar("coupler.phi", 0, (0.5, 0.0, 0.0), 1.2, 1.2, q=-0.5),
+        bar("rocker.phi", -1, (1.3, 0.0, 0.0), 1.0, 1.0, along=Y, q=-0.1),
+    )
+    return assembled(
+        Task(
+            "four_bar", "four_bar", 10.0,
+            links=links,
+            pins=(Pin(1, 2, (1.2, 0.0, 0.0), Y),),
+            exact=reference("four_bar", 10.0, ("crank.phi",)),
+            targets=(1e-6,),
+        )
+    )  # fmt: skip
+
+
+def arm6() -> Task:
+    """Return the arm of six boxes, released at 0.1 rad."""
+    links = tuple(box(f"joint{i + 1}.phi", i - 1, Z if i % 2 else Y, X if i else ORIGIN, q=0.1) for i in range(6))
+    names = tuple(link.name for link in links)
+    return Task(
+        "arm6", "arm6", 2.0,
+        gravity=(0.0, 0.0, -9.81),
+        links=links,
+        exact=reference("arm6", 2.0, names),
+        targets=(1e-6, 1e-9),
+    )  # fmt: skip
+
+
+def chain(N: int, spatial: bool) -> Task:
+    """Return the chain of N links, released horizontal."""
+    names = [f"joint{i + 1}.phi" for i in range(N)]
+    if spatial:
+        links = [box(name, i - 1, Y if i % 2 else Z, X if i else ORIGIN) for i, name in enumerate(names)]
+    else:
+        links = [bar(name, i - 1, X if i else ORIGIN, 1.0, 1.0) for i, name in enumerate(names)]
+    kind = "spatial" if spatial else "planar"
+    values = {"N": float(N), "spatial": float(spatial)}
+    return Task(f"chain_{kind} {N}", "chain", 0.3, values, links=tuple(links), steps=(1e-3,))
+
+
+def andrews() -> Task:
+    """Return Andrews' squeezing mechanism over 0.03 s."""
+    names = tuple(f"{name}.phi" for name in ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon"))
+    exact = reference("andrews", 0.03, names)
+    return Task("andrews", "andrews", 0.03, exact=exact, targets=(1e-6, 1e-9), steps=(1e-5, 1e-4))
+
+
+def rolling_disk() -> Task:
+    """Return the rolling disk over 10 s."""
+    exact = reference("rolling_disk", 10.0, ("x", "y", "theta", "psi", "phi"))
+    return Task("rolling_disk", "rolling_disk", 10.0, exact=exact, targets=(1e-6,))
+
+
+def steppers() -> Task:
+    """Return the two-link arm of the model's defaults over 2 s, for the table of all steppers."""
+    return Task("steppers", "two_link", 2.0, exact=reference("two_link", 2.0, ("shoulder.phi", "elbow.phi")))
+
+
+SIZES = (2, 8, 32, 128)
+TASKS: dict[str, Callable[[], tuple[Task, ...]]] = {
+    "two_link": lambda: (two_link(),),
+    "slider_crank": lambda: (slider_crank(),),
+    "four_bar": lambda: (four_bar(),),
+    "arm6": lambda: (arm6(),),
+    "chain_planar": lambda: tuple(chain(N, False) for N in SIZES),
+    "chain_spatial": lambda: tuple(chain(N, True) for N in SIZES),
+    "andrews": lambda: (andrews(),),
+    "rolling_disk": lambda: (rolling_disk(),),
+    "steppers": lambda: (steppers(),),
+}
+"""The tasks of a name."""

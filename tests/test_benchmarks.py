@@ -1,0 +1,126 @@
+"""The benchmarks measure what they say: one mechanism for everybody, tables with the same columns. No timing here."""
+
+import csv
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import ours, peers
+from benchmarks.case import Case, End
+from benchmarks.judge import energy, poses, residuals
+from benchmarks.measure import Job, Row, measure, reaching
+from benchmarks.peers import scipy
+from benchmarks.table import NAMES, ratios, ratios_in_words, write
+from benchmarks.task import Task
+from benchmarks.tasks import TASKS, arm6, chain, four_bar, slider_crank, two_link
+
+SMALL = [two_link(), slider_crank(), four_bar(), arm6(), chain(3, False), chain(4, True)]
+
+
+def brief(task: Task, steps: int = 5) -> Task:
+    """Return a task over a few steps, its true end unknown."""
+    return replace(task, stop=steps * task.steps[0], exact={}, steps=task.steps[:1])
+
+
+def row(engine: str, scheme: str, ms: float, target: float = 0.0) -> Row:
+    return Row("task", engine, scheme, "joint", 1e-3, 10, ms * 100, ms, 1e-6, 0.0, 0.0, 0.0, 1.0, target)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_names_a_model_and_what_is_watched(name: str) -> None:
+    for task in TASKS[name]():
+        assert task.name.startswith(name)
+        assert task.watched
+        assert task.steps
+
+
+@pytest.mark.parametrize("task", SMALL, ids=lambda task: task.name)
+def test_the_links_are_the_model(task: Task) -> None:
+    start = poses(task, *(np.array([getattr(link, name) for link in task.links]) for name in ("q", "v")))
+    assert max(residuals(task, start)) < 1e-14
+    dae, _ = ours.bundled(task, "joint", ours.RK4)
+    outputs = ours.run(task, dae, ours.kernel_of(task, "joint", ours.RK4), task.stop)[1]
+    assert energy(task, start) == pytest.approx(outputs["energy.total"], abs=1e-12)
+    for link in task.links:
+        assert link.q == pytest.approx(outputs[link.name], abs=1e-12)
+
+
+@pytest.mark.parametrize("task", [task for task in SMALL if task.planar], ids=lambda task: task.name)
+def test_a_peer_that_knows_the_links_only_meets_mbfmu(task: Task) -> None:
+    task = ours.with_truth(brief(task, 100))
+    (case,) = scipy.cases(task)
+    end = case.run(1e-12)
+    assert end.error < 1e-9
+    assert end.energy < 1e-9
+
+
+def test_a_run_of_a_few_steps_fills_every_column() -> None:
+    task = ours.with_truth(brief(two_link()))
+    rows = measure([Job(case, task.steps[0]) for case in ours.cases(task)], repeats=1)
+    assert {(item.scheme, item.coordinates) for item in rows} >= {
+        ("direct method=rk4", "joint"),
+        ("rattle", "absolute"),
+    }
+    for item in rows:
+        assert item.steps == 5
+        assert item.error < 1e-6
+        assert all(np.isfinite(value) for value in astuple(item) if isinstance(value, float))
+
+
+def test_the_step_found_reaches_its_target_and_is_the_longest_that_does() -> None:
+    task = replace(two_link(), stop=1.0)
+    order = 4
+
+    def run(h: float) -> End:
+        return End(1e-6, round(task.stop / h), h**order, 0.0, 0.0, 0.0)
+
+    jobs = list(reaching(Case(task, "nobody", "of order 4", "joint", run), (1e-8, 1e-11)))
+    for job, target in zip(jobs, (1e-8, 1e-11), strict=True):
+        assert job.h**order <= target == job.target
+        assert (job.h * 2**0.25) ** order > 0.9 * target
+
+
+def test_absent_peers_are_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PEERS", ("scipy", "nobody"))
+    found, absent = peers.present(("scipy", "nobody"))
+    assert found == ["scipy"]
+    assert "nobody" in absent["nobody"]
+
+
+def test_ratios_are_to_every_peer_the_fastest_first() -> None:
+    rows = [
+        row("mbfmu", "direct method=rk4", 1.0), row("mbfmu interpreted", "direct method=rk4", 0.1),
+        row("peer", "RK4", 5.0), row("slow", "RK4", 9.0),
+        row("mbfmu", "projected order=8", 2.0, 1e-6), row("peer", "RK4", 50.0, 1e-6), row("slow", "RK4", 90.0, 1e-6),
+    ]  # fmt: skip
+    assert [(item.ours.ms, item.peer.engine, item.times) for item in ratios(rows)] == [
+        (2.0, "peer", 25.0), (2.0, "slow", 45.0), (1.0, "peer", 5.0), (1.0, "slow", 9.0),
+    ]  # fmt: skip
+    assert [line.split(" | ")[-1] for line in ratios_in_words(rows)[2:]] == ["25.0 |", "45.0 |", "5.0 |", "9.0 |"]
+    assert ratios_in_words(rows[:1]) == []
+
+
+def test_a_run_of_ours_that_leaves_the_constraints_does_not_count() -> None:
+    rows = [row("mbfmu", "projected order=8", 2.0, 1e-6), row("peer", "RK4", 50.0, 1e-6)]
+    drifting = replace(row("mbfmu", "direct method=rk4", 1.0, 1e-6), phi=1e-9)
+    assert [item.times for item in ratios([*rows, drifting])] == [25.0]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".md", ".png"])
+def test_tables_are_written_with_all_columns(tmp_path: Path, suffix: str) -> None:
+    rows = [row("mbfmu", "direct method=rk4", 1.0), row("peer", "RK4", 5.0)]
+    path = tmp_path / f"table{suffix}"
+    write(rows, path)
+    assert [item.name for item in fields(Row)] == NAMES
+    if suffix == ".csv":
+        with open(path, encoding="utf-8", newline="") as file:
+            assert [len(cells) for cells in csv.reader(file)] == [len(NAMES)] * 3
+    else:
+        assert path.stat().st_size > 100
+
+
+def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="csv"):
+        write([], tmp_path / "table.xls")
