@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from benchmarks import ours, peers
+from benchmarks.conditions import conditions
 from benchmarks.measure import Job, Row, measure, reaching
-from benchmarks.table import ratios_in_words, show, write
+from benchmarks.table import check_suffix, comparison, show, write
 from benchmarks.task import Task
 from benchmarks.tasks import TASKS
 
@@ -37,22 +38,28 @@ def main() -> None:
     parser.add_argument("--task", choices=list(TASKS), nargs="+", action="extend", help="only these")
     parser.add_argument("--peers", nargs="*", choices=peers.PEERS, help="the peers too: those named, or all")
     parser.add_argument("--repeats", type=int, default=REPEATS, help=f"of each measurement (default {REPEATS})")
-    parser.add_argument("-o", dest="output", metavar="TABLE", type=Path, help="also write the rows: .csv, .md or .png")
+    parser.add_argument(
+        "-o", dest="outputs", metavar="TABLE", type=Path, nargs="+", default=[], help="write .csv, .md or .png too"
+    )
     chosen = parser.parse_args()
     names: list[str] = []
     if chosen.peers is not None:
         names, absent = peers.present(chosen.peers or peers.PEERS)
         for name, reason in absent.items():
             print(f"absent: {name} ({reason})", file=sys.stderr)
+    for path in chosen.outputs:
+        check_suffix(path)
+    print(conditions())
     rows: list[Row] = []
     for name in chosen.task or [name for name in TASKS if name != "steppers"]:
         for task in TASKS[name]():
+            print(f"{task.name}: looking for steps", file=sys.stderr)
             rows += measure(jobs(task, names), chosen.repeats)
     show(rows)
-    for line in ratios_in_words(rows):
+    for line in comparison(rows):
         print(line)
-    if chosen.output:
-        write(rows, chosen.output)
+    for path in chosen.outputs:
+        write(rows, path)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.judge import Array, Poses, energy, poses, residuals
+from benchmarks.judge import Array, Poses, coordinates, energy, poses, residuals
 from benchmarks.task import Task
 
 
@@ -65,24 +65,19 @@ def judged(task: Task, seconds: float, steps: int, q: Array | None, v: Array | N
         task: the problem.
         seconds: wall time.
         steps: number of steps.
-        q: coordinates of the tree's joints, shape (N,); None: taken from the poses, but for full turns.
+        q: coordinates of the tree's joints, shape (N,); None: taken from the poses.
         v: their rates, shape (N,).
         where: poses of all links; None: those of q and v.
     """
-    start = poses(task, *(np.array([getattr(link, name) for link in task.links]) for name in ("q", "v")))
-    found = {}
-    if q is not None:
-        found = {link.name: float(value) for link, value in zip(task.links, q, strict=True)}
-        where = where or poses(task, q, np.asarray(v))
-    assert where is not None
-    errors = []
-    for name, value in task.exact.items():
-        if q is not None:
-            errors.append(abs(found[name] - value))
-        else:
-            number = next(i for i, link in enumerate(task.links) if link.name == name)
-            errors.append(abs((where.angle(task, number) - value + np.pi) % (2 * np.pi) - np.pi))
-    error = float(np.max(errors))
-    if not np.isfinite([error, seconds]).all():
-        return End(seconds, steps, np.inf, np.inf, np.inf, np.inf)
-    return End(seconds, steps, error, *residuals(task, where), abs(energy(task, where) - energy(task, start)))
+    start = np.array([[link.q, link.v] for link in task.links]).T
+    if where is None:
+        assert q is not None
+        where = poses(task, q, np.asarray(v))
+    if not np.isfinite([seconds, *where.r.ravel(), *where.R.ravel()]).all():
+        return End(seconds, steps, *([np.inf] * 4))
+    if q is None:
+        q = coordinates(task, where)
+    found = dict(zip((link.name for link in task.links), q, strict=True))
+    error = max(float(abs(found[name] - value)) for name, value in task.exact.items())
+    drift = energy(task, where, q) - energy(task, poses(task, *start), start[0])
+    return End(seconds, steps, error, *residuals(task, where), abs(drift))

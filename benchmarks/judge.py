@@ -85,14 +85,26 @@ def residuals(task: Task, where: Poses) -> tuple[float, float]:
     return tuple(float(max(np.abs(gap[k]).max() for gap in gaps)) for k in (0, 1))  # type: ignore[return-value]
 
 
-def energy(task: Task, where: Poses) -> float:
-    """Return kinetic plus potential energy, J."""
+def coordinates(task: Task, where: Poses) -> Array:
+    """Return the coordinates of the tree's joints, shape (N,), with the full turns that the true end has."""
+    found = np.array([where.angle(task, i) for i in range(len(task.links))])
+    for i, link in enumerate(task.links):
+        if not link.slides and link.name in task.exact:
+            found[i] += 2 * np.pi * round((task.exact[link.name] - found[i]) / (2 * np.pi))
+    return found
+
+
+def energy(task: Task, where: Poses, q: Array) -> float:
+    """Return kinetic plus potential energy, less the work of torques on the coordinates q, J."""
     total = 0.0
     for i, link in enumerate(task.links):
         center, velocity = where.point(i, link.center)
         w = where.R[i].T @ where.w[i]
         total += link.m * (velocity @ velocity) / 2 + w @ (np.array(link.inertia) * w) / 2
-        total -= link.m * (np.array(task.gravity) @ center)
+        total -= link.m * (np.array(task.gravity) @ center) + link.torque * q[i]
+    for spring in task.springs:
+        a, b = where.point(spring.a, spring.at_a)[0], where.point(spring.b, spring.at_b)[0]
+        total += spring.c * (np.linalg.norm(b - a) - spring.length) ** 2 / 2
     return float(total)
 
 

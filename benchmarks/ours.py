@@ -69,8 +69,8 @@ def with_truth(task: Task) -> Task:
     """Return a task that knows its true end; where no reference does, it is RK4's with an eighth of the least step."""
     if task.exact:
         return task
-    dae, _ = bundled(task, "joint", RK4)
-    outputs = run(task, dae, kernel_of(task, "joint", RK4), min(task.steps) / 8)[0]
+    dae, kernel = bundled(task, "joint", RK4)[0], kernel_of(task, "joint", RK4)
+    outputs = seen(dae, kernel, run(task, dae, kernel, min(task.steps) / 8)[1], task.stop)
     return replace(task, exact={link.name: outputs[link.name] for link in task.links})
 
 
@@ -104,12 +104,10 @@ def case(task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, sche
     """Return the case of a kernel."""
 
     def once(h: float) -> End:
-        outputs, start, (seconds, steps) = run(task, dae, kernel, h)
-        if outputs is None:
+        start, end, seconds, steps = run(task, dae, kernel, h)
+        if end is None:
             return End(seconds, steps, *([float("inf")] * 4))
-        error = max(abs(outputs[item] - value) for item, value in task.exact.items())
-        phi, phidot = (outputs.get(f"constraint.{level}", 0.0) for level in ("position", "velocity"))
-        return End(seconds, steps, error, phi, phidot, abs(outputs["energy.total"] - start["energy.total"]))
+        return ended(task, dae, kernel, start, end, seconds, steps)
 
     return Case(task, engine, label(scheme), coordinates, once)
 
@@ -120,8 +118,8 @@ def label(scheme: Scheme) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
-def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple[Any, Any, tuple[float, int]]:
-    """Return the outputs at the end (None: no solution) and at the start by name, and seconds and number of steps."""
+def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple[Any, Any, float, int]:
+    """Return the states at the start and at the end (None: no solution), seconds and number of steps."""
     p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
     n = number_of_steps(task, h)
     x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop / n)
@@ -130,6 +128,20 @@ def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple
     begin = time.perf_counter()
     x1, status = kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
     seconds = time.perf_counter() - begin
-    names = [item.name for item in dae.outputs]
-    ends = [dict(zip(names, kernel.outputs(state, u, p, t), strict=False)) for state, t in ((x, 0.0), (x1, task.stop))]
-    return (ends[1] if status.code == OK else None), ends[0], (seconds, n)
+    return x, (x1 if status.code == OK else None), seconds, n
+
+
+def seen(dae: Dae, kernel: Compiled | Interpreted, x: Any, t: float) -> dict[str, float]:
+    """Return the outputs of a state by name."""
+    p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
+    return {item.name: value for item, value in zip(dae.outputs, kernel.outputs(x, u, p, t), strict=False)}
+
+
+def ended(
+    task: Task, dae: Dae, kernel: Compiled | Interpreted, start: Any, end: Any, seconds: float, steps: int
+) -> End:
+    """Return how a run from a state to another one went."""
+    first, last = seen(dae, kernel, start, 0.0), seen(dae, kernel, end, task.stop)
+    error = max(abs(last[item] - value) for item, value in task.exact.items())
+    phi, phidot = (last.get(f"constraint.{level}", 0.0) for level in ("position", "velocity"))
+    return End(seconds, steps, error, phi, phidot, abs(last["energy.total"] - first["energy.total"]))

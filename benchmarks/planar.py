@@ -1,6 +1,6 @@
 """A planar task as plain arrays in absolute coordinates, for peers that solve equations and build no mechanisms.
 
-    q = [x, y, phi of each centre of mass],    M a + P^T lambda = F,    P a = gamma,    Phi(q) = 0
+    q = [x, y, phi of each centre of mass],    M a + P^T lambda = F(q),    P a = gamma
 
 Compiled by numba where it is installed.
 """
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks.judge import Array, Poses, poses
-from benchmarks.task import ORIGIN, Task
+from benchmarks.task import ORIGIN, Task, Vector3
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,10 +34,12 @@ class Planar:
 
     Args:
         M: diagonal of the mass matrix, shape (3 N,).
-        F: forces, shape (3 N,).
+        F: gravity and torques, shape (3 N,).
         ends: the bodies that each pin joins, -1: the world, shape (p, 2).
         points: the points it joins, seen from the centres of mass, shape (p, 4).
         held: coordinates that are zero, shape (k,).
+        sprung: the bodies that each spring joins, shape (s, 2).
+        springs: its points, stiffness and length, shape (s, 6).
         q, v: the start, shape (3 N,).
     """
 
@@ -46,13 +48,15 @@ class Planar:
     ends: Any
     points: Array
     held: Any
+    sprung: Any
+    springs: Array
     q: Array
     v: Array
 
     @property
-    def m(self) -> int:
-        """Number of constraints."""
-        return 2 * len(self.ends) + len(self.held)
+    def data(self) -> tuple[Any, ...]:
+        """What `acceleration` takes after q and v."""
+        return self.M, self.F, self.ends, self.points, self.held, self.sprung, self.springs
 
 
 def planar(task: Task) -> Planar:
@@ -62,14 +66,23 @@ def planar(task: Task) -> Planar:
     joints = [(link.parent, i, link.at, ORIGIN) for i, link in enumerate(task.links) if not link.slides]
     joints += [(pin.a, pin.b, pin.at_a, pin.at_b) for pin in task.pins]
     centers = [start.point(i, link.center) for i, link in enumerate(task.links)]
-    ends = np.array([item[:2] for item in joints])
-    points = [[np.array(at[:2]) - (seen[i] if i >= 0 else 0) for i, at in ((a, u), (b, w))] for a, b, u, w in joints]
+
+    def of_points(pairs: list[tuple[int, int, Vector3, Vector3]]) -> tuple[Any, Array]:
+        ends = np.array([pair[:2] for pair in pairs], dtype=int).reshape(-1, 2)
+        points = [[np.array(at[:2]) - (seen[i] if i >= 0 else 0) for i, at in ((a, u), (b, w))] for a, b, u, w in pairs]
+        return ends, np.array(points).reshape(-1, 4)
+
+    ends, points = of_points(joints)
+    sprung, between = of_points([(item.a, item.b, item.at_a, item.at_b) for item in task.springs])
+    laws = np.array([(item.c, item.length) for item in task.springs]).reshape(-1, 2)
     return Planar(
         M=np.ravel([[link.m, link.m, link.inertia[2]] for link in task.links]),
-        F=np.ravel([[link.m * task.gravity[0], link.m * task.gravity[1], 0.0] for link in task.links]),
+        F=np.ravel([[link.m * task.gravity[0], link.m * task.gravity[1], link.torque] for link in task.links]),
         ends=ends,
-        points=np.array(points).reshape(-1, 4),
+        points=points,
         held=np.array([3 * i + row for i, link in enumerate(task.links) if link.slides for row in (1, 2)], dtype=int),
+        sprung=sprung,
+        springs=np.hstack([between, laws]),
         q=np.ravel([[*r[:2], np.arctan2(R[1, 0], R[0, 0])] for R, (r, _) in zip(start.R, centers, strict=True)]),
         v=np.ravel([[*v[:2], w[2]] for w, (_, v) in zip(start.w, centers, strict=True)]),
     )
@@ -92,21 +105,17 @@ def where(task: Task, q: Array, v: Array) -> Poses:
 
 @compiled
 def constraints(q: Any, v: Any, ends: Any, points: Any, held: Any) -> Any:
-    """Return (Phi, P, gamma), shapes (m,), (m, 3 N), (m,)."""
+    """Return (P, gamma), shapes (m, 3 N), (m,)."""
     m, n = 2 * len(ends) + len(held), len(q)
-    Phi, P, gamma = np.zeros(m), np.zeros((m, n)), np.zeros(m)
+    P, gamma = np.zeros((m, n)), np.zeros(m)
     for k in range(len(ends)):
         for end in range(2):
             i, x, y = ends[k, end], points[k, 2 * end], points[k, 2 * end + 1]
             sign = 1.0 if end == 0 else -1.0
             if i < 0:
-                Phi[2 * k] += sign * x
-                Phi[2 * k + 1] += sign * y
                 continue
             c, s, w = np.cos(q[3 * i + 2]), np.sin(q[3 * i + 2]), v[3 * i + 2]
             X, Y = c * x - s * y, s * x + c * y
-            Phi[2 * k] += sign * (q[3 * i] + X)
-            Phi[2 * k + 1] += sign * (q[3 * i + 1] + Y)
             P[2 * k, 3 * i] = sign
             P[2 * k + 1, 3 * i + 1] = sign
             P[2 * k, 3 * i + 2] = -sign * Y
@@ -114,15 +123,39 @@ def constraints(q: Any, v: Any, ends: Any, points: Any, held: Any) -> Any:
             gamma[2 * k] += sign * X * w * w
             gamma[2 * k + 1] += sign * Y * w * w
     for k in range(len(held)):
-        Phi[2 * len(ends) + k] = q[held[k]]
         P[2 * len(ends) + k, held[k]] = 1.0
-    return Phi, P, gamma
+    return P, gamma
 
 
 @compiled
-def acceleration(q: Any, v: Any, M: Any, F: Any, ends: Any, points: Any, held: Any) -> Any:
-    """Return (a, lambda) of the index-1 form, shapes (3 N,), (m,)."""
-    _, P, gamma = constraints(q, v, ends, points, held)
-    over = P / M
-    lambda_ = np.linalg.solve(over @ P.T, over @ F - gamma)
-    return (F - P.T @ lambda_) / M, lambda_
+def forces(q: Any, F: Any, sprung: Any, springs: Any) -> Any:
+    """Return F and the springs' forces, shape (3 N,)."""
+    total = F.copy()
+    arms, tips = np.zeros((2, 2)), np.zeros((2, 2))
+    for k in range(len(sprung)):
+        for end in range(2):
+            i, x, y = sprung[k, end], springs[k, 2 * end], springs[k, 2 * end + 1]
+            if i < 0:
+                tips[end, 0], tips[end, 1] = x, y
+                continue
+            c, s = np.cos(q[3 * i + 2]), np.sin(q[3 * i + 2])
+            arms[end, 0], arms[end, 1] = c * x - s * y, s * x + c * y
+            tips[end, 0], tips[end, 1] = q[3 * i] + arms[end, 0], q[3 * i + 1] + arms[end, 1]
+        dx, dy = tips[1, 0] - tips[0, 0], tips[1, 1] - tips[0, 1]
+        length = np.sqrt(dx * dx + dy * dy)
+        pull = springs[k, 4] * (1 - springs[k, 5] / length)
+        for end in range(2):
+            i, sign = sprung[k, end], 1.0 - 2.0 * end
+            if i >= 0:
+                total[3 * i] += sign * pull * dx
+                total[3 * i + 1] += sign * pull * dy
+                total[3 * i + 2] += sign * pull * (arms[end, 0] * dy - arms[end, 1] * dx)
+    return total
+
+
+@compiled
+def acceleration(q: Any, v: Any, M: Any, F: Any, ends: Any, points: Any, held: Any, sprung: Any, springs: Any) -> Any:
+    """Return a of the index-1 form, shape (3 N,)."""
+    P, gamma = constraints(q, v, ends, points, held)
+    total, over = forces(q, F, sprung, springs), P / M
+    return (total - P.T @ np.linalg.solve(over @ P.T, over @ total - gamma)) / M

@@ -23,6 +23,7 @@ class Link:
         inertia: about the centre of mass, the diagonal, kg m2.
         q, v: where it starts: rad and rad/s, or m and m/s.
         slides: it slides instead of turning.
+        torque: constant, about a hinge on the world, N m.
     """
 
     name: str
@@ -35,6 +36,26 @@ class Link:
     q: float = 0.0
     v: float = 0.0
     slides: bool = False
+    torque: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring between two points.
+
+    Args:
+        a, b: numbers of the links, -1: the world.
+        at_a, at_b: the points, seen from the joints of the links, m.
+        c: stiffness, N/m.
+        length: without force, m.
+    """
+
+    a: int
+    b: int
+    at_a: Vector3
+    at_b: Vector3
+    c: float
+    length: float
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,7 @@ class Task:
         gravity: m/s2.
         links: parents before children; empty: no peer has it.
         pins: those that close loops.
+        springs: forces besides gravity and the links' torques.
         exact: true values at the end by name of an output; empty: mbfmu's own run with an eighth of the step is taken.
         targets: errors that are to be reached in the least time.
         steps: steps of the table, s.
@@ -76,9 +98,15 @@ class Task:
     gravity: Vector3 = (0.0, -9.81, 0.0)
     links: tuple[Link, ...] = ()
     pins: tuple[Pin, ...] = ()
+    springs: tuple[Spring, ...] = ()
     exact: Mapping[str, float] = field(default_factory=dict)
     targets: tuple[float, ...] = ()
     steps: tuple[float, ...] = (1e-3, 1e-2)
+
+    @property
+    def loaded(self) -> bool:
+        """There are forces besides gravity."""
+        return bool(self.springs) or any(link.torque for link in self.links)
 
     @property
     def planar(self) -> bool:

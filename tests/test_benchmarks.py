@@ -12,11 +12,12 @@ from benchmarks.case import Case, End
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.measure import Job, Row, measure, reaching
 from benchmarks.peers import scipy
-from benchmarks.table import NAMES, ratios, ratios_in_words, write
+from benchmarks.table import NAMES, comparison, ratios, write
+from benchmarks.targets import LENT, verdicts
 from benchmarks.task import Task
-from benchmarks.tasks import TASKS, arm6, chain, four_bar, slider_crank, two_link
+from benchmarks.tasks import TASKS, andrews, arm6, chain, four_bar, slider_crank, two_link
 
-SMALL = [two_link(), slider_crank(), four_bar(), arm6(), chain(3, False), chain(4, True)]
+SMALL = [two_link(), slider_crank(), four_bar(), andrews(), arm6(), chain(3, False), chain(4, True)]
 
 
 def brief(task: Task, steps: int = 5) -> Task:
@@ -40,9 +41,10 @@ def test_every_task_names_a_model_and_what_is_watched(name: str) -> None:
 def test_the_links_are_the_model(task: Task) -> None:
     start = poses(task, *(np.array([getattr(link, name) for link in task.links]) for name in ("q", "v")))
     assert max(residuals(task, start)) < 1e-14
-    dae, _ = ours.bundled(task, "joint", ours.RK4)
-    outputs = ours.run(task, dae, ours.kernel_of(task, "joint", ours.RK4), task.stop)[1]
-    assert energy(task, start) == pytest.approx(outputs["energy.total"], abs=1e-12)
+    dae, kernel = ours.bundled(task, "joint", ours.RK4)[0], ours.kernel_of(task, "joint", ours.RK4)
+    outputs = ours.seen(dae, kernel, ours.run(task, dae, kernel, task.steps[0])[0], 0.0)
+    q = np.array([link.q for link in task.links])
+    assert energy(task, start, q) == pytest.approx(outputs["energy.total"], abs=1e-12)
     for link in task.links:
         assert link.q == pytest.approx(outputs[link.name], abs=1e-12)
 
@@ -98,8 +100,29 @@ def test_ratios_are_to_every_peer_the_fastest_first() -> None:
     assert [(item.ours.ms, item.peer.engine, item.times) for item in ratios(rows)] == [
         (2.0, "peer", 25.0), (2.0, "slow", 45.0), (1.0, "peer", 5.0), (1.0, "slow", 9.0),
     ]  # fmt: skip
-    assert [line.split(" | ")[-1] for line in ratios_in_words(rows)[2:]] == ["25.0 |", "45.0 |", "5.0 |", "9.0 |"]
-    assert ratios_in_words(rows[:1]) == []
+    assert [line.split(" | ")[-1] for line in comparison(rows)[3:]] == ["25.0 |", "45.0 |", "5.0 |", "9.0 |"]
+    assert comparison(rows[:1]) == []
+
+
+def test_a_target_is_met_or_missed_against_the_cheapest_peer() -> None:
+    rows = [
+        replace(row(*item), task="arm6")
+        for item in (("mbfmu", "direct method=rk4", 1.0), ("peer", "RK4", 4.9), ("slow", "RK4", 9.0))
+    ]
+    assert [line[-3:] for line in verdicts(rows)] == [["4.9", "5", "missed"]]
+    rows[1] = replace(rows[1], us_per_step=600.0)
+    assert [line[-3:] for line in verdicts(rows)] == [["6.0", "5", "met"]]
+    rows[1] = replace(rows[1], engine=LENT, us_per_step=1.0)
+    assert [line[-3:] for line in verdicts(rows)] == [["9.0", "5", "met"]]
+    assert verdicts(rows[:1]) == []
+
+
+def test_the_growth_of_a_step_with_the_length_is_judged() -> None:
+    rows = [
+        replace(row("mbfmu", "direct method=rk4", 1.0), task=f"chain_planar {N}", us_per_step=us)
+        for N, us in ((32, 1.0), (128, 4.5))
+    ]
+    assert [(line[2], line[-1]) for line in verdicts(rows)] == [("4.50", "missed")]
 
 
 def test_a_run_of_ours_that_leaves_the_constraints_does_not_count() -> None:

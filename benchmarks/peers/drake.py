@@ -21,7 +21,7 @@ math = import_module("pydrake.math")
 
 def cases(task: Task) -> Iterator[Case]:
     """Return RK3."""
-    if not task.pins:
+    if not (task.pins or task.loaded):
         yield Case(task, "drake", "RK3", "joint", partial(run, task), finest=2e-5)
 
 

@@ -99,6 +99,15 @@ def absolute(task: Task, method: str, h: float) -> End:
             )
     for item in task.pins:
         pin(mbs, [(bodies[item.a], seen(task, item.a, item.at_a)), (bodies[item.b], seen(task, item.b, item.at_b))])
+    for number, link in zip(bodies, task.links, strict=True):
+        if link.torque:
+            mbs.CreateTorque(itemNumber=number, loadVector=[0.0, 0.0, link.torque], show=False)
+    for spring in task.springs:
+        pairs = ((spring.a, spring.at_a), (spring.b, spring.at_b))
+        points = [(bodies[i], seen(task, i, at)) if i >= 0 else (ground, np.array(at)) for i, at in pairs]
+        markers = [mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=at, localPosition=list(r))) for at, r in points]
+        spring_of = items.ObjectConnectorSpringDamper
+        mbs.AddObject(spring_of(markerNumbers=markers, referenceLength=spring.length, stiffness=spring.c))
     seconds, n = solve(mbs, task, h, method, exu.MainSolverImplicitSecondOrder())
     return judged(task, seconds, n, None, None, ends_of(mbs, task, bodies))
 

@@ -20,6 +20,8 @@ FASTEST = 1.0
 
 def cases(task: Task) -> Iterator[Case]:
     """Return RK4; with loops, also with the constraints as stiff as the step allows."""
+    if task.loaded:
+        return
     yield Case(task, "mujoco", "RK4", "joint", lambda h: run(task, h, stiff=False), finest=FINEST)
     if task.pins:
         yield Case(task, "mujoco", "RK4, stiff connect", "joint", lambda h: run(task, h, stiff=True), finest=FINEST)

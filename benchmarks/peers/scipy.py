@@ -24,11 +24,11 @@ def cases(task: Task) -> Iterator[Case]:
 def run(task: Task, rtol: float) -> End:
     """Run the whole time; return how it went."""
     item = planar(task)
-    n = len(item.q)
+    n, data = len(item.q), item.data
 
     def rate(_: float, y: Array) -> Array:
         v = y[n:]
-        return np.concatenate((v, acceleration(y[:n], v, item.M, item.F, item.ends, item.points, item.held)[0]))
+        return np.concatenate((v, acceleration(y[:n], v, *data)))
 
     y0 = np.concatenate((item.q, item.v))
     rate(0.0, y0)  # compiles
