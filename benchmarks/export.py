@@ -1,23 +1,32 @@
-"""python -m benchmarks.export: how long it takes to import mbfmu and to export mechanisms, nothing cached."""
+"""python -m benchmarks.export: how long mbfmu takes to import, to export, and to start again from a warm cache."""
 
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from benchmarks.conditions import conditions
 from benchmarks.table import markdown
 
 REPEATS = 3
 IMPORT = "import time; t = time.perf_counter(); import mbfmu; print(time.perf_counter() - t)"
+HEAVY = "import time; t = time.perf_counter(); import mbfmu; mbfmu.simulate; print(time.perf_counter() - t)"
 EXPORT = """
 import time, mbfmu
 t = time.perf_counter()
 mbfmu.export(mbfmu.load({model!r}, {values!r}), "model.fmu", stepper={stepper!r}, options={options!r}, step=1e-3)
 print(time.perf_counter() - t)
 """
-EXPORTS: tuple[tuple[str, Mapping[str, float], str, Mapping[str, object]], ...] = (
+START = """
+import time, mbfmu
+mbfmu.simulate
+t = time.perf_counter()
+mbfmu.simulate(mbfmu.load({model!r}, {values!r}), 1e-3, stepper={stepper!r}, options={options!r}, step=1e-3)
+print(time.perf_counter() - t)
+"""
+MODELS: tuple[tuple[str, Mapping[str, float], str, Mapping[str, object]], ...] = (
     ("two_link", {}, "direct", {"method": "rk4"}),
     ("four_bar", {}, "projected", {"order": 5}),
     ("arm6", {}, "direct", {"method": "rk4"}),
@@ -29,26 +38,44 @@ EXPORTS: tuple[tuple[str, Mapping[str, float], str, Mapping[str, object]], ...] 
 
 def main() -> None:
     """Measure and print."""
-    lines = [["import mbfmu", *seconds(IMPORT, 2 * REPEATS + 1)]]
-    for model, values, stepper, options in EXPORTS:
-        script = EXPORT.format(model=model, values=dict(values), stepper=stepper, options=dict(options))
-        named = " ".join(f"{key}={value}" for key, value in (*values.items(), *options.items()))
-        lines.append([f"export {model} {stepper} {named}", *seconds(script, REPEATS)])
-        print(*lines[-1], file=sys.stderr)
-    print("\n".join(markdown(["task", "median, s", "spread"], lines)))
+    print(conditions())
+    lines = []
+    for line in measured():
+        print(*line, file=sys.stderr)
+        lines.append(line)
+    print("\n".join(markdown(["what", "median, s", "spread"], lines)))
 
 
-def seconds(script: str, repeats: int) -> list[str]:
-    """Return median and spread (largest over smallest) of what a script prints, each time in a folder of its own."""
-    found = []
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "XDG_CACHE_HOME": folder}
-            done = subprocess.run(
-                [sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=True
-            )
-        found.append(float(done.stdout.split()[-1]))
-    return [f"{statistics.median(found):.3g}", f"{max(found) / min(found):.2f}"]
+def measured() -> Iterator[list[str]]:
+    """Return the lines of the table."""
+    yield ["import mbfmu", *summary([seconds(IMPORT) for _ in range(2 * REPEATS + 1)])]
+    yield ["import mbfmu and what a simulation uses", *summary([seconds(HEAVY) for _ in range(2 * REPEATS + 1)])]
+    for model, values, stepper, options in MODELS:
+        numbers = {"model": model, "values": dict(values), "stepper": stepper, "options": dict(options)}
+        named = " ".join([model, stepper, *(f"{key}={value}" for key, value in (*values.items(), *options.items()))])
+        exports, starts = [], []
+        for _ in range(REPEATS):
+            with tempfile.TemporaryDirectory() as cache:
+                exports.append(seconds(EXPORT.format(**numbers), cache))
+                seconds(START.format(**numbers), cache)
+                starts.append(seconds(START.format(**numbers), cache))
+        yield [f"export {named}, nothing cached", *summary(exports)]
+        yield [f"load {named} and take a step, compiled before", *summary(starts)]
+
+
+def seconds(script: str, cache: str | None = None) -> float:
+    """Return what a script prints, run by a new interpreter in a folder of its own."""
+    environment = {**os.environ, **({"XDG_CACHE_HOME": cache} if cache else {})}
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        )
+    return float(done.stdout.split()[-1])
+
+
+def summary(times: list[float]) -> list[str]:
+    """Return median and spread (largest over smallest)."""
+    return [f"{statistics.median(times):.3g}", f"{max(times) / min(times):.2f}"]
 
 
 if __name__ == "__main__":

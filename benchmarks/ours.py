@@ -26,8 +26,10 @@ IMPLICIT: tuple[Scheme, ...] = (
     ("gauss", {"stages": 3, "projection": "symmetric"}),
     ("radau", {"stages": 3}),
 )
-LARGEST_IMPLICIT, LARGEST_ABSOLUTE = 8, 8
-"""Links of a chain up to which implicit schemes, and absolute coordinates, are run: their compilation takes long."""
+LARGEST = 8
+"""Links of a chain up to which everything is run."""
+LARGEST_ABSOLUTE = {True: 32, False: 8}
+"""Links up to which one implicit method is run in absolute coordinates, planar or not: longer ones compile too long."""
 
 
 def cases(task: Task) -> Iterator[Case]:
@@ -43,14 +45,14 @@ def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
         schemes = (RK4, *PROJECTED, ("nodal_impulse", {}), ("radau", {"stages": 3}))
         yield from (("own", scheme) for scheme in schemes)
         return
-    tree = bool(task.links) and not task.pins
-    implicit = IMPLICIT if len(task.links) <= LARGEST_IMPLICIT else ()
+    tree, small = not task.pins, len(task.links) <= LARGEST
+    implicit = IMPLICIT if small else ()
     for scheme in (RK4, *(HIGHER if tree else PROJECTED), *implicit):  # on a tree there is nothing to project
         yield "joint", scheme
-    if len(task.links) <= LARGEST_ABSOLUTE:
-        spatial_tree = tree and not task.planar
-        for scheme in (RK4, PROJECTED[0], IMPLICIT[0]) if spatial_tree else (RK4, *PROJECTED, *IMPLICIT):
-            yield "absolute", scheme
+    if small and (task.planar or not tree):
+        yield from (("absolute", scheme) for scheme in (RK4, *PROJECTED, *IMPLICIT))
+    elif len(task.links) <= LARGEST_ABSOLUTE[task.planar]:
+        yield from (("absolute", scheme) for scheme in ((RK4, PROJECTED[0], IMPLICIT[0]) if small else IMPLICIT[:1]))
 
 
 def every_stepper(task: Task) -> Iterator[Case]:

@@ -1,7 +1,6 @@
 """Tables of rows."""
 
 import csv
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -16,6 +15,8 @@ from benchmarks.picture import plot
 from benchmarks.targets import OURS, reached, rk4, second_order
 
 NAMES = [item.name for item in fields(Row)]
+WIDTH = 230
+"""Characters of a line, that no number is cut off."""
 TEXT = {"task", "engine", "scheme", "coordinates", "what", "by", "which", "verdict"}
 
 
@@ -26,7 +27,7 @@ def show(rows: Sequence[Row]) -> None:
         table.add_column(name, justify="left" if name in TEXT else "right", no_wrap=True)
     for row in rows:
         table.add_row(*map(text, astuple(row)))
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    Console(width=WIDTH).print(table)
 
 
 def text(value: object) -> str:

@@ -36,7 +36,7 @@ def cases(task: Task) -> Iterator[Case]:
                 task, "exudyn", method.replace("RK44", "RK4 (RK44)"), "joint", partial(tree, task, method), finest=2e-5
             )
     for method, label in (
-        ("GeneralizedAlpha", "generalized-alpha index 3, rho = 0.9"),
+        ("GeneralizedAlpha", "generalized-alpha rho=0.9"),
         ("TrapezoidalIndex2", "trapezoidal index 2"),
     ):
         yield Case(task, "exudyn", label, "absolute", partial(absolute, task, method), finest=2e-5)

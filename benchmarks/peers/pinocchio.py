@@ -23,6 +23,7 @@ import platformdirs
 
 from benchmarks.case import Case, End, judged, number_of_steps
 from benchmarks.judge import Array
+from benchmarks.targets import LENT
 from benchmarks.task import Task, X, Y
 from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, Tableau
 
@@ -71,7 +72,7 @@ def cases(task: Task) -> Iterator[Case]:
     """Return RK4, as anyone would write it, and the methods that mbfmu lends."""
     for name, tableau in ({} if task.loaded else METHODS).items():
         label = name if not task.pins else f"{name}, Kp = {KP:g}"
-        engine = "pinocchio C++" if tableau is RK4 else "pinocchio C++, mbfmu's methods"
+        engine = "pinocchio C++" if tableau is RK4 else LENT
         yield Case(task, engine, label, "joint", partial(run, task, tableau))
 
 
