@@ -18,8 +18,8 @@ from mbfmu.steppers.scheme import SX, Option, Problem, Scheme, acceleration
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
 """(x, t) -> the time derivative of x."""
-INLINED = 8000
-"""Operations of all accelerations of a step up to which they are written out: faster there, only longer beyond."""
+INLINED = 4000
+"""Operations of all accelerations of a step up to which they are written out: beyond, calls are faster and shorter."""
 
 
 @dataclass(frozen=True)
