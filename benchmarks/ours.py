@@ -22,6 +22,7 @@ RK4: Scheme = ("direct", {"method": "rk4"})
 HIGHER: tuple[Scheme, ...] = (("projected", {"order": 5}), ("projected", {"order": 8}))
 PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), *HIGHER)
 IMPLICIT: tuple[Scheme, ...] = (
+    ("rattle", {"iteration": "simplified"}),
     ("rattle", {}),
     ("gauss", {"stages": 3, "projection": "symmetric"}),
     ("radau", {"stages": 3}),
