@@ -9,12 +9,15 @@ import numpy as np
 from benchmarks.judge import Array, Poses, coordinates, energy, poses, residuals
 from benchmarks.task import Task
 
+MOST = 1_000_000
+"""Steps of a run beyond which no peer's equal steps are tried."""
+
 
 class End(NamedTuple):
     """How a run went.
 
     Args:
-        seconds: wall time of the run alone.
+        seconds: wall time of the run alone; NaN: it was given up.
         steps: number of steps.
         error: largest error of the watched coordinates.
         phi: residual of the position constraints.

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.ours import HIGHER, IMPLICIT, PROJECTED, RK4, Scheme, bundled, label
 from benchmarks.table import markdown
 from benchmarks.task import Task
-from benchmarks.tasks import arm6, chain, four_bar, slider_crank, two_link
+from benchmarks.tasks import andrews, arm6, chain, four_bar, slider_crank, two_link
 from mbfmu.kernel import Compiled, compiled_library, vector
 
 RUNNER = Path(__file__).with_name("runner.c")
@@ -25,9 +25,13 @@ KERNELS: tuple[tuple[Task, str, Scheme], ...] = (
     (two_link(), "joint", HIGHER[1]),
     (two_link(), "absolute", PROJECTED[0]),
     (two_link(), "absolute", IMPLICIT[0]),
+    (two_link(), "absolute", IMPLICIT[1]),
     (slider_crank(), "joint", PROJECTED[1]),
     (four_bar(), "joint", PROJECTED[1]),
+    (andrews(), "joint", PROJECTED[0]),
     (arm6(), "joint", RK4),
+    (chain(8, False), "absolute", IMPLICIT[0]),
+    (chain(32, False), "absolute", IMPLICIT[0]),
     (chain(8, True), "joint", RK4),
     (chain(32, True), "joint", RK4),
     (chain(128, True), "joint", RK4),

@@ -82,7 +82,8 @@ def measure(jobs: Sequence[Job], repeats: int) -> list[Row]:
         for number, job in enumerate(jobs):
             if len(times[number]) >= FEWEST and sum(times[number]) > LONGEST:
                 continue
-            inner = max(1, math.ceil(ENOUGH / max(ends[number].seconds, 1e-9)))
+            once = ends[number].seconds
+            inner = math.ceil(ENOUGH / once) if once > 0 else 1
             times[number].append(statistics.fmean(job.case.run(job.h).seconds for _ in range(inner)))
     return [_row(job, end, spent) for job, end, spent in zip(jobs, ends, times, strict=True)]
 

@@ -18,7 +18,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
     rows = [row for row in rows if row.engine != f"{OURS} interpreted"]
     engines = list(dict.fromkeys(row.engine for row in rows))
-    tasks = list(dict.fromkeys(row.task for row in rows if not row.task.startswith("chain")))
+    compared = {row.task for row in rows if row.engine != OURS or len(engines) == 1}
+    tasks = list(dict.fromkeys(row.task for row in rows if row.task in compared and not row.task.startswith("chain")))
     chains = list(dict.fromkeys(row.task.split()[0] for row in rows if row.task.startswith("chain")))
     columns = min(3, len(tasks) + len(chains))
     lines = math.ceil((len(tasks) + len(chains)) / columns)

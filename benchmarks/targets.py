@@ -48,9 +48,15 @@ class Growth:
     asked: float
 
 
+def holds(row: Row) -> bool:
+    """Return whether a row counts: the peers' do, ours with both constraint levels at round-off."""
+    return row.engine != OURS or max(row.phi, row.phidot) <= ROUND_OFF
+
+
 def rk4(row: Row) -> bool:
-    """Return whether a row is RK4 with a step that was given."""
-    return not row.target and "rk4" in row.scheme.lower() and row.coordinates == "joint"
+    """Return whether a row is RK4, ours projected where there are loops, with a step that was given."""
+    named = row.scheme.lower().startswith(("rk4", "direct method=rk4", "projected order=4"))
+    return not row.target and named and row.coordinates == "joint" and holds(row)
 
 
 def second_order(row: Row) -> bool:
@@ -60,10 +66,10 @@ def second_order(row: Row) -> bool:
 
 
 def reached(target: float) -> Choice:
-    """Return whether a row reaches an error, ours with its constraints at round-off."""
+    """Return what tells whether a row reaches an error."""
 
     def chosen(row: Row) -> bool:
-        return row.target == target and (row.engine != OURS or max(row.phi, row.phidot) <= ROUND_OFF)
+        return row.target == target and holds(row)
 
     return chosen
 

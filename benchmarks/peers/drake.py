@@ -10,7 +10,7 @@ from importlib import import_module
 
 import numpy as np
 
-from benchmarks.case import Case, End, judged, number_of_steps
+from benchmarks.case import MOST, Case, End, judged, number_of_steps
 from benchmarks.task import Task
 
 analysis = import_module("pydrake.systems.analysis")
@@ -22,7 +22,7 @@ math = import_module("pydrake.math")
 def cases(task: Task) -> Iterator[Case]:
     """Return RK3."""
     if not (task.pins or task.loaded):
-        yield Case(task, "drake", "RK3", "joint", partial(run, task), finest=2e-5)
+        yield Case(task, "drake", "RK3", "joint", partial(run, task), finest=task.stop / MOST)
 
 
 def run(task: Task, h: float) -> End:

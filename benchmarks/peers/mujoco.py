@@ -7,13 +7,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from benchmarks.case import Case, End, judged, number_of_steps
+from benchmarks.case import MOST, Case, End, judged, number_of_steps
 from benchmarks.task import Link, Task, Vector3
 
 mujoco = import_module("mujoco")
 mujoco.set_mju_user_warning(lambda _: None)  # else a run that diverges leaves a file MUJOCO_LOG.TXT
 
-FINEST = 2e-5
 FASTEST = 1.0
 """Frequency of a stiff `connect` constraint, times the step: the most accurate of 0.5, 1, 2 and 4."""
 
@@ -22,9 +21,11 @@ def cases(task: Task) -> Iterator[Case]:
     """Return RK4; with loops, also with the constraints as stiff as the step allows."""
     if task.loaded:
         return
-    yield Case(task, "mujoco", "RK4", "joint", lambda h: run(task, h, stiff=False), finest=FINEST)
+    yield Case(task, "mujoco", "RK4", "joint", lambda h: run(task, h, stiff=False), finest=task.stop / MOST)
     if task.pins:
-        yield Case(task, "mujoco", "RK4, stiff connect", "joint", lambda h: run(task, h, stiff=True), finest=FINEST)
+        yield Case(
+            task, "mujoco", "RK4, stiff connect", "joint", lambda h: run(task, h, stiff=True), finest=task.stop / MOST
+        )
 
 
 def run(task: Task, h: float, stiff: bool) -> End:
