@@ -14,7 +14,7 @@ def conditions() -> str:
     """Return them in a line."""
     load = " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
     found = [f"{name} {number}" for name in PACKAGES if (number := _version(name))]
-    return f"{_processor()}, {os.cpu_count()} cores, load {load}; {_compiler()}; {', '.join(found)}"
+    return f"{_processor()}, {os.cpu_count()} cores, load {load}; {compiler_version()}; {', '.join(found)}"
 
 
 def _version(package: str) -> str:
@@ -33,7 +33,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _compiler() -> str:
+def compiler_version() -> str:
+    """Return the first line that the C compiler says of itself."""
     path = shutil.which("cc")
     if path is None:
         return "no C compiler"

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.conditions import compiler_version
 from benchmarks.ours import HIGHER, IMPLICIT, PROJECTED, RK4, Scheme, bundled, label
 from benchmarks.table import markdown
 from benchmarks.task import Task
@@ -51,7 +52,7 @@ def main() -> None:
             print(task.name, label(scheme), file=sys.stderr)
             lines.append([task.name, label(scheme), coordinates, *counted(valgrind, runner, task, coordinates, scheme)])
     names = ["task", "scheme", "coordinates", "instructions of a step", "bytes of the kernel"]
-    print("\n".join(markdown(names, lines)))
+    print(f"Counted with {compiler_version()}; see docs/benchmarks.md.", "", *markdown(names, lines), sep="\n")
 
 
 def counted(valgrind: str, runner: Path, task: Task, coordinates: str, scheme: Scheme) -> list[str]:
