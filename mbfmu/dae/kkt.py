@@ -30,7 +30,7 @@ class OverMass:
 
     def __call__(self, f: SX) -> SX:
         columns = (self._dae.mass_solve(self._q, self._p, f[:, column]) for column in range(f.shape[1]))
-        return ca.horzcat(ca.SX(f.shape[0], 0), *columns)
+        return ca.sparsify(ca.horzcat(ca.SX(f.shape[0], 0), *columns))
 
 
 class Factor:
