@@ -177,7 +177,7 @@ def _simulate_system(
         seconds += clock.perf_counter() - begin
         if status.code != OK:
             raise StepError(status.message(system.name))
-        steps += status.substeps
+        steps += int(status.substeps)
         u = vector([column[k + 1] for column in columns])
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
         report((k + 1) / (len(points) - 1))

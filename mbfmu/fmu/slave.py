@@ -13,6 +13,8 @@ import os
 import struct
 import sys
 import zlib
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NoReturn
 
 from pythonfmu import Fmi2Slave
@@ -57,6 +59,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._solver_step = self._first_p + model["n_p"]
         self._solver_tolerance = self._solver_step + 1
         self._first_y = self._solver_tolerance + 1
+        self._asked: list[int] = []  # the value references of the last get_real, and how to get them at once
+        self._pick: Callable[[Vector], tuple[float, ...]] | None = None
         self._start_of = {reference: number for number, reference in enumerate(model["starts"])}
 
     # -- values -------------------------------------------------------------------------------------------------
@@ -65,9 +69,13 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Return the values of the given value references."""
         if self._stale:
             self._refresh()
+        if self._pick and vrs == self._asked:  # the same outputs as before: the usual case, and it is often
+            return list(self._pick(self._y))
         first = self._first_y
         if vrs and not (min(vrs) >= 0 and max(vrs) < first + len(self._y)):  # large ones arrive as negative numbers
             self._fail(f"{self._model['name']}: value references {vrs}: one is not in the description")
+        many = len(vrs) > 1 and min(vrs) >= first
+        self._asked, self._pick = list(vrs), itemgetter(*(vr - first for vr in vrs)) if many else None
         return [self._y[vr - first] if vr >= first else self._known(vr) for vr in vrs]
 
     def _known(self, vr: int) -> float:
@@ -81,15 +89,18 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Take values; one that may not be taken is refused with a message, and the old one stays."""
+        first_p, u = self._first_p, self._u
+        usual = not self._refused
         for vr, value in zip(vrs, values, strict=True):
-            if 0 < vr < self._first_p and -LARGEST <= value <= LARGEST and not self._refused:
-                self._u[vr - 1] = value  # an input without trouble: the usual case, and it is often
+            if usual and 0 < vr < first_p and -LARGEST <= value <= LARGEST:  # an input, without trouble
+                u[vr - 1] = value
                 continue
             reason = self._why_not(vr, value)
             name = self._model["names"].get(str(vr), f"value reference {vr}")
             if reason:
                 self._refused[name] = f"{name} = {value}: {reason}"
                 self._say(self._refused[name], Fmi2Status.error)
+                usual = False
                 continue
             self._refused.pop(name, None)
             if vr < self._first_p:

@@ -33,7 +33,7 @@ Vector = Any
 
 
 class Status(NamedTuple):
-    """How a call went.
+    """How a call went, as the kernel counts it: in doubles.
 
     Args:
         code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START or NOT_ACCURATE.
@@ -44,18 +44,18 @@ class Status(NamedTuple):
         least_step: s, the shortest of them.
     """
 
-    code: int
-    iterations: int
+    code: float
+    iterations: float
     correction: float
     time: float
-    substeps: int
+    substeps: float
     least_step: float
 
     def message(self, model: str) -> str:
         """Say what failed, where and what to do, in one sentence."""
         where = f"{model}: no step from t = {self.time:.9g} s"
         if self.code == OK:
-            return f"{model}: done, {self.iterations} corrections in {self.substeps} substeps"
+            return f"{model}: done, {self.iterations:.0f} corrections in {self.substeps:.0f} substeps"
         if self.code == INCONSISTENT_START:
             return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
         if self.code == NOT_ACCURATE:
@@ -147,8 +147,7 @@ class Compiled:
         return y, code == OK
 
     def _read_status(self) -> Status:
-        code, iterations, correction, time, substeps, least = self._status
-        return Status(int(code), int(iterations), correction, time, int(substeps), least)
+        return Status._make(self._status)
 
 
 class Interpreted:
