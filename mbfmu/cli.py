@@ -135,14 +135,28 @@ def export(
     step: Step = None,
     tolerance: Tolerance = None,
     coordinates: Coordinates = None,
+    backend: Annotated[
+        str, typer.Option("--backend", metavar="python|native", help="a pythonfmu slave, or compiled C with its source")
+    ] = "python",
     platform: Annotated[
-        str, typer.Option("--platform", metavar="linux64|win64|all", help="what the FMU shall run on")
-    ] = "all",
+        str | None,
+        typer.Option(
+            "--platform",
+            metavar="linux64|win64|darwin64|all",
+            help="what the FMU shall run on; default: this machine's for native, else all",
+        ),
+    ] = None,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="the same work in every step, whatever it leaves (native only)")
+    ] = False,
+    passes: Annotated[
+        int | None, typer.Option("--passes", metavar="N", help="with --real-time: corrections of each stage")
+    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> None:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
-    from mbfmu.fmu.export import PLATFORMS
+    from mbfmu.fmu.export import PASSES, PLATFORMS
     from mbfmu.fmu.recipe import Recipe, known_recipes, read_recipe
     from mbfmu.model.library import known_models
 
@@ -167,7 +181,9 @@ def export(
             tolerance=recipe.tolerance if tolerance is None else tolerance,
             stop=recipe.stop if stop is None else stop,
             coordinates=coordinates or recipe.coordinates,
-            platforms=PLATFORMS if platform == "all" else (platform,),
+            backend=backend,
+            platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
+            real_time=(PASSES if passes is None else passes) if real_time else 0,
         )
     out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
 

@@ -47,7 +47,7 @@ def start_formula(dae: Dae) -> Formula:
     Phi = dae.assembly.closing(q, p, t)
     closing = ca.vertcat(Phi, dae.assembly.positions(q, s, p, t))
     dq = _least_change(solve, ca.jacobian(closing, q), closing)
-    dq = dq * ca.fmin(1, LARGEST_CORRECTION / (ca.norm_inf(dq) + 1e-300))
+    dq = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))  # has a derivative at dq = 0
 
     moving = ca.vertcat(
         ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t),

@@ -26,6 +26,7 @@ class Header:
         tool: name and version of the tool that made it.
         stop: default stop time, s.
         step: default communication step, s.
+        sources: files to compile in sources/; none for the pythonfmu back end, which gives no derivatives either.
     """
 
     model: str
@@ -34,6 +35,7 @@ class Header:
     tool: str
     stop: float
     step: float
+    sources: tuple[str, ...] = ()
 
 
 def model_description(interface: Interface, header: Header, guid: str) -> bytes:
@@ -55,20 +57,27 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
             "variableNamingConvention": "structured",
         },
     )
-    SubElement(
+    native = bool(header.sources)
+    slave = SubElement(
         root,
         "CoSimulation",
         {
             "modelIdentifier": header.identifier,
             "needsExecutionTool": "false",
             "canHandleVariableCommunicationStepSize": "true",
-            "canInterpolateInputs": "false",
+            "canInterpolateInputs": _boolean(native),
+            **({"maxOutputDerivativeOrder": "1"} if native else {}),
             "canBeInstantiatedOnlyOncePerProcess": "false",
-            "canNotUseMemoryManagementFunctions": "true",
+            "canNotUseMemoryManagementFunctions": _boolean(not native),
             "canGetAndSetFMUstate": "true",
             "canSerializeFMUstate": "true",
+            **({"providesDirectionalDerivative": "true"} if native else {}),
         },
     )
+    if native:
+        files = SubElement(slave, "SourceFiles")
+        for name in header.sources:
+            SubElement(files, "File", {"name": name})
     _units(root, interface)
     categories = SubElement(root, "LogCategories")
     for name, text in LOG_CATEGORIES.items():
@@ -150,6 +159,10 @@ def _structure(parent: Element, interface: Interface, positions: dict[str, str])
 
 def _dependencies(on: list[str]) -> dict[str, str]:
     return {"dependencies": " ".join(on), "dependenciesKind": " ".join(["dependent"] * len(on))}
+
+
+def _boolean(value: bool) -> str:
+    return str(value).lower()
 
 
 def _number(value: float) -> str:

@@ -26,23 +26,35 @@ USE = (
     ("FMPy", "<code>fmpy simulate FILE.fmu --stop-time 10</code>, or <code>mbfmu simulate FILE.fmu --stop 10</code>."),
     ("OMSimulator, libcosim, ecos, MasterSim", "import the FMU as a component, or put it into an .ssp "
      "(<code>mbfmu ssp</code>)."),
+)  # fmt: skip
+PYTHON_HOSTS = (
     ("Native hosts (Simulink, OMSimulator and others that do not run Python)", "the FMU loads the Python it finds as "
      "<code>python3</code> on the PATH (3.10 or later); on Linux start the host with "
      "<code>LD_PRELOAD=libpython3.x.so</code> of that Python. It needs nothing but the standard library where the "
      "compiled kernel fits (64-bit Linux), else the package <code>casadi</code>."),
     ("Where it is unpacked", "pythonfmu cannot be loaded from a path with <code>+ ( ) # @ , &amp; %</code> or letters "
      "outside ASCII: choose another folder."),
+)  # fmt: skip
+NATIVE_HOSTS = (
+    ("Simulink, OMSimulator and all others", "the FMU is compiled C and needs nothing on the target; where there is no "
+     "binary for a platform, compile what is in <code>sources/</code> (C99)."),
+    ("Derivatives", "of inputs and outputs in time (order 1), and directional derivatives through the last "
+     "communication step."),
+)  # fmt: skip
+ALL_HOSTS = (
     ("Rollback", "the state is complete: get, set and serialise it as the standard says; a step done again gives the "
      "same bits."),
 )  # fmt: skip
 
 
-def documentation(prepared: Prepared, picture: Drawing | None) -> str:
+def documentation(prepared: Prepared, interface: Interface, picture: Drawing | None, native: bool) -> str:
     """Return the HTML page.
 
     Args:
         prepared: the model with its stepper.
+        interface: the variables.
         picture: of the mechanism at its start.
+        native: the FMU is compiled C, not pythonfmu's.
     """
     dae, scheme, family = prepared.dae, prepared.scheme, FAMILIES[prepared.scheme.name]
     kept = ", ".join(sorted(scheme.exact)) or "none"
@@ -67,6 +79,7 @@ def documentation(prepared: Prepared, picture: Drawing | None) -> str:
         "A step that cannot be done leaves the state as it was and returns Discard, with a message that names the "
         "time, the residual and the remedy."
     )
+    use = (*USE, *(NATIVE_HOSTS if native else PYTHON_HOSTS), *ALL_HOSTS)
     title = escape(dae.name)
     return "\n".join(
         [
@@ -79,9 +92,9 @@ def documentation(prepared: Prepared, picture: Drawing | None) -> str:
             "<h2>The stepper</h2>",
             _facts(method),
             f"<p>{limits}</p>",
-            *_variables(prepared.interface),
+            *_variables(interface),
             "<h2>How to use it</h2><table>",
-            *(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in USE),
+            *(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in use),
             "</table></body></html>",
             "",
         ]

@@ -1,5 +1,6 @@
-"""System -> .fmu: equations, kernel, description and slave in one reproducible archive."""
+"""System -> .fmu: equations, kernel, description and a back end in one reproducible archive."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -8,7 +9,7 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,8 @@ from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
+from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
+from mbfmu.fmu.native import Native, default_platforms, native_members
 from mbfmu.fmu.picture import drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import compiled_library, describe
@@ -28,7 +31,10 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
-PLATFORMS = tuple(BINARIES)
+PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
+"""What each back end can be exported for."""
+PASSES = 4
+"""Corrections of a stage in real time, if nothing else is said: Newton's method then leaves round-off."""
 
 
 def export(
@@ -41,7 +47,9 @@ def export(
     tolerance: float = 0.0,
     stop: float = 10.0,
     coordinates: str | None = None,
-    platforms: Sequence[str] = PLATFORMS,
+    backend: str = "python",
+    platforms: Sequence[str] | None = None,
+    real_time: int = 0,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
@@ -55,8 +63,12 @@ def export(
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
-        platforms: which the FMU shall run on, of `PLATFORMS`. The compiled kernel is for 64-bit Linux; elsewhere the
-            kernel is interpreted, and the Python there needs casadi.
+        backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
+            and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
+        platforms: which the FMU shall run on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
+            machine's, as others need the package ziglang.
+        real_time: corrections of each stage of a step, whatever they leave, so that steps do the same work always
+            (native only); 0: as many as the equations need.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -64,7 +76,8 @@ def export(
     Raises:
         ModelError, StepperError, UnknownNameError: the model or stepper cannot be.
         StartError: the default start values contradict the constraints.
-        UsageError: the path does not end in .fmu, or the step is not positive.
+        UsageError: the path does not end in .fmu, the step is not positive, or there is no such back end or platform.
+        FmuError: there is no compiler for a platform.
         MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
@@ -72,42 +85,91 @@ def export(
         raise UsageError(f"'{target}' must end in .fmu")
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
+    if backend not in PLATFORMS:
+        raise UsageError(f"there is no back end '{backend}'; {nearest(backend, PLATFORMS)}")
+    native = backend == "native"
+    if platforms is None:
+        platforms = default_platforms() if native else PLATFORMS[backend]
     for name in platforms:
-        if name not in PLATFORMS:
-            raise UsageError(f"pythonfmu has no loader for '{name}'; {nearest(name, PLATFORMS)}")
+        if name not in PLATFORMS[backend]:
+            who = "the native back end makes no binary" if native else "pythonfmu has no loader"
+            raise UsageError(f"{who} for '{name}'; {nearest(name, PLATFORMS[backend])}")
+    if real_time and (not native or real_time < 0):
+        raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     prepared = prepare(system, stepper, options, step, tolerance, coordinates)
+    if real_time and tolerance:
+        raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
     x = prepared.initial_state()
-    return write_aside(target, _archive(_members(prepared, stop, prepared.coordinates_of(x), platforms)))
+    made = Native(prepared, _identifier(prepared), real_time) if native else None
+    members = _common(prepared, made, prepared.coordinates_of(x))
+    header = _header(prepared, stop)
+    members = _native(made, header, members, platforms) if made else _python(prepared, header, members, platforms)
+    return write_aside(target, _archive(members))
 
 
-def _members(prepared: Prepared, stop: float, q: Any, platforms: Sequence[str]) -> dict[str, bytes]:
-    """Return the content of the archive by name; modules and GUID are named after a hash of it all."""
-    interface, dae = prepared.interface, prepared.dae
-    identifier = re.sub(r"\W", "_", dae.name)
-    members = {
-        "resources/model.json": _json(_model(prepared)),
-        "resources/kernel.json": _json(describe(prepared.bundle)),
-        **_pythonfmu(identifier, platforms),
-    }
+def _common(prepared: Prepared, native: Native | None, q: Any) -> dict[str, bytes]:
+    """Return what both back ends have in the archive, by name."""
+    dae = prepared.dae
     picture = drawing(dae, q, dae.extended(dae.p_default()))
-    members["documentation/index.html"] = documentation(prepared, picture).encode()
-    members["documentation/licenses/license.txt"] = _licences().encode()
+    interface = native.interface if native else prepared.interface
+    page = documentation(prepared, interface, picture, native is not None)
+    members = {
+        "documentation/index.html": page.encode(),
+        "documentation/licenses/license.txt": _licences(native is not None).encode(),
+    }
     if picture:
         members["model.png"] = png(picture)
+    return members
+
+
+def _identifier(prepared: Prepared) -> str:
+    return re.sub(r"\W", "_", prepared.dae.name, flags=re.ASCII)
+
+
+def _header(prepared: Prepared, stop: float) -> Header:
+    dae = prepared.dae
+    text = f"{dae.description} (stepper {prepared.stepper})".strip()
+    return Header(dae.name, _identifier(prepared), text, f"mbfmu {mbfmu.__version__}", stop, prepared.step)
+
+
+def _unique(contents: Iterable[bytes], members: Mapping[str, bytes]) -> str:
+    """Return a hash of the content of an archive."""
+    digest = hashlib.sha256()
+    for content in (*contents, *(members[name] for name in sorted(members))):
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:32]
+
+
+def _native(native: Native, header: Header, members: dict[str, bytes], platforms: Sequence[str]) -> dict[str, bytes]:
+    """Return the archive of a native FMU; the GUID is a hash of its sources and all else but the binaries."""
+    sources = native.sources()
+    header = dataclasses.replace(header, sources=tuple(name for name in sources if name.endswith(".c")))
+    nameless = (model_description(native.interface, header, ""), native.header("").encode())
+    guid = f"{{{_unique((*nameless, *(text.encode() for text in sources.values())), members)}}}"
+    sources = {**sources, "model.h": native.header(guid)}
+    members = {**members, **native_members(sources, native.identifier, platforms)}
+    members["modelDescription.xml"] = model_description(native.interface, header, guid)
+    return members
+
+
+def _python(
+    prepared: Prepared, header: Header, members: dict[str, bytes], platforms: Sequence[str]
+) -> dict[str, bytes]:
+    """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of it all."""
+    interface = prepared.interface
+    members = {
+        **members,
+        "resources/model.json": _json(_model(prepared)),
+        "resources/kernel.json": _json(describe(prepared.bundle)),
+        **_pythonfmu(header.identifier, platforms),
+    }
     here = sys.platform == "linux" and "linux64" in platforms
     library = compiled_library(prepared.bundle) if here else None
     if library is not None:
         members["resources/kernel_linux64.so"] = library.read_bytes()
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
     runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
-    text = f"{dae.description} (stepper {prepared.stepper})".strip()
-    header = Header(dae.name, identifier, text, f"mbfmu {mbfmu.__version__}", stop, prepared.step)
-
-    digest = hashlib.sha256()
-    nameless = (model_description(interface, header, ""), slave.encode(), runtime.encode())
-    for content in (*nameless, *(members[name] for name in sorted(members))):
-        digest.update(hashlib.sha256(content).digest())
-    unique = digest.hexdigest()[:32]
+    unique = _unique((model_description(interface, header, ""), slave.encode(), runtime.encode()), members)
     packed = f"runtime_{unique}"
     members[f"resources/{packed}.py"] = runtime.encode()
     members[f"resources/slave_{unique}.py"] = (
@@ -162,10 +224,10 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
     return members
 
 
-def _licences() -> str:
+def _licences(native: bool) -> str:
     """Return the licences of what is packed besides the model itself."""
-    texts = []
-    for package in ("mbfmu", "pythonfmu"):
+    texts = ["The FMI headers in sources/ state their licence (2-clause BSD) themselves."] if native else []
+    for package in ("mbfmu",) if native else ("mbfmu", "pythonfmu"):
         packed = distribution(package)
         found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]
         text = found[0].read_text(encoding="utf-8") if found else f"licence: {packed.metadata['License'] or 'see PyPI'}"

@@ -34,12 +34,15 @@ class FormulaFunctions:
         guess: one Function a stage.
         correct: one Function a stage.
         result: Function.
+        equations: one Function a stage, with the arguments of all: -> (residual, its Jacobian in the stage's
+            unknowns); None for a stage with a correction of its own.
     """
 
     sizes: tuple[int, ...]
     guess: tuple[Any, ...]
     correct: tuple[Any, ...]
     result: Any
+    equations: tuple[Any, ...]
 
     def functions(self) -> list[Any]:
         """Return all of them."""
@@ -95,8 +98,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     n_x = n_scheme + dae.n_angles
     if dae.held:
         formulas = {name: _holding(dae, name, item) for name, item in formulas.items()}
-        outputs = _with_held(dae, outputs, (0,), 2)
-        distance = _with_held(dae, distance, (0, 1), 2)
+        outputs = with_held(dae, outputs, (0,), 2)
+        distance = with_held(dae, distance, (0, 1), 2)
     return Bundle(
         formulas=formulas,
         outputs=outputs,
@@ -176,10 +179,11 @@ def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
         tuple(held(item, False) for item in functions.guess),
         tuple(held(item, False) for item in functions.correct),
         held(functions.result, True),
+        tuple(item and held(item, False) for item in functions.equations),
     )
 
 
-def _with_held(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
+def with_held(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
     """Return a function of states that end in what is held, and of parameters without it."""
     more = dae.n_p - len(dae.parameters)
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
@@ -205,9 +209,11 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         return ca.Function(f"{name}_{label}", inputs, ca.cse([ca.densify(item) for item in results]))
 
     guesses, corrections, offset = [], [], 0
+    solved: list[Any] = []
     for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
         guesses.append(function(f"guess{number}", stage.guess))
         if stage.correction is not None:
+            solved.append(None)
             watched = stage.correction[: stage.watched]
             corrections.append(
                 function(f"correct{number}", stage.unknowns + stage.correction, ca.norm_1(ca.densify(watched)))
@@ -217,9 +223,11 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
                 f"{name}_equations{number}", inputs,
                 ca.cse([stage.residual, ca.jacobian(stage.residual, stage.unknowns)]),
             )  # fmt: skip
+            solved.append(equations)
             corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
         offset += size
-    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), function("result", formula.result))
+    result = function("result", formula.result)
+    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved))
 
 
 def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:

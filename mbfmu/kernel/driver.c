@@ -4,7 +4,8 @@
  * for the interpreted kernel; a change here is a change there.
  *
  * Included after the generated code and these tables:
- *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula
+ *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of passes fixes the work of a step, whatever
+ *                                                it leaves of the equations, and 0 solves them to round-off
  *   ORDER                                        of the stepper
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
@@ -13,7 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-#ifdef _WIN32
+#ifdef MBFMU_EXPORT
+#elif defined _WIN32
 #define MBFMU_EXPORT __declspec(dllexport)
 #else
 #define MBFMU_EXPORT __attribute__((visibility("default")))
@@ -33,15 +35,26 @@ enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_S
 #define CLOSE 1e-9       /* a step that ends so near the end, relatively, ends there */
 #define CONSISTENT 1e-9  /* largest residual of a consistent start */
 
+struct memory;
+struct tangent;
+
+/* Told of every step that is taken: from x at t, with the inputs there, over h. */
+typedef void (*follower)(struct tangent *d, const double *x, const double *u, const double *du, const double *p,
+                         double t, double h, struct memory *m);
+
 struct memory {
     const double **arg;
     double **res;
     casadi_int *iw;
     double *w, *z, *next, *x;
+    follower follow; /* 0: nobody follows */
+    struct tangent *d;
 };
 
 static struct memory carve(double *work) {
     struct memory m;
+    m.follow = 0;
+    m.d = 0;
     m.z = work;
     m.next = m.z + NZ;
     m.x = m.next + NZ;
@@ -69,6 +82,13 @@ static int all_below(double bound, const double *values, int n) {
     return 1;
 }
 
+/* Whether a correction that came after another leaves an error at round-off. */
+static int at_rest(double correction, double last) {
+    double ratio = correction / last;
+    return correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
+           (ratio > 0.5 && correction <= STALLED);
+}
+
 /* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then its result. */
 static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
                     double t, double h, double *result, double *status, struct memory *m) {
@@ -79,27 +99,29 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         int solved = 0;
         call(f->guess[k], in, m->next, 0, m);
         memcpy(z, m->next, sizeof(double) * f->size[k]);
-        for (int pass = 0; pass < MAX_PASSES && !solved; ++pass) {
+        for (int pass = 0; pass < (f->passes ? f->passes : MAX_PASSES) && !solved; ++pass) {
             call(f->correct[k], in, m->next, &correction, m);
             status[S_ITERATIONS] += 1;
-            status[S_CORRECTION] = correction;
-            if (!isfinite(correction)) return NOT_FINITE;
+            if (!isfinite(correction)) {
+                status[S_CORRECTION] = correction;
+                return NOT_FINITE;
+            }
             memcpy(z, m->next, sizeof(double) * f->size[k]);
-            double ratio = correction / last;
-            solved = correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
-                     (ratio > 0.5 && correction <= STALLED);
+            solved = !f->passes && at_rest(correction, last);
             last = correction;
         }
-        if (!solved) return NOT_CONVERGED;
+        if (!f->passes || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
+        if (!f->passes && !solved) return NOT_CONVERGED;
         z += f->size[k];
     }
     call(f->result, in, result, 0, m);
     return OK;
 }
 
+#define WORK (2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W + SZ_IW + SZ_ARG + SZ_RES)
+
 MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
-    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE,
-        2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W + SZ_IW + SZ_ARG + SZ_RES};
+    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK};
     memcpy(sizes, all, sizeof all);
 }
 
@@ -122,11 +144,10 @@ MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double
 
 /* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
  * A step that fails is done again in halves, quarters and so on; x1 is written only if all is well. */
-MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
-                               double h, long long n, double *x1, double *status, double *work) {
-    struct memory m = carve(work);
+static int advance(const double *x, const double *u, const double *du, const double *p, double t, double h,
+                   long long n, double *x1, double *status, struct memory *m) {
     double now[NX + 1], inputs[NU + 1];
-    const int whole = 1 << MAX_HALVINGS;
+    const int halvings = FORMULA_step.passes ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;
@@ -136,11 +157,11 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
             int part = whole >> level;
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-            int code = evaluate(&FORMULA_step, now, inputs, du, p, t + dt, small, m.x, status, &m);
-            if (code == OK && !all_below(LOST, m.x, NX)) code = NOT_FINITE;
+            int code = evaluate(&FORMULA_step, now, inputs, du, p, t + dt, small, m->x, status, m);
+            if (code == OK && !all_below(LOST, m->x, NX)) code = NOT_FINITE;
             status[S_TIME] = t + dt;
             if (code != OK) {
-                if (level == MAX_HALVINGS) {
+                if (level == halvings) {
                     status[S_CODE] = code;
                     return code;
                 }
@@ -149,7 +170,8 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
             }
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
             status[S_SUBSTEPS] += 1;
-            memcpy(now, m.x, sizeof(double) * NX);
+            if (m->follow) m->follow(m->d, now, inputs, du, p, t + dt, small, m);
+            memcpy(now, m->x, sizeof(double) * NX);
             done += part;
             while (level && done % (whole >> (level - 1)) == 0) --level;
         }
@@ -158,14 +180,19 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
     return OK;
 }
 
+MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
+                               double h, long long n, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+    return advance(x, u, du, p, t, h, n, x1, status, &m);
+}
+
 /* From x at time t over the span H with steps chosen so that each adds at most tol times its length to the error.
  *
  * A step of h is compared with two of h/2, which are kept (Hairer, Norsett & Wanner, Solving Ordinary Differential
  * Equations I, II.4); their difference over 2^ORDER - 1 estimates their error. h_max bounds the steps. The choice
  * begins anew in every call, so that a call depends on its arguments alone. */
-MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
-                               double h_max, double tol, double *x1, double *status, double *work) {
-    struct memory m = carve(work);
+static int control(const double *x, const double *u, const double *du, const double *p, double t, double H,
+                   double h_max, double tol, double *x1, double *status, struct memory *m) {
     double now[NX + 1], big[NX + 1], half[NX + 1], inputs[NU + 1];
     double done = 0, h = h_max < H ? h_max : H;
     memset(status, 0, sizeof(double) * S_SIZE);
@@ -175,29 +202,35 @@ MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *d
         int last = done + h >= H * (1 - CLOSE), code;
         double small = last ? H - done : h, apart = NAN;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-        code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small, big, status, &m);
-        if (code == OK) code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small / 2, half, status, &m);
+        code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small, big, status, m);
+        if (code == OK) code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small / 2, half, status, m);
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * (done + small / 2);
         if (code == OK)
-            code = evaluate(&FORMULA_step, half, inputs, du, p, t + done + small / 2, small / 2, m.x, status, &m);
-        if (code == OK && !(all_below(LOST, big, NX) && all_below(LOST, m.x, NX))) code = NOT_FINITE;
+            code = evaluate(&FORMULA_step, half, inputs, du, p, t + done + small / 2, small / 2, m->x, status, m);
+        if (code == OK && !(all_below(LOST, big, NX) && all_below(LOST, m->x, NX))) code = NOT_FINITE;
         status[S_TIME] = t + done;
         if (code == OK) {
             double end = t + done + small;
-            const double *in[4] = {big, m.x, p, &end};
-            for (int i = 0; i < 4; ++i) m.arg[i] = in[i];
-            m.res[0] = &apart;
-            distance(m.arg, m.res, m.iw, m.w, 0);
+            const double *in[4] = {big, m->x, p, &end};
+            for (int i = 0; i < 4; ++i) m->arg[i] = in[i];
+            m->res[0] = &apart;
+            distance(m->arg, m->res, m->iw, m->w, 0);
         }
         double excess = code == OK ? apart / ((1 << ORDER) - 1) / (tol * small) : pow(WORST, ORDER);
         double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / ORDER);
         factor = factor > 4 ? 4 : factor > 1 / WORST ? factor : 1 / WORST;
         if (code == OK && excess <= 1) {
-            memcpy(now, m.x, sizeof(double) * NX);
+            if (m->follow) {
+                double first[NU + 1];
+                for (int i = 0; i < NU; ++i) first[i] = u[i] + du[i] * done;
+                m->follow(m->d, now, first, du, p, t + done, small / 2, m);
+                m->follow(m->d, half, inputs, du, p, t + done + small / 2, small / 2, m);
+            }
+            memcpy(now, m->x, sizeof(double) * NX);
             done = last ? H : done + small;
             status[S_SUBSTEPS] += 1;
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
-        } else if (small * factor < SHORTEST * H) {
+        } else if (small * factor <= SHORTEST * H) {
             status[S_CODE] = code == OK ? NOT_ACCURATE : code;
             return (int)status[S_CODE];
         }
@@ -205,6 +238,12 @@ MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *d
     }
     memcpy(x1, now, sizeof(double) * NX);
     return OK;
+}
+
+MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
+                               double h_max, double tol, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+    return control(x, u, du, p, t, H, h_max, tol, x1, status, &m);
 }
 
 /* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */

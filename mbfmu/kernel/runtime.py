@@ -233,7 +233,7 @@ class Interpreted:
             if code == OK and excess <= 1:
                 now, done = ends[2], (H if last else done + small)
                 substeps, least = substeps + 1, min(least, small)
-            elif small * factor < SHORTEST * H:
+            elif small * factor <= SHORTEST * H:
                 return x, Status(NOT_ACCURATE if code == OK else code, iterations, correction, start, substeps, least)
             h = min(small * factor, h_max)
         return now, Status(OK, iterations, correction, start, substeps, least)

@@ -1,0 +1,132 @@
+"""Tangents of a bundle: how what its functions give changes with states, inputs and parameters, exactly.
+
+Each function of a formula has a tangent ``t_...`` with the arguments (x, u, du, p, t, h, z, sx, su, sp, sz), where s
+marks a small change of what it stands before. The tangent of a correction is again a correction, of sz:
+
+    z + d(z)  ->  sz + d_x sx + d_u su + d_p sp + d_z sz      for a stage with a correction of its own
+    r(z) = 0  ->  sz - r_z^-1 (r_x sx + r_u su + r_p sp + r_z sz)      for Newton's method, where r vanishes
+
+Repeated along the corrections of z and then with z at rest, it gives the change of the solution. Where the solution
+depends on the guess, as a start that is left free does, this counts too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_held
+from mbfmu.steppers.scheme import Scheme, acceleration
+
+CHANGING = (0, 1, 3, 6)
+"""Which arguments of a formula's function change: x, u, p, z."""
+
+
+@dataclass(frozen=True)
+class FormulaTangents:
+    """The tangents of a formula's functions.
+
+    Args:
+        guess: one Function a stage.
+        correct: one Function a stage.
+        result: Function.
+    """
+
+    guess: tuple[Any, ...]
+    correct: tuple[Any, ...]
+    result: Any
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """The tangents of a bundle.
+
+    Args:
+        formulas: by name.
+        outputs: Function (x, u, p, t, sx, su, sp) -> change of y.
+        rates: Function (x, u, du, p, t) -> time derivative of y along the motion.
+    """
+
+    formulas: Mapping[str, FormulaTangents]
+    outputs: Any
+    rates: Any
+
+    def functions(self) -> list[Any]:
+        """Return all functions, each with a name of its own."""
+        found = [self.outputs, self.rates]
+        for item in self.formulas.values():
+            found += [*item.guess, *item.correct, item.result]
+        return found
+
+
+def tangents(dae: Dae, scheme: Scheme, bundle: Bundle) -> Tangents:
+    """Return the tangents of a bundle made of a Dae and a scheme."""
+    return Tangents(
+        formulas={name: _formula(item) for name, item in bundle.formulas.items()},
+        outputs=_tangent(bundle.outputs, (0, 1, 2)),
+        rates=_rates(dae, scheme),
+    )
+
+
+def _formula(item: FormulaFunctions) -> FormulaTangents:
+    corrections, offset = [], 0
+    for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
+        where = slice(offset, offset + size)
+        corrections.append(_tangent(correct, CHANGING) if equations is None else _newton(correct, equations, where))
+        offset += size
+    return FormulaTangents(
+        tuple(_tangent(function, CHANGING) for function in item.guess),
+        tuple(corrections),
+        _tangent(item.result, CHANGING),
+    )
+
+
+def _tangent(function: Any, changing: tuple[int, ...]) -> Any:
+    """Return the tangent of a function's first result for changes of some of its arguments."""
+    names = function.name_in()
+    forward = function.factory(
+        "forward", [*names, *(f"fwd:{name}" for name in names)], [f"fwd:{function.name_out(0)}"]
+    )  # fmt: skip
+    kind = ca.SX if forward.is_a("SXFunction") else ca.MX
+    given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
+    changes = {k: kind.sym(f"s{names[k]}", function.sparsity_in(k)) for k in changing}
+    seeds = [changes.get(k, kind(*function.size_in(k))) for k in range(len(names))]
+    (found,) = forward.call([*given, *seeds])
+    return ca.Function(f"t_{function.name()}", [*given, *changes.values()], _tidy(kind, found))
+
+
+def _tidy(kind: Any, found: Any) -> list[Any]:
+    return ca.cse([ca.densify(found)]) if kind is ca.SX else [ca.densify(found)]
+
+
+def _newton(correct: Any, equations: Any, where: slice) -> Any:
+    """Return the correction of the tangent of a stage solved by Newton's method."""
+    change = _tangent(equations, CHANGING)
+    inputs = [ca.MX.sym(f"i{k}", change.sparsity_in(k)) for k in range(change.n_in())]
+    _, jacobian = equations.call(inputs[: equations.n_in()])
+    (residual,) = change.call(inputs)
+    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, residual, "qr")])
+
+
+def _rates(dae: Dae, scheme: Scheme) -> Any:
+    """Return the time derivative of the outputs: their tangent along (v, a, rates of the angles, du, 1)."""
+    n_scheme = scheme.step.x.numel()
+    q, v, turned = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("turned", dae.n_angles)
+    u, du = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("du", len(dae.inputs))
+    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
+    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    moving = ca.vertcat(q, v, turned, u, t)
+    y = ca.densify(dae.output(q, v, turned, a, lambda_, u, p, t))
+    angles = ca.densify(dae.angles(q, p, t))
+    turning = ca.jtimes(angles, ca.vertcat(q, t), ca.vertcat(v, 1)) if dae.n_angles else ca.SX(0, 1)
+    rate = ca.jtimes(y, moving, ca.vertcat(v, a, turning, du, 1))
+    along = ca.Function("along", [q, v, turned, u, du, p, t], ca.cse([ca.densify(rate)]))
+
+    x = ca.SX.sym("x", n_scheme + dae.n_angles)
+    here = scheme.read(x[:n_scheme], p, t)
+    constant = ca.SX.zeros(len(dae.bound))
+    found = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
+    rates = ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
+    return with_held(dae, rates, (0,), 3) if dae.held else rates

@@ -1,0 +1,158 @@
+"""C sources -> a shared library in the user's cache: by this machine's compiler, or by zig for other platforms."""
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import platformdirs
+
+LARGE, HUGE = 300_000, 1_500_000
+"""Characters of source above which -O1 is used, as gcc's -O2 takes minutes on functions of tens of thousands of lines,
+and -O0 for what is not the step."""
+TARGETS = {
+    "linux64": ("x86_64-linux-gnu.2.17", ".so"),
+    "win64": ("x86_64-windows-gnu", ".dll"),
+    "darwin64": ("x86_64-macos", ".dylib"),
+}
+"""Zig's name of each FMI platform, and the suffix of its libraries."""
+HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
+"""FMI platform of this machine, by `sys.platform`."""
+
+
+class BuildError(Exception):
+    """What a compiler complained about, in one line."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler for one platform.
+
+    Args:
+        command: how it is called.
+        version: what it says of itself.
+        suffix: of a shared library.
+        compiling: flags besides the optimisation.
+        linking: flags.
+    """
+
+    command: tuple[str, ...]
+    version: str
+    suffix: str
+    compiling: tuple[str, ...]
+    linking: tuple[str, ...]
+
+
+def host() -> Toolchain | None:
+    """Return this machine's compiler: $CC, cc, gcc or clang; None without one."""
+    if sys.platform == "win32":
+        return None
+    named = os.environ.get("CC")
+    candidates = [named] if named else ["cc", "gcc", "clang"]
+    path = next((path for name in candidates if (path := shutil.which(name))), None)
+    if path is None:
+        return None
+    return Toolchain((path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC",), ("-lm",))
+
+
+def cross(name: str) -> Toolchain | None:
+    """Return zig as a compiler for an FMI platform; None where the package ziglang is not installed."""
+    if importlib.util.find_spec("ziglang") is None:
+        return None
+    target, suffix = TARGETS[name]
+    command = (sys.executable, "-m", "ziglang", "cc", "-target", target)
+    windows = name == "win64"
+    return Toolchain(
+        command,
+        f"ziglang {version('ziglang')}",
+        suffix,
+        ("-g0", "-fno-sanitize=undefined", *(() if windows else ("-fPIC",))),
+        ("-s",) if windows else ("-lm", "-s"),
+    )
+
+
+def is_here(name: str) -> bool:
+    """Whether libraries for an FMI platform run on this machine."""
+    return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
+
+
+def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
+    """Return the path of the shared library of the sources, made now or found in the user's cache.
+
+    Its name in the cache is a hash of the sources, the compiler's version and the flags.
+
+    Args:
+        sources: texts by file name; those in .h are included, the others compiled side by side.
+        toolchain: the compiler.
+
+    Raises:
+        BuildError: the compiler refuses.
+    """
+    flags = {
+        name: ("-std=c99", "-fvisibility=hidden", *toolchain.compiling, _optimisation(name, len(text)))
+        for name, text in sources.items()
+        if name.endswith(".c")
+    }
+    told = [
+        *toolchain.command,
+        toolchain.version,
+        *toolchain.linking,
+        *(flag for each in flags.values() for flag in each),
+    ]
+    key = hashlib.sha256("\n".join([*sources, *sources.values(), *told]).encode()).hexdigest()[:32]
+    cache_folder = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
+    folder = cache_folder / "kernels"
+    library = folder / f"{key}{toolchain.suffix}"
+    if library.exists():
+        return library
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        for name, text in sources.items():
+            (Path(scratch) / name).write_text(text, encoding="utf-8")
+        made = f"library{toolchain.suffix}"
+        compiling = [[*toolchain.command, *flags[name], "-c", name, "-o", f"{name}.o"] for name in flags]
+        linking = [*toolchain.command, "-shared", "-o", made, *(f"{name}.o" for name in flags), *toolchain.linking]
+        environment = {
+            **os.environ,
+            "ZIG_LOCAL_CACHE_DIR": str(Path(scratch) / "zig"),
+            "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR", str(cache_folder / "zig")),
+        }
+        for commands in (compiling, [linking]):
+            _run_together(commands, scratch, environment)
+        os.replace(Path(scratch) / made, library)
+    return library
+
+
+def _optimisation(name: str, size: int) -> str:
+    if size < LARGE:
+        return "-O2"
+    return "-O1" if size < HUGE or name == "step.c" else "-O0"
+
+
+def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
+    """Run commands side by side."""
+    running = [
+        subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        for command in commands
+    ]
+    complaints = [process.communicate()[1] for process in running]
+    for process, complaint in zip(running, complaints, strict=True):
+        if process.returncode:
+            raise BuildError(next(iter(complaint.splitlines()), f"exit status {process.returncode}"))
+
+
+@cache
+def _version(compiler: str) -> str:
+    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    return run.stdout

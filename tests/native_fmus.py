@@ -1,0 +1,58 @@
+"""Native FMUs for tests, exported once each, and the C host that runs their sources."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+
+from masters import Unpacked
+
+import mbfmu
+
+HOST = Path(__file__).with_name("native_host.c")
+SOURCES = ("fmi2.c", "step.c", "rest.c", "tangent.c")
+
+
+class Case(NamedTuple):
+    """A model with a stepper."""
+
+    model: str
+    stepper: str
+    options: tuple[tuple[str, Any], ...] = ()
+    coordinates: str | None = None
+    tolerance: float = 0.0
+
+    def export(self, path: Path, **more: Any) -> Path:
+        """Write it as an FMU."""
+        return mbfmu.export(
+            mbfmu.load(self.model), path, stepper=self.stepper, options=dict(self.options),
+            coordinates=self.coordinates, tolerance=self.tolerance, **more,
+        )  # fmt: skip
+
+
+def label(case: Case) -> str:
+    """Name a case in a test's id."""
+    words = (case.model, case.stepper, *(value for _, value in case.options), case.coordinates or "")
+    return "-".join(str(word) for word in words if word) + ("-tolerance" if case.tolerance else "")
+
+
+@cache
+def unpacked(case: Case, backend: str = "native", real_time: int = 0) -> Unpacked:
+    """Return a case as an FMU, unpacked; made once a session."""
+    folder = Path(mkdtemp(prefix="mbfmu-native-"))
+    return Unpacked(case.export(folder / "model.fmu", backend=backend, real_time=real_time), folder / "model")
+
+
+def built_host(sources: Path, folder: Path, flags: Sequence[str], defines: Mapping[str, str] | None = None) -> Path:
+    """Compile the C host with the sources of an FMU; a warning is an error."""
+    program = folder / "host"
+    command = [
+        "gcc", "-std=c99", "-Wall", "-Wextra", "-Wno-unused", "-Werror", *flags,
+        *(f"-D{name}={value}" for name, value in (defines or {}).items()),
+        f"-I{sources}", str(HOST), *(str(sources / name) for name in SOURCES), "-lm", "-o", str(program),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program

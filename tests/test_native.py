@@ -1,0 +1,429 @@
+"""The native FMU: the numbers and sentences of the pythonfmu one, derivatives that are exact, and a complete state."""
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fmpy.fmi2 as fmi2
+import numpy as np
+import pytest
+from fmpy.fmi1 import FMICallException
+from masters import Array, Instance, Message, Unpacked, run_ecos, run_fmpy, run_libcosim
+from native_fmus import Case, label, unpacked
+
+import mbfmu
+from mbfmu.errors import UsageError
+from mbfmu.fmu.check import check
+
+H = 1e-3
+ARM = Case("two_link", "rattle")
+CASES = (
+    *(Case("two_link", family.name) for family in mbfmu.steppers()),
+    Case("two_link", "direct", (("method", "rk4"),), "joint", 1e-7),
+    Case("slider_crank", "radau", (), "absolute"),
+    Case("slider_crank", "gauss", (), "joint"),
+    Case("slider_crank", "local", (), "absolute"),
+    Case("four_bar", "rattle", (), "joint"),
+    Case("chaplygin_sleigh", "projected"),
+    Case("heavy_top", "rattle", (), "absolute"),
+    Case("driven_pendulum", "generalized_alpha"),
+)
+DERIVED = (
+    ARM,
+    Case("two_link", "direct", (("method", "rk4"),), "joint", 1e-7),
+    Case("two_link", "local"),
+    Case("slider_crank", "radau", (), "absolute"),
+    Case("slider_crank", "gauss", (), "joint"),
+    Case("slider_crank", "local", (), "absolute"),
+    Case("four_bar", "rattle", (), "joint"),
+)
+TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}
+DISCARD, ERROR = fmi2.fmi2Discard, fmi2.fmi2Error
+
+
+@pytest.fixture
+def slave() -> Iterator[Instance]:
+    """An initialised instance of the arm."""
+    with Instance(unpacked(ARM)) as instance:
+        yield instance.start(TORQUES)
+
+
+def refused(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return the status with which a call is refused."""
+    with pytest.raises(FMICallException) as caught:
+        call(*arguments)
+    status: int = caught.value.status
+    return status
+
+
+def status_of(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return 0 for a call that is taken, or the status with which it is refused."""
+    try:
+        call(*arguments)
+    except FMICallException as error:
+        return int(error.status)
+    return 0
+
+
+def inputs_of(fmu: Unpacked, scale: float = 1.0) -> dict[str, float]:
+    """Return different values for all inputs."""
+    return {name: scale * (k + 1) for k, name in enumerate(fmu.names("input"))}
+
+
+# -- the same numbers -----------------------------------------------------------------------------------------------
+
+
+def varied_run(fmu: Unpacked) -> tuple[list[tuple[float, ...]], list[Message]]:
+    """Run with changing steps and inputs."""
+    with Instance(fmu) as slave:
+        slave.start(inputs_of(fmu, 0.3))
+        time, rows = 0.0, [slave.get()]
+        for k in range(60):
+            size = (1e-3, 2.5e-3, 4e-4)[k % 3]
+            slave.set(inputs_of(fmu, 0.1 * math.sin(k)))
+            slave.step(time, size)
+            time += size
+            rows.append(slave.get())
+        return rows, slave.messages
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_native_and_pythonfmu_give_the_same_numbers(case: Case) -> None:
+    (native, silence), (python, _) = (varied_run(unpacked(case, backend)) for backend in ("native", "python"))
+    assert silence == []
+    np.testing.assert_allclose(native, python, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_large_model_gives_the_same_numbers() -> None:
+    test_native_and_pythonfmu_give_the_same_numbers(Case("arm6", "direct", (("method", "rk4"),), "joint"))
+
+
+@pytest.mark.parametrize("run", [run_fmpy, run_libcosim, run_ecos])
+def test_every_master_gives_the_series_of_the_pythonfmu_fmu(run: Callable[..., Array], tmp_path: Path) -> None:
+    names = ("shoulder.phi", "elbow.phi", "shoulder.w", "energy.total", "link2.r_0[1]")
+    native = run(ARM.export(tmp_path / "native.fmu", backend="native"), TORQUES, names, stop=0.3)
+    python = run(ARM.export(tmp_path / "python.fmu"), TORQUES, names, stop=0.3)
+    np.testing.assert_allclose(native, python, rtol=1e-12, atol=1e-12)
+
+
+def test_two_instances_in_two_threads_equal_one_alone() -> None:
+    arm = unpacked(ARM)
+    with Instance(arm) as slave:
+        expected = slave.start(TORQUES).run(0, 200, H)
+    found: list[list[tuple[float, ...]]] = [[], []]
+    with Instance(arm) as one, Instance(arm) as other:
+        jobs = [
+            threading.Thread(target=lambda s, rows: rows.extend(s.run(0, 200, H)), args=(slave.start(TORQUES), rows))
+            for slave, rows in zip((one, other), found, strict=True)
+        ]
+        for job in jobs:
+            job.start()
+        for job in jobs:
+            job.join()
+    assert found == [expected, expected]
+
+
+def test_a_reset_gives_the_first_run_again_bitwise(slave: Instance) -> None:
+    first = slave.run(0, 5, H)
+    slave.set({"world.g": 1.6, "elbow.tau": math.nan})
+    slave.slave.reset()
+    assert slave.start(TORQUES).run(0, 5, H) == first
+
+
+# -- the same sentences ---------------------------------------------------------------------------------------------
+
+MISTAKES: dict[str, Any] = {
+    "values": lambda slave: slave.set(
+        {"shoulder.tau": math.nan, "elbow.tau": -1e200, "l1": 3.5, "solver.step": -1.0, "energy.total": 1e-7,
+         "shoulder.phi": 0.1 + 0.2, "time": -0.0, "world.g": math.inf, "link1.m": 1234567890123456789.0}
+    ),
+    "no time": lambda slave: slave.step(math.nan, H),
+    "no size": lambda slave: slave.step(0.0, -2.5),
+    "too long": lambda slave: slave.step(0.0, 2.0**64),
+    "torque": lambda slave: (slave.set({"shoulder.tau": 1e90}), slave.step(0.25, H)),
+    "infinite torque": lambda slave: (slave.set({"shoulder.tau": -1e99, "elbow.tau": 1e99}), slave.step(0.25, H)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_the_words_of_the_pythonfmu_fmu(mistake: str) -> None:
+    told = []
+    for backend in ("native", "python"):
+        with Instance(unpacked(ARM, backend)) as slave:
+            slave.start(TORQUES)
+            before = slave.get(["shoulder.phi", "elbow.w"])
+            for act in (MISTAKES[mistake], lambda slave: slave.step(0.0, H)):
+                status = status_of(act, slave)
+                assert status in {0, DISCARD}
+                if status:
+                    assert slave.get(["shoulder.phi", "elbow.w"]) == before
+            told.append([(item.status, item.category, item.text) for item in slave.messages])
+    assert told[0] == told[1]
+    assert told[0]
+
+
+def test_an_impossible_start_is_refused_with_the_words_of_the_pythonfmu_fmu() -> None:
+    told = []
+    for backend in ("native", "python"):
+        with Instance(unpacked(Case("slider_crank", "gauss", (), "joint"), backend)) as slave:
+            slave.enter({"l2": 0.1}, time=2.5)
+            assert refused(slave.slave.exitInitializationMode) >= ERROR
+            told.append(slave.messages[-1].text)
+            slave.slave.reset()
+            slave.start().step(0.0, H)
+    assert told[0].partition("(")[0] in told[1]
+
+
+def test_a_call_out_of_place_is_an_error_that_says_so() -> None:
+    with Instance(unpacked(ARM)) as slave:
+        assert refused(slave.step, 0.0, H) == ERROR
+        assert slave.messages[-1].text == "two_link: a step before the initialisation is finished"
+        assert refused(slave.get) == ERROR
+        assert slave.messages[-1].text == "two_link: fmi2GetReal may not be called before the initialisation mode"
+        slave.start(TORQUES)
+        assert refused(slave.slave.enterInitializationMode) == ERROR
+        assert {item.category for item in slave.messages} == {"logStatusError"}
+
+
+def test_only_the_chosen_categories_are_told(slave: Instance) -> None:
+    slave.slave.setDebugLogging(True, ["logStatusDiscard"])
+    slave.set({"shoulder.tau": math.nan})
+    assert refused(slave.step, 0.0, H) == DISCARD
+    assert [item.category for item in slave.messages] == ["logStatusDiscard"]
+    slave.slave.setDebugLogging(False, [])
+    assert refused(slave.step, 0.0, H) == DISCARD
+    assert len(slave.messages) == 1
+
+
+def test_a_discarded_step_ends_where_it_began(slave: Instance) -> None:
+    rows = slave.run(0, 2, H)
+    assert slave.slave.getStatus(fmi2.fmi2DoStepStatus) == fmi2.fmi2OK
+    assert refused(slave.step, 2 * H, math.nan) == DISCARD
+    assert slave.slave.getStatus(fmi2.fmi2DoStepStatus) == DISCARD
+    assert slave.slave.getRealStatus(fmi2.fmi2LastSuccessfulTime) == 2 * H
+    assert slave.get() == rows[-1]
+
+
+def test_mbfmu_check_finds_nothing_wrong_with_what_a_native_fmu_says(tmp_path: Path) -> None:
+    found = check(ARM.export(tmp_path / "two_link.fmu", backend="native"))
+    assert [item for item in found if "fmi2Terminate" not in str(item)] == []  # it terminates what never began
+
+
+# -- state ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", DERIVED, ids=label)
+def test_a_serialised_state_repeats_ten_steps_bitwise_in_another_instance(case: Case) -> None:
+    fmu = unpacked(case)
+    with Instance(fmu) as one, Instance(fmu) as other:
+        one.start(inputs_of(fmu, 0.5)).step(0.0, H)
+        data, there = one.save(), one.get()
+        first = one.run(1, 10, H)
+        other.restore(data)
+        assert other.get() == there
+        assert other.run(1, 10, H) == first
+        assert other.save() == one.save()
+
+
+def test_a_state_also_repeats_what_was_refused(slave: Instance) -> None:
+    slave.set({"shoulder.tau": math.nan})
+    data = slave.save()
+    slave.set({"shoulder.tau": 7.0})
+    slave.step(0.0, H)
+    slave.restore(data)
+    assert refused(slave.step, 0.0, H) == DISCARD
+
+
+@pytest.mark.parametrize("where", [0, 9, 17, 25, 33, 60, 100, 500, -30, -1])
+def test_a_state_with_one_damaged_byte_is_refused_and_changes_nothing(where: int, slave: Instance) -> None:
+    before, data = slave.get(), bytearray(slave.save())
+    data[where] ^= 0x10
+    assert refused(slave.restore, bytes(data)) == ERROR
+    assert slave.messages[-1].text == "two_link: the state is damaged"
+    assert slave.get() == before
+
+
+@pytest.mark.parametrize("keep", [0, 1, 40, 100, -1])
+def test_a_state_that_is_cut_off_is_refused(keep: int, slave: Instance) -> None:
+    assert refused(slave.restore, slave.save()[:keep]) == ERROR
+    assert slave.messages[-1].text == "two_link: the state is damaged"
+
+
+@pytest.mark.parametrize("other", [Case("two_link", "local"), DERIVED[3]], ids=label)
+def test_a_state_of_another_fmu_is_refused(other: Case, slave: Instance) -> None:
+    with Instance(unpacked(other)) as stranger:
+        data = stranger.start().save()
+    assert refused(slave.restore, data) == ERROR
+    assert slave.messages[-1].text == "two_link: the state belongs to another FMU"
+
+
+# -- derivatives ----------------------------------------------------------------------------------------------------
+
+
+def directional(slave: Instance, unknown: list[str], known: list[str]) -> Array:
+    """Return the matrix of derivatives, a column for each known."""
+    at = slave.fmu.references
+    columns = [
+        slave.slave.getDirectionalDerivative([at[name] for name in unknown], [at[name]], [1.0]) for name in known
+    ]
+    return np.array(columns).T
+
+
+def differences(known: list[str], values: tuple[float, ...], outputs: Callable[[dict[str, float]], Any]) -> Array:
+    """Return the same matrix from central differences of order 4."""
+    columns = []
+    for name, value in zip(known, values, strict=True):
+        e = 1e-4 * max(abs(value), 0.1)
+        y = {k: np.array(outputs({name: value + k * e})) for k in (-2, -1, 1, 2)}
+        columns.append((8 * (y[1] - y[-1]) - (y[2] - y[-2])) / (12 * e))
+    return np.array(columns).T
+
+
+def assert_close(found: Array, expected: Array) -> None:
+    """To 1e-6, relative to each entry and, as differences of large numbers are rough, to the largest in its column."""
+    scale = np.abs(expected) + 1e-2 * np.max(np.abs(expected), axis=0, keepdims=True) + 1e-3
+    assert np.max(np.abs(found - expected) / scale) < 1e-6
+
+
+@pytest.mark.parametrize("case", DERIVED, ids=label)
+def test_directional_derivatives_after_a_step_are_those_of_what_the_step_gives(case: Case) -> None:
+    fmu = unpacked(case)
+    known = fmu.names("input") + [
+        name
+        for name in fmu.names("parameter")
+        if fmu.variables[name].variability == "tunable" and not name.startswith("solver.")
+    ]
+    with Instance(fmu) as slave:
+        slave.start(inputs_of(fmu, 0.3)).run(0, 4, 0.01)
+        state, values = slave.slave.getFMUstate(), slave.get(known)
+
+        def outputs(change: dict[str, float]) -> tuple[float, ...]:
+            slave.slave.setFMUstate(state)
+            slave.set(change)
+            slave.step(0.04, 0.01)
+            return slave.get()
+
+        expected = differences(known, values, outputs)
+        outputs({})
+        assert_close(directional(slave, slave.shown, known), expected)
+        data = slave.save()
+    with Instance(fmu) as other:  # a state takes the last step with it
+        other.restore(data)
+        assert_close(directional(other, other.shown, known), expected)
+
+
+@pytest.mark.parametrize("case", DERIVED, ids=label)
+def test_directional_derivatives_in_the_initialisation_go_through_the_consistent_start(case: Case) -> None:
+    fmu = unpacked(case)
+    starts = [name for name in fmu.names("output", "local") if fmu.variables[name].initial == "exact"]
+    known = [name for name in fmu.names("input", "parameter") if not name.startswith("solver.")] + starts
+    with Instance(fmu) as slave:
+        slave.enter(inputs_of(fmu, 0.3))
+        values = slave.get(known)
+
+        def outputs(change: dict[str, float]) -> tuple[float, ...]:
+            slave.set({**dict(zip(known, values, strict=True)), **change})
+            return slave.get()
+
+        expected = differences(known, values, outputs)
+        outputs({})
+        assert_close(directional(slave, slave.shown, known), expected)
+        slave.slave.exitInitializationMode()
+        inputs = fmu.names("input")
+        assert_close(directional(slave, slave.shown, inputs), expected[:, [known.index(name) for name in inputs]])
+
+
+def test_a_directional_derivative_is_linear_in_its_direction(slave: Instance) -> None:
+    slave.run(0, 3, H)
+    at, known = slave.fmu.references, ["shoulder.tau", "elbow.tau", "world.g"]
+    direction = [0.5, -2.0, 3.0]
+    matrix = directional(slave, slave.shown, known)
+    found = slave.slave.getDirectionalDerivative(
+        [at[name] for name in slave.shown], [at[name] for name in known], direction
+    )
+    np.testing.assert_allclose(found, matrix @ direction, rtol=1e-12, atol=1e-12)
+
+
+def test_what_cannot_be_known_is_refused_by_name(slave: Instance) -> None:
+    for name in ("l1", "shoulder.phi", "solver.step", "time"):
+        assert refused(directional, slave, ["elbow.phi"], [name]) == ERROR
+        assert f"differentiated by {name} after the initialisation" in slave.messages[-1].text
+
+
+@pytest.mark.parametrize("case", DERIVED, ids=label)
+def test_output_derivatives_are_the_rates_of_change_along_the_motion(case: Case) -> None:
+    fmu = unpacked(case)
+    with Instance(fmu) as slave:
+        slave.start(inputs_of(fmu, 0.3)).run(0, 5, 0.01)
+        shown = [name for name in slave.shown if not name.startswith("constraint")]
+        inputs = [fmu.references[name] for name in fmu.names("input")]
+        slave.slave.setRealInputDerivatives(inputs, [1] * len(inputs), [2.0] * len(inputs))
+        rates = np.array(slave.slave.getRealOutputDerivatives([fmu.references[n] for n in shown], [1] * len(shown)))
+        by_name, y = dict(zip(shown, rates, strict=True)), dict(zip(shown, slave.get(shown), strict=True))
+        for name in shown:
+            of = fmu.variables[name].derivative
+            if of is not None and of.name in by_name:
+                assert by_name[of.name] == pytest.approx(y[name], rel=1e-9, abs=1e-9), name
+        e, state, rows = 2e-4, slave.slave.getFMUstate(), [np.array(slave.get(shown))]
+        for k in range(1, 5):
+            slave.slave.setFMUstate(state)
+            slave.step(0.05, k * e)
+            rows.append(np.array(slave.get(shown)))
+        expected = (-25 * rows[0] + 48 * rows[1] - 36 * rows[2] + 16 * rows[3] - 3 * rows[4]) / (12 * e)
+    np.testing.assert_allclose(rates, expected, rtol=1e-4, atol=1e-4 * np.max(np.abs(expected)))
+
+
+def test_inputs_with_a_derivative_are_a_ramp_that_goes_on(slave: Instance) -> None:
+    """One step of a ramp is ten steps of its tenths; afterwards the inputs stand where the ramp has come to."""
+    at = [slave.fmu.references[name] for name in TORQUES]
+    state = slave.slave.getFMUstate()
+    slave.slave.setRealInputDerivatives(at, [1, 1], [100.0, -50.0])
+    slave.step(0.0, 10 * H)
+    once = slave.get()
+    assert slave.get(TORQUES) == (7.0 + 100.0 * 10 * H, -2.0 - 50.0 * 10 * H)
+    slave.slave.setFMUstate(state)
+    slave.slave.setRealInputDerivatives(at, [1, 1], [100.0, -50.0])
+    for k in range(10):
+        slave.step(k * H, H)
+    assert slave.get() == pytest.approx(once, rel=1e-11, abs=1e-11)
+    slave.slave.setFMUstate(state)
+    slave.step(0.0, 10 * H)
+    assert abs(slave.get(["shoulder.w"])[0] - once[slave.shown.index("shoulder.w")]) > 1e-4
+
+
+# -- real time ------------------------------------------------------------------------------------------------------
+
+
+def test_in_real_time_every_step_does_the_passes_it_was_told_and_says_what_they_leave() -> None:
+    exact, few, many = unpacked(ARM), unpacked(ARM, real_time=1), unpacked(ARM, real_time=4)
+    with Instance(exact) as a, Instance(few) as b, Instance(many) as c:
+        expected = a.start(TORQUES).run(0, 200, H)
+        rough = b.start(TORQUES).run(0, 200, H, a.shown)
+        close = c.start(TORQUES).run(0, 200, H, a.shown)
+        assert 1e-12 < b.get(["solver.correction"])[0] < 1e-3
+        assert c.get(["solver.correction"])[0] < 1e-14
+        assert {item.category for item in b.messages} == {"logStatusWarning"}
+        assert c.messages == []
+    np.testing.assert_allclose(close, expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(rough, expected, rtol=1e-2, atol=1e-2)
+
+
+def test_in_real_time_a_step_that_fails_is_not_tried_again() -> None:
+    with Instance(unpacked(ARM, real_time=4)) as slave:
+        slave.start({"shoulder.tau": 1e90})
+        assert refused(slave.step, 0.0, H) == DISCARD
+        assert "halved" not in slave.messages[-1].text
+        assert slave.set({"solver.tolerance": 1e-6}) is None
+        assert "outside its bounds [0.0, 0.0]" in slave.messages[-1].text
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"backend": "C"}, {"real_time": 3}, {"backend": "native", "platforms": ["vax"]},
+              {"backend": "native", "real_time": 2, "tolerance": 1e-6}],
+)  # fmt: skip
+def test_an_export_that_cannot_be_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        mbfmu.export(mbfmu.load("two_link"), tmp_path / "two_link.fmu", **wrong)

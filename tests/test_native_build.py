@@ -1,0 +1,198 @@
+"""The sources of a native FMU compile anywhere, alone or beside others; its binaries need little and are reproducible;
+no call, however wrong, breaks it."""
+
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fmpy.build import build_platform_binary
+from masters import Instance, Unpacked
+from native_fmus import HOST, SOURCES, Case, built_host, unpacked
+
+import mbfmu
+from mbfmu.errors import FmuError
+
+H = 1e-3
+ARM = Case("two_link", "rattle")
+ROD = Case("slider_crank", "local", (), "absolute")
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
+needs_linux = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="reads ELF files")
+
+
+def run(program: Path, *arguments: str, timeout: int = 120) -> str:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# -- safety ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[ARM, ROD], ids=["two_link", "slider_crank"])
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C host with an FMU's sources, both watched by the address and undefined-behaviour sanitizers."""
+    sources = unpacked(request.param).folder / "sources"
+    return built_host(sources, tmp_path_factory.mktemp("host"), SANITIZED)
+
+
+def test_whole_lives_with_every_feature_are_clean(host: Path) -> None:
+    assert run(host, "life") == ""
+
+
+def test_every_function_is_legal_where_the_standard_says_and_else_an_error_that_changes_nothing(host: Path) -> None:
+    assert run(host, "illegal") == ""
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_no_sequence_of_random_calls_breaks_an_instance(host: Path, seed: str) -> None:
+    assert run(host, "fuzz", "100000", seed).startswith("100000 calls")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_valgrind_sees_no_wrong_access_and_no_leak(tmp_path: Path) -> None:
+    program = built_host(unpacked(ARM).folder / "sources", tmp_path, ("-g", "-O1"))
+    for task in (("life",), ("illegal",), ("fuzz", "3000", "3")):
+        run(Path("valgrind"), "-q", "--error-exitcode=9", "--leak-check=full", str(program), *task)
+
+
+@needs_linux
+def test_a_million_steps_take_no_more_memory(tmp_path: Path) -> None:
+    program = built_host(unpacked(ARM).folder / "sources", tmp_path, ("-O2",))
+    assert run(program, "memory", "1000000").endswith("kB more\n")
+
+
+# -- sources --------------------------------------------------------------------------------------------------------
+
+
+def test_the_sources_compile_without_a_warning(tmp_path: Path) -> None:
+    built_host(unpacked(ARM).folder / "sources", tmp_path, ("-O1", "-Wpedantic"))
+
+
+def test_the_description_lists_the_sources_to_compile() -> None:
+    configuration = unpacked(ARM).description.buildConfigurations[0]
+    assert set(configuration.sourceFileSets[0].sourceFiles) == set(SOURCES)
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="fmpy compiles with cmake")
+def test_fmpy_compiles_the_sources_to_an_fmu_with_the_same_numbers(tmp_path: Path) -> None:
+    with Instance(unpacked(ARM)) as slave:
+        expected = slave.start({"shoulder.tau": 1.0}).run(0, 50, H)
+    archive = ARM.export(tmp_path / "two_link.fmu", backend="native")
+    fmu = Unpacked(archive, tmp_path / "two_link")
+    shutil.rmtree(fmu.folder / "binaries")
+    build_platform_binary(fmu.folder)
+    with Instance(fmu) as slave:
+        found = slave.start({"shoulder.tau": 1.0}).run(0, 50, H)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_two_fmus_are_linked_into_one_program_by_their_prefixes(tmp_path: Path) -> None:
+    objects = []
+    for case in (ARM, ROD):
+        folder = tmp_path / case.model
+        shutil.copytree(unpacked(case).folder / "sources", folder)
+        names = (HOST.name, *SOURCES)
+        shutil.copy(HOST, folder)
+        text = (folder / HOST.name).read_text().replace("int main(", f"int {case.model}_main(")
+        (folder / HOST.name).write_text(text)
+        command = ["gcc", "-std=c99", f"-DFMI2_FUNCTION_PREFIX={case.model}_", "-c", *names]
+        subprocess.run(command, cwd=folder, check=True)
+        objects += [str(folder / name.replace(".c", ".o")) for name in names]
+    both = tmp_path / "both.c"
+    both.write_text(
+        "int two_link_main(int, char **); int slider_crank_main(int, char **);\n"
+        "int main(int n, char **a) { return two_link_main(n, a) + slider_crank_main(n, a); }\n"
+    )
+    program = tmp_path / "both"
+    subprocess.run(["gcc", str(both), *objects, "-lm", "-o", str(program)], check=True)
+    assert run(program, "life") == ""
+
+
+def test_names_of_any_letters_are_safe_in_the_tables(tmp_path: Path) -> None:
+    from mbfmu.fmu.native.tables import _text
+
+    name = 'a"b\\c??/d%n é\t1'
+    program = tmp_path / "text"
+    (tmp_path / "text.c").write_text(
+        f"#include <stdio.h>\nint main(void) {{ fputs({_text(name)}, stdout); return 0; }}"
+    )
+    subprocess.run(
+        ["gcc", "-std=c99", "-Wall", "-Werror", "-trigraphs", "text.c", "-o", "text"], cwd=tmp_path, check=True
+    )
+    assert run(program) == name
+
+
+# -- binaries -------------------------------------------------------------------------------------------------------
+
+
+@needs_linux
+def test_the_binary_needs_libc_and_libm_only_and_shows_the_functions_of_the_standard_only() -> None:
+    library = next((unpacked(ARM).folder / "binaries" / "linux64").iterdir())
+    needed = subprocess.run(["objdump", "-p", library], capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"NEEDED\s+(\S+)", needed)) <= {"libc.so.6", "libm.so.6"}
+    shown = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1] for line in shown.splitlines()}
+    assert all(name.startswith("fmi2") for name in names)
+    assert len(names) == 34  # all functions of co-simulation and those common to both kinds
+    writable = subprocess.run(["nm", library], capture_output=True, text=True, check=False).stdout
+    assert not re.search(r"^\S+ [bBdD] (?!_|completed|__)", writable, flags=re.MULTILINE)
+
+
+@needs_zig
+@needs_linux
+def test_a_binary_made_by_zig_runs_on_old_systems() -> None:
+    library = next((unpacked(ARM).folder / "binaries" / "linux64").iterdir())
+    asked = subprocess.run(["objdump", "-T", library], capture_output=True, text=True, check=True).stdout
+    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([0-9.]+)", asked)}
+    assert max(versions) <= (2, 17)
+
+
+def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
+    one, other = (ARM.export(tmp_path / f"{k}" / "two_link.fmu", backend="native") for k in (1, 2))
+    assert one.read_bytes() == other.read_bytes()
+
+
+@needs_zig
+@pytest.mark.slow
+def test_binaries_for_three_platforms_come_from_one_machine_and_are_reproducible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    magic = {"linux64": b"\x7fELF", "win64": b"MZ", "darwin64": b"\xcf\xfa\xed\xfe"}
+    made = []
+    for k in (1, 2):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{k}"))
+        path = ARM.export(tmp_path / f"{k}.fmu", backend="native", platforms=tuple(magic))
+        made.append(path.read_bytes())
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.startswith("binaries/")]
+            assert {name.split("/")[1] for name in names} == set(magic)
+            for name in names:
+                assert archive.read(name).startswith(magic[name.split("/")[1]])
+        monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(tmp_path / "cache1" / "mbfmu" / "zig"))
+    assert made[0] == made[1]
+
+
+def test_without_zig_a_foreign_platform_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(FmuError, match=r'binary for win64 needs zig.*python -m pip install "mbfmu\[cross\]"'):
+        mbfmu.export(mbfmu.load("two_link"), tmp_path / "two_link.fmu", backend="native", platforms=["win64"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken-cc"
+    broken.write_text("#!/bin/sh\ntest \"$1\" = --version && exit 0\necho 'step.c: cannot' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("mbfmu.kernel.library._notice", lambda _: None)
+    with pytest.raises(FmuError, match=r"the C compiler for linux64 failed: step\.c: cannot"):
+        Case("pendulum", "direct").export(tmp_path / "pendulum.fmu", backend="native", platforms=["linux64"])
