@@ -1,7 +1,7 @@
 /* A host in C for the sources of a native FMU, linked with them: full life cycles, every function in every phase,
  * wrong arguments, random call sequences, and many steps with an eye on memory.
  *
- *     native_host life | illegal | fuzz CALLS SEED | memory STEPS
+ *     native_host life | illegal | fuzz CALLS SEED | memory STEPS | numbers STEPS
  *
  * It ends with status 0 if all went as it should, and says on stderr what did not. */
 #include "kernel.h"
@@ -504,6 +504,17 @@ static void memory(long steps) {
     fmi2FreeInstance(c);
 }
 
+/* -- numbers ----------------------------------------------------------------------------------------------------- */
+
+static void numbers(long steps) {
+    double y[NY];
+    fmi2Component c = in_phase(RUNNING);
+    for (long k = 1; k <= steps; ++k) CHECK(fmi2DoStep(c, k * 1e-3, 1e-3, fmi2True) == fmi2OK);
+    outputs(c, y);
+    for (int i = 0; i < NY; ++i) printf("%.17g\n", y[i]);
+    fmi2FreeInstance(c);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "life";
     if (strcmp(what, "life") == 0) {
@@ -516,6 +527,8 @@ int main(int argc, char **argv) {
         printf("%s calls, %ld messages\n", argv[2], messages);
     } else if (strcmp(what, "memory") == 0 && argc == 3) {
         memory(atol(argv[2]));
+    } else if (strcmp(what, "numbers") == 0 && argc == 3) {
+        numbers(atol(argv[2]));
     } else {
         return 2;
     }

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 import pytest
 from fmpy.build import build_platform_binary
 from masters import Instance, Unpacked
@@ -178,6 +179,36 @@ def test_binaries_for_three_platforms_come_from_one_machine_and_are_reproducible
                 assert archive.read(name).startswith(magic[name.split("/")[1]])
         monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(tmp_path / "cache1" / "mbfmu" / "zig"))
     assert made[0] == made[1]
+
+
+WINE = shutil.which("wine64") or shutil.which("wine") or shutil.which("/usr/lib/wine/wine64")
+
+
+@needs_zig
+@pytest.mark.slow
+@pytest.mark.skipif(WINE is None, reason="needs wine")
+def test_the_binary_for_windows_runs_under_wine_with_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fmu = Unpacked(
+        ARM.export(tmp_path / "two_link.fmu", backend="native", platforms=["win64", "linux64"]), tmp_path / "two_link"
+    )
+    shutil.copy(fmu.folder / "binaries" / "win64" / "two_link.dll", tmp_path)
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-std=c99", "-O1", "-w"]
+    command += [f"-I{fmu.folder / 'sources'}", str(HOST), "two_link.dll", "-o", "host.exe"]
+    cache = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False)) / "zig"
+    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(cache))
+    subprocess.run(command, cwd=tmp_path, check=True)
+    monkeypatch.setenv("WINEPREFIX", str(tmp_path / "wine"))
+    monkeypatch.setenv("WINEDEBUG", "-all")
+    host = str(tmp_path / "host.exe")
+    for task in (("life",), ("illegal",), ("fuzz", "20000", "1")):
+        run(Path(str(WINE)), host, *task)
+    found = run(Path(str(WINE)), host, "numbers", "300")
+    here = built_host(fmu.folder / "sources", tmp_path, ("-O2",))
+    expected = run(here, "numbers", "300")
+    pairs = (map(float, text.split()) for text in (found, expected))
+    np.testing.assert_allclose(*map(list, pairs), rtol=1e-12, atol=1e-12)
 
 
 def test_without_zig_a_foreign_platform_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

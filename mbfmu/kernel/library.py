@@ -34,7 +34,7 @@ def compiled_library(bundle: Bundle) -> Path | None:
         _notice("no C compiler found (cc, gcc or clang, or $CC)")
         return None
     try:
-        return built(c_sources(bundle), compiler)
+        return built(c_sources(bundle), compiler, "kernel")
     except BuildError as error:
         _notice(f"the C compiler failed: {error}")
         return None

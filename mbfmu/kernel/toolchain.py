@@ -85,7 +85,7 @@ def is_here(name: str) -> bool:
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
 
 
-def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
+def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
     """Return the path of the shared library of the sources, made now or found in the user's cache.
 
     Its name in the cache is a hash of the sources, the compiler's version and the flags.
@@ -93,14 +93,15 @@ def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
     Args:
         sources: texts by file name; those in .h are included, the others compiled side by side.
         toolchain: the compiler.
+        name: of the library, which some platforms write into it.
 
     Raises:
         BuildError: the compiler refuses.
     """
     flags = {
-        name: ("-std=c99", "-fvisibility=hidden", *toolchain.compiling, _optimisation(name, len(text)))
-        for name, text in sources.items()
-        if name.endswith(".c")
+        file: ("-std=c99", "-fvisibility=hidden", *toolchain.compiling, _optimisation(file, len(text)))
+        for file, text in sources.items()
+        if file.endswith(".c")
     }
     told = [
         *toolchain.command,
@@ -108,7 +109,7 @@ def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
         *toolchain.linking,
         *(flag for each in flags.values() for flag in each),
     ]
-    key = hashlib.sha256("\n".join([*sources, *sources.values(), *told]).encode()).hexdigest()[:32]
+    key = hashlib.sha256("\n".join([name, *sources, *sources.values(), *told]).encode()).hexdigest()[:32]
     cache_folder = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
     folder = cache_folder / "kernels"
     library = folder / f"{key}{toolchain.suffix}"
@@ -116,11 +117,11 @@ def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
         return library
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        for name, text in sources.items():
-            (Path(scratch) / name).write_text(text, encoding="utf-8")
-        made = f"library{toolchain.suffix}"
-        compiling = [[*toolchain.command, *flags[name], "-c", name, "-o", f"{name}.o"] for name in flags]
-        linking = [*toolchain.command, "-shared", "-o", made, *(f"{name}.o" for name in flags), *toolchain.linking]
+        for file, text in sources.items():
+            (Path(scratch) / file).write_text(text, encoding="utf-8")
+        made = f"{name}{toolchain.suffix}"
+        compiling = [[*toolchain.command, *flags[file], "-c", file, "-o", f"{file}.o"] for file in flags]
+        linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
         environment = {
             **os.environ,
             "ZIG_LOCAL_CACHE_DIR": str(Path(scratch) / "zig"),
@@ -128,8 +129,18 @@ def built(sources: Mapping[str, str], toolchain: Toolchain) -> Path:
         }
         for commands in (compiling, [linking]):
             _run_together(commands, scratch, environment)
+        if toolchain.suffix == ".dll":
+            _forget_time(Path(scratch) / made)
         os.replace(Path(scratch) / made, library)
     return library
+
+
+def _forget_time(dll: Path) -> None:
+    """Set the time a DLL was linked, in the head of its PE part, to zero."""
+    content = bytearray(dll.read_bytes())
+    time = int.from_bytes(content[0x3C:0x40], "little") + 8
+    content[time : time + 4] = bytes(4)
+    dll.write_bytes(content)
 
 
 def _optimisation(name: str, size: int) -> str:

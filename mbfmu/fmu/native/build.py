@@ -84,7 +84,7 @@ def native_members(sources: Mapping[str, str], identifier: str, platforms: Seque
     for platform in platforms:
         toolchain = _toolchain(platform)
         try:
-            library = built(sources, toolchain)
+            library = built(sources, toolchain, identifier)
         except BuildError as error:
             raise FmuError(f"the C compiler for {platform} failed: {error}") from None
         members[f"binaries/{platform}/{identifier}{toolchain.suffix}"] = library.read_bytes()
