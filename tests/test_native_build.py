@@ -89,7 +89,9 @@ def test_fmpy_compiles_the_sources_to_an_fmu_with_the_same_numbers(tmp_path: Pat
     archive = ARM.export(tmp_path / "two_link.fmu", backend="native")
     fmu = Unpacked(archive, tmp_path / "two_link")
     shutil.rmtree(fmu.folder / "binaries")
-    build_platform_binary(fmu.folder)
+    build = tmp_path / "build"
+    build.mkdir()
+    build_platform_binary(fmu.folder, build)
     with Instance(fmu) as slave:
         found = slave.start({"shoulder.tau": 1.0}).run(0, 50, H)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
