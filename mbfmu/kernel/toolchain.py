@@ -20,11 +20,11 @@ LARGE, HUGE = 300_000, 1_500_000
 """Characters of source above which -O1 is used, as gcc's -O2 takes minutes on functions of tens of thousands of lines,
 and -O0 for what is not the step."""
 TARGETS = {
-    "linux64": ("x86_64-linux-gnu.2.17", ".so"),
-    "win64": ("x86_64-windows-gnu", ".dll"),
-    "darwin64": ("x86_64-macos", ".dylib"),
+    "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
+    "win64": (("x86_64-windows-gnu",), ".dll"),
+    "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
-"""Zig's name of each FMI platform, and the suffix of its libraries."""
+"""Zig's names of the processors of each FMI platform, and the suffix of its libraries."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
@@ -64,19 +64,22 @@ def host() -> Toolchain | None:
     return Toolchain((path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC",), ("-lm",))
 
 
-def cross(name: str) -> Toolchain | None:
-    """Return zig as a compiler for an FMI platform; None where the package ziglang is not installed."""
+def cross(name: str) -> tuple[Toolchain, ...]:
+    """Return zig as a compiler for each processor of an FMI platform; none if the package ziglang is not installed."""
     if importlib.util.find_spec("ziglang") is None:
-        return None
-    target, suffix = TARGETS[name]
-    command = (sys.executable, "-m", "ziglang", "cc", "-target", target)
-    windows = name == "win64"
-    return Toolchain(
-        command,
-        f"ziglang {version('ziglang')}",
-        suffix,
-        ("-g0", "-fno-sanitize=undefined", *(() if windows else ("-fPIC",))),
-        ("-s",) if windows else ("-lm", "-s"),
+        return ()
+    targets, suffix = TARGETS[name]
+    position = () if name == "win64" else ("-fPIC",)
+    same = "-ffp-contract=off"  # rounding on every processor
+    return tuple(
+        Toolchain(
+            (sys.executable, "-m", "ziglang", "cc", "-target", target),
+            f"ziglang {version('ziglang')}",
+            suffix,
+            ("-g0", "-fno-sanitize=undefined", same, *position),
+            ("-s",) if name == "win64" else ("-lm", "-s"),
+        )
+        for target in targets
     )
 
 

@@ -14,6 +14,7 @@ from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel.codegen import native_sources
 from mbfmu.kernel.tangent import tangents
 from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
+from mbfmu.kernel.universal import universal
 
 PLATFORMS = tuple(TARGETS)
 HEADERS = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
@@ -82,19 +83,23 @@ def native_members(sources: Mapping[str, str], identifier: str, platforms: Seque
     """
     members = {f"sources/{name}": text.encode("utf-8") for name, text in sources.items()}
     for platform in platforms:
-        toolchain = _toolchain(platform)
+        toolchains = _toolchains(platform)
         try:
-            library = built(sources, toolchain, identifier)
+            libraries = [built(sources, toolchain, identifier).read_bytes() for toolchain in toolchains]
         except BuildError as error:
             raise FmuError(f"the C compiler for {platform} failed: {error}") from None
-        members[f"binaries/{platform}/{identifier}{toolchain.suffix}"] = library.read_bytes()
+        content = libraries[0] if len(libraries) == 1 else universal(libraries)
+        members[f"binaries/{platform}/{identifier}{toolchains[0].suffix}"] = content
     return members
 
 
-def _toolchain(platform: str) -> Toolchain:
+def _toolchains(platform: str) -> tuple[Toolchain, ...]:
     """Return zig where it is installed, as its binaries run on older systems; else this machine's compiler."""
-    found = cross(platform) or (host() if is_here(platform) else None)
-    if found is None:
+    found = cross(platform)
+    compiler = host() if is_here(platform) and not found else None
+    if compiler is not None:
+        return (compiler,)
+    if not found:
         here = "no C compiler (cc, gcc or clang, or $CC)" if is_here(platform) else "this machine's compiler cannot"
         raise FmuError(f'a binary for {platform} needs zig, {here}: python -m pip install "mbfmu[cross]"')
     return found

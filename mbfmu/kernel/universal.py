@@ -1,0 +1,21 @@
+"""Mach-O libraries for several processors -> one universal library, of which a Mac takes the part it can run."""
+
+import struct
+from collections.abc import Sequence
+
+ALIGNMENT = 14
+"""Of each part, as a power of two: the pages of Apple's own processors."""
+
+
+def universal(libraries: Sequence[bytes]) -> bytes:
+    """Return the libraries as one, after a head with processor, kind, offset, size and alignment of each."""
+    page = 1 << ALIGNMENT
+    offset, rows, content = page, b"", b""
+    for library in libraries:
+        processor, kind = struct.unpack("<2I", library[4:12])
+        padded = library + bytes(-len(library) % page)
+        rows += struct.pack(">5I", processor, kind, offset, len(library), ALIGNMENT)
+        content += padded
+        offset += len(padded)
+    head = struct.pack(">2I", 0xCAFEBABE, len(libraries)) + rows
+    return head + bytes(page - len(head)) + content
