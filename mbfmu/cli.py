@@ -160,6 +160,8 @@ def export(
     from mbfmu.fmu.recipe import Recipe, known_recipes, read_recipe
     from mbfmu.model.library import known_models
 
+    if passes is not None and not real_time:
+        raise UsageError("--passes goes with --real-time")
     recipes = known_recipes()
     from mbfmu.model.toml import is_model
 
@@ -183,7 +185,7 @@ def export(
             coordinates=coordinates or recipe.coordinates,
             backend=backend,
             platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
-            real_time=(PASSES if passes is None else passes) if real_time else 0,
+            real_time=(PASSES if passes is None else passes) if real_time else None,
         )
     out.print(f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, highlight=False)
 

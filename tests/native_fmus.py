@@ -39,7 +39,7 @@ def label(case: Case) -> str:
 
 
 @cache
-def unpacked(case: Case, backend: str = "native", real_time: int = 0) -> Unpacked:
+def unpacked(case: Case, backend: str = "native", real_time: int | None = None) -> Unpacked:
     """Return a case as an FMU, unpacked; made once a session."""
     folder = Path(mkdtemp(prefix="mbfmu-native-"))
     return Unpacked(case.export(folder / "model.fmu", backend=backend, real_time=real_time), folder / "model")

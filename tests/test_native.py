@@ -1,6 +1,8 @@
 """The native FMU: the numbers and sentences of the pythonfmu one, derivatives that are exact, and a complete state."""
 
 import math
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ import fmpy.fmi2 as fmi2
 import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
-from masters import Array, Instance, Message, Unpacked, run_ecos, run_fmpy, run_libcosim
+from masters import Array, Instance, MasterError, Message, Unpacked, run_ecos, run_fmpy, run_libcosim
 from native_fmus import Case, label, unpacked
 
 import mbfmu
@@ -107,6 +109,16 @@ def test_every_master_gives_the_series_of_the_pythonfmu_fmu(run: Callable[..., A
     native = run(ARM.export(tmp_path / "native.fmu", backend="native"), TORQUES, names, stop=0.3)
     python = run(ARM.export(tmp_path / "python.fmu"), TORQUES, names, stop=0.3)
     np.testing.assert_allclose(native, python, rtol=1e-12, atol=1e-12)
+
+
+def test_a_step_that_cannot_be_done_stops_a_master_without_a_crash(tmp_path: Path) -> None:
+    fmu = ARM.export(tmp_path / "two_link.fmu", backend="native")
+    for run in (run_fmpy, run_libcosim):
+        with pytest.raises(MasterError, match=r"two_link: no step from t = 0 s") as caught:
+            run(fmu, {"shoulder.tau": 1e90}, ("shoulder.phi",), stop=0.01)
+        assert caught.value.status == 1
+    ignored = run_ecos(fmu, {"shoulder.tau": 1e90}, ("shoulder.phi", "shoulder.w"), stop=0.01)
+    assert np.all(ignored == 0.0)
 
 
 def test_two_instances_in_two_threads_equal_one_alone() -> None:
@@ -427,3 +439,52 @@ def test_in_real_time_a_step_that_fails_is_not_tried_again() -> None:
 def test_an_export_that_cannot_be_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         mbfmu.export(mbfmu.load("two_link"), tmp_path / "two_link.fmu", **wrong)
+
+
+# -- the command line -----------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mbfmu", "export", "two_link", *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_line_exports_a_native_fmu_for_this_machine(tmp_path: Path) -> None:
+    done = command("--backend", "native", "--real-time", "--passes", "3", "-o", "arm.fmu", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    fmu = Unpacked(tmp_path / "arm.fmu", tmp_path / "arm")
+    assert [path.name for path in (fmu.folder / "binaries").iterdir()] == ["linux64"]
+    assert fmu.variables["solver.correction"].description.startswith("size of the last of 3 corrections")
+    description = fmu.description.coSimulation
+    assert description.canInterpolateInputs
+    assert description.maxOutputDerivativeOrder == 1
+    assert description.providesDirectionalDerivative
+    with Instance(fmu) as slave:
+        slave.start().step(0.0, H)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--backend", "rust"), "there is no back end 'rust'"),
+        (
+            ("--backend", "native", "--platform", "linux32"),
+            "the native back end makes no binary for 'linux32'; did you",
+        ),
+        (("--platform", "darwin64"), "pythonfmu has no loader for 'darwin64'"),
+        (("--real-time",), "real time needs the native back end"),
+        (("--backend", "native", "--real-time", "--passes", "0"), "at least one correction"),
+        (("--backend", "native", "--passes", "3"), "--passes goes with --real-time"),
+        (("--backend", "native", "--real-time", "--tolerance", "1e-6"), "not bounded work"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_worth_one_line(
+    arguments: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    done = command(*arguments, cwd=tmp_path)
+    assert done.returncode != 0
+    assert words in " ".join(done.stderr.split())
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,7 @@ def export(
     coordinates: str | None = None,
     backend: str = "python",
     platforms: Sequence[str] | None = None,
-    real_time: int = 0,
+    real_time: int | None = None,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
@@ -68,7 +68,7 @@ def export(
         platforms: which the FMU shall run on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
             machine's, as others need the package ziglang.
         real_time: corrections of each stage of a step, whatever they leave, so that steps do the same work always
-            (native only); 0: as many as the equations need.
+            (native only); None: as many as the equations need.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -94,13 +94,13 @@ def export(
         if name not in PLATFORMS[backend]:
             who = "the native back end makes no binary" if native else "pythonfmu has no loader"
             raise UsageError(f"{who} for '{name}'; {nearest(name, PLATFORMS[backend])}")
-    if real_time and (not native or real_time < 0):
+    if real_time is not None and (not native or real_time < 1):
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
-    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
     if real_time and tolerance:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
+    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
     x = prepared.initial_state()
-    made = Native(prepared, _identifier(prepared), real_time) if native else None
+    made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
     members = _common(prepared, made, prepared.coordinates_of(x))
     header = _header(prepared, stop)
     members = _native(made, header, members, platforms) if made else _python(prepared, header, members, platforms)

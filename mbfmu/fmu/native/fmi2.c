@@ -710,6 +710,7 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind s, fmi2Boo
     if (!m) return fmi2Error;
     if (!value) return missing(m, GET_BOOLEAN_STATUS);
     if (s != fmi2Terminated) return fmi2Discard;
+    if (m->now.last != fmi2OK) return fmi2Discard; /* after a "no" FMPy would try the same step again, for ever */
     *value = fmi2False;
     return fmi2OK;
 }
