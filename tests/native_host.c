@@ -344,8 +344,8 @@ static unsigned random_below(unsigned n) { /* xorshift64* (Vigna) */
     return (unsigned)((seed * 2685821657736338717u) >> 33) % n;
 }
 
-static const double NASTY[] = {0.0, -0.0, 1.0, -1.0, 1e-3, 2.5e-3, -7.25, 50, 1e12, -1e30, 1e90, 1e160, -1.7e308, 5e-324,
-                               NAN, INFINITY, -INFINITY};
+static const double NASTY[] = {0.0, -0.0, 1.0, -1.0, 1e-3, 2.5e-3, -7.25, 50, 1e12, -1e30, 1e90, 1e160,
+                               -1.7e308, 5e-324, NAN, INFINITY, -INFINITY};
 static const double STEPS[] = {1e-3, 1e-3, 1e-3, 1e-3, 5e-4, 5e-4, 0.5, 0.5, 2e-3, NAN, -1e-3, INFINITY};
 static const double SIZES[] = {1e-3, 1e-3, 1e-3, 2e-3, 1e-4, 1e-2, 0, -1e-3, NAN, INFINITY, 5e-324, 1e308};
 static const double TOLERANCES[] = {0, 0, 0, 0, 1e-3, 1e-3, 0.1, 0.1, -1, NAN};

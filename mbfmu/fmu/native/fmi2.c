@@ -334,10 +334,14 @@ static const char *refresh(struct instance *m, struct text *t) {
     return 0;
 }
 
+static fmi2Status unknown(struct instance *m, enum call which, fmi2ValueReference vr) {
+    return fail(m, fmi2Error, "%s: value reference %u: there is no such variable", CALLS[which].name, vr);
+}
+
 static int all_known(struct instance *m, enum call which, const fmi2ValueReference vr[], size_t nvr) {
     for (size_t i = 0; i < nvr; ++i)
         if (vr[i] >= N_VALUES) {
-            fail(m, fmi2Error, "%s: value reference %u: there is no such variable", CALLS[which].name, vr[i]);
+            unknown(m, which, vr[i]);
             return 0;
         }
     return 1;
@@ -347,16 +351,20 @@ fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nv
     struct instance *m = enter(c, GET_REAL);
     if (!m) return fmi2Error;
     if (nvr && (!vr || !value)) return missing(m, GET_REAL);
-    if (!all_known(m, GET_REAL, vr, nvr)) return fmi2Error;
     if (m->stale) {
         struct text t = {"", 0};
         refresh(m, &t); /* an impossible start is told when the initialisation ends; until then the last one shows */
     }
     for (size_t i = 0; i < nvr; ++i) {
-        int reference = (int)vr[i];
-        value[i] = reference < FIRST_Y               ? known(&m->now, reference)
-                   : reference < (int)CORRECTION ? m->y[reference - FIRST_Y]
-                                                     : m->now.correction;
+        const fmi2ValueReference output = vr[i] - FIRST_Y; /* large for all before */
+        if (output < NY)
+            value[i] = m->y[output];
+        else if (vr[i] < FIRST_Y)
+            value[i] = known(&m->now, (int)vr[i]);
+        else if (vr[i] < N_VALUES)
+            value[i] = m->now.correction;
+        else
+            return unknown(m, GET_REAL, vr[i]);
     }
     return fmi2OK;
 }
@@ -629,12 +637,14 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint, fmi2R
         struct text size = {"", 0}, time = {"", 0};
         add_number(&size, H);
         add_number(&time, t);
-        return discard(m, "a communication step of %s s from t = %s s is not possible; it must be > 0", size.all, time.all);
+        return discard(m, "a communication step of %s s from t = %s s is not possible; it must be > 0", size.all,
+                       time.all);
     }
     if (H / now->step > MOST_STEPS) {
         struct text size = {"", 0};
         add_number(&size, H);
-        return discard(m, "a communication step of %s s needs %.3g steps; take a longer solver.step", size.all, H / now->step);
+        return discard(m, "a communication step of %s s needs %.3g steps; take a longer solver.step", size.all,
+                       H / now->step);
     }
     if (now->tolerance) {
         code = mbfmu_control(now->x, now->u, now->du, now->p, t, H, now->step, now->tolerance, m->x1, status, m->work);
