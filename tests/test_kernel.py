@@ -213,3 +213,14 @@ def test_a_free_body_has_no_inputs_and_still_runs() -> None:
             0,
         )
     ).is_empty()
+
+
+@pytest.mark.parametrize("stepper", ["direct", "rattle"])
+@pytest.mark.parametrize("span", [5e-324, 1e-310, 1e-200])
+def test_a_span_of_the_smallest_numbers_comes_to_an_end(span: float, stepper: str, two_link: System) -> None:
+    """Chosen steps cannot become arbitrarily short there: the step is done, or refused."""
+    prepared = prepare(two_link, stepper, {}, 1e-3)
+    p, u = vector(prepared.dae.p_default()), vector([3.0, 0.5])
+    x, still = prepared.initial_state(u), vector([0.0, 0.0])
+    codes = {kernel.control(x, u, still, p, 0.25, span, 1e-3, 0.1)[1].code for kernel in both_kernels(prepared)}
+    assert len(codes) == 1

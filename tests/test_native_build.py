@@ -2,6 +2,7 @@
 no call, however wrong, breaks it."""
 
 import importlib.util
+import json
 import platform
 import re
 import shutil
@@ -15,10 +16,12 @@ import platformdirs
 import pytest
 from fmpy.build import build_platform_binary
 from masters import Instance, Unpacked
-from native_fmus import HOST, SOURCES, Case, built_host, unpacked
+from native_fmus import HOST, SOURCES, Case, built_host, label, unpacked
 
 import mbfmu
 from mbfmu.errors import FmuError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import compiled_library
 
 H = 1e-3
 ARM = Case("two_link", "rattle")
@@ -37,7 +40,7 @@ def run(program: Path, *arguments: str, timeout: int = 120) -> str:
 # -- safety ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=[ARM, ROD], ids=["two_link", "slider_crank"])
+@pytest.fixture(scope="module", params=[ARM, ROD, Case("quarter_car", "direct")], ids=label)
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C host with an FMU's sources, both watched by the address and undefined-behaviour sanitizers."""
     sources = unpacked(request.param).folder / "sources"
@@ -68,6 +71,33 @@ def test_valgrind_sees_no_wrong_access_and_no_leak(tmp_path: Path) -> None:
 def test_a_million_steps_take_no_more_memory(tmp_path: Path) -> None:
     program = built_host(unpacked(ARM).folder / "sources", tmp_path, ("-O2",))
     assert run(program, "memory", "1000000").endswith("kB more\n")
+
+
+def test_the_timing_host_runs_an_fmu_and_its_kernel(tmp_path: Path) -> None:
+    fmu, prepared = unpacked(ARM), prepare(mbfmu.load("two_link"), "rattle", {}, H)
+    library = next((fmu.folder / "binaries").glob(f"*/{fmu.description.coSimulation.modelIdentifier}.*"))
+    source = Path(__file__).parents[1] / "benchmarks" / "native_host.c"
+    program = tmp_path / "timing"
+    command = [
+        "gcc",
+        "-std=c99",
+        "-O2",
+        "-Wall",
+        "-Werror",
+        f"-I{fmu.folder / 'sources'}",
+        source,
+        "-ldl",
+        "-o",
+        program,
+    ]
+    subprocess.run(command, check=True)
+    first = str(prepared.interface.n_u + prepared.interface.n_p + 3)
+    told = run(program, "fmu", str(library), fmu.description.guid, "1000", "0.001", "2", first, "48")
+    assert json.loads(told).keys() == {"mean", "median", "q999", "worst"}
+    values = " ".join(map(str, [*prepared.dae.s_default(), *prepared.dae.p_default()]))
+    command = [program, "kernel", compiled_library(prepared.bundle), "1000", "0.001"]
+    done = subprocess.run(command, input=values, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["median"] > 0
 
 
 # -- sources --------------------------------------------------------------------------------------------------------

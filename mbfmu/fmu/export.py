@@ -123,7 +123,7 @@ def _common(prepared: Prepared, native: Native | None, q: Any) -> dict[str, byte
 
 
 def _identifier(prepared: Prepared) -> str:
-    return re.sub(r"\W", "_", prepared.dae.name, flags=re.ASCII)
+    return re.sub(r"\W|^(?=\d)", "_", prepared.dae.name, flags=re.ASCII)
 
 
 def _header(prepared: Prepared, stop: float) -> Header:

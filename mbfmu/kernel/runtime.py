@@ -228,7 +228,9 @@ class Interpreted:
                 ends.append(x1)
             if code == OK:
                 (apart,) = self._call["distance"](ends[0], ends[2], p, vector([start + small]))[0]
-                excess = apart / (2**self._order - 1) / (tol * small)
+                excess = (
+                    0.0 if apart == 0 else apart / (2**self._order - 1) / (tol * small) if tol * small else math.inf
+                )
             factor = max(1 / WORST, min(4.0, SAFETY * (excess if excess > 0 else 1e-300) ** (-1.0 / self._order)))
             if code == OK and excess <= 1:
                 now, done = ends[2], (H if last else done + small)
