@@ -17,6 +17,7 @@ from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross,
 from mbfmu.kernel.universal import universal
 
 PLATFORMS = tuple(TARGETS)
+SHIM = ("fmi2.c", "instance.h", "texts.h", "prefix.h")
 HEADERS = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
 
 
@@ -54,7 +55,7 @@ class Native:
         derived = tangents(self.prepared.dae, self.prepared.scheme, bundle)
         here = files("mbfmu.fmu.native")
         return {
-            **{name: here.joinpath(name).read_text(encoding="utf-8") for name in ("fmi2.c", "prefix.h")},
+            **{name: here.joinpath(name).read_text(encoding="utf-8") for name in SHIM},
             **native_sources(bundle, derived, self.identifier, self.passes),
             **_fmi_headers(),
         }
