@@ -672,12 +672,9 @@ def test_the_constraint_outputs_are_the_largest_residuals(case: Case) -> None:
 
 
 @every
-def test_an_alias_names_an_output_that_exists(case: Case) -> None:
-    dae = dae_of(case)
-    names = [item.name for item in dae.outputs]
+def test_every_output_has_a_name_of_its_own(case: Case) -> None:
+    names = [item.name for item in dae_of(case).outputs]
     assert len(set(names)) == len(names)
-    assert {of for _, of in dae.aliases} <= set(names)
-    assert not {alias for alias, _ in dae.aliases} & set(names)
 
 
 # -- reactions ------------------------------------------------------------------------------------------------------

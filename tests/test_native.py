@@ -213,9 +213,8 @@ def test_a_discarded_step_ends_where_it_began(slave: Instance) -> None:
     assert slave.get() == rows[-1]
 
 
-def test_mbfmu_check_finds_nothing_wrong_with_what_a_native_fmu_says(tmp_path: Path) -> None:
-    found = check(ARM.export(tmp_path / "two_link.fmu", backend="native"))
-    assert [item for item in found if "fmi2Terminate" not in str(item)] == []  # it terminates what never began
+def test_mbfmu_check_finds_nothing_wrong_with_a_native_fmu(tmp_path: Path) -> None:
+    assert check(ARM.export(tmp_path / "two_link.fmu", backend="native")) == []
 
 
 # -- state ----------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def instant(
     y = dae.output(q, v, dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
     found = dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
     assert max([0.0, *np.abs(np.array(dae.Phi(q, p, t))).ravel()]) < 1e-13
-    return Instant({**found, **{alias: found[name] for alias, name in dae.aliases}})
+    return Instant(found)
 
 
 def _rates(dae: Dae, q: Array, s: Array, p: Array) -> Array:

@@ -154,8 +154,7 @@ class Dae:
         inputs: the inputs u.
         parameters: the free parameters p.
         bound: the parameters that follow others, in the order of `bound_values`.
-        outputs: what `output` gives, aliases left out.
-        aliases: further names of outputs: (name, name of the output).
+        outputs: what `output` gives.
         m: number of holonomic rows.
         k: number of nonholonomic rows.
         M: (q, p) -> mass matrix, shape (n, n), positive definite.
@@ -193,7 +192,6 @@ class Dae:
     parameters: tuple[ParameterSignal, ...]
     bound: tuple[Signal, ...]
     outputs: tuple[Signal, ...]
-    aliases: tuple[tuple[str, str], ...]
     m: int
     k: int
     M: Function

@@ -93,7 +93,6 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         ),
         bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
         outputs=shown.signals,
-        aliases=shown.aliases,
         m=Phi.numel(),
         k=velocity_rows.numel(),
         M=function("M", [q, p], inertial.M),

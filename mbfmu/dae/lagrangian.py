@@ -81,7 +81,6 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         ),
         bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
         outputs=signals,
-        aliases=(),
         m=Phi.numel(),
         k=rows.numel(),
         M=function("M", [q, p], M),

@@ -23,7 +23,6 @@ class Outputs:
 
     Args:
         signals: names, units, descriptions.
-        aliases: further names: (name, name of the output).
         y: SX, shape (n_y,).
         a: SX symbols, shape (n,), accelerations.
         lambda_: SX symbols, shape (m + k,), multipliers.
@@ -32,7 +31,6 @@ class Outputs:
     """
 
     signals: tuple[Signal, ...]
-    aliases: tuple[tuple[str, str], ...]
     y: SX
     a: SX
     lambda_: SX
@@ -64,7 +62,7 @@ def outputs(
     angles = _joint_outputs(bodies, table)
     couplings = _coupling_efforts(bodies, table, lambda_)
     _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
-    aliases = _body_outputs(bodies, table)
+    _body_outputs(bodies, table)
     for path, sensor in bodies.mechanism.of(Sensor).items():
         frames = (bodies.frame_of(f"{path}.{frame}") for frame in sensor.frames)
         for item in sensor.signals(bodies.values[path], *frames):
@@ -78,7 +76,6 @@ def outputs(
     empty = ca.SX(0, 1)
     return Outputs(
         signals=tuple(table.signals),
-        aliases=aliases,
         y=ca.vertcat(*table.values),
         a=a,
         lambda_=lambda_,
@@ -161,8 +158,7 @@ def _reaction_outputs(
             table.add(f"{path}.frame_b.{label}", unit, text, cut)
 
 
-def _body_outputs(bodies: Bodies, table: "_Table") -> tuple[tuple[str, str], ...]:
-    aliases: list[tuple[str, str]] = []
+def _body_outputs(bodies: Bodies, table: "_Table") -> None:
     for number, group in enumerate(bodies.groups):
         for path in group.parts:
             part = bodies.mechanism.components[path]
@@ -173,7 +169,6 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> tuple[tuple[str, str], ...
             table.add(f"{path}.r_0", "m", f"position {where}", frame.r_0)
             table.add(f"{path}.v_0", "m/s", f"velocity {where}", frame.v_0, derivative_of=f"{path}.r_0")
             table.derive(f"{path}.a_0", "m/s2", f"acceleration {where}", frame.v_0, "local", f"{path}.v_0")
-            aliases += [(name.replace(".r_0", ".frame_a.r_0"), name) for name in labels(f"{path}.r_0", frame.r_0)]
             if bodies.planar:
                 table.add(f"{path}.phi", "rad", "angle of frame_a seen from the world", frame.phi)
                 table.add(
@@ -191,7 +186,6 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> tuple[tuple[str, str], ...
                 end = bodies.frame(number, group.poses[f"{path}.frame_b"])
                 text = "position of frame_b, resolved in the world frame"
                 table.add(f"{path}.frame_b.r_0", "m", text, end.r_0)
-    return tuple(aliases)
 
 
 def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_rows: SX) -> None:

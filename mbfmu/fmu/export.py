@@ -197,7 +197,7 @@ def _model(prepared: Prepared) -> dict[str, Any]:
         "bounds": [
             [item.variability == "tunable", *(_bound(value) for value in (item.min, item.max))] for item in parameters
         ],
-        "names": {str(item.reference): item.name for item in reversed(interface.variables)},
+        "names": {str(item.reference): item.name for item in interface.variables},
     }
 
 

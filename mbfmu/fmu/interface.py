@@ -1,7 +1,7 @@
 """Interface: the one list of FMU variables that XML, slave, documentation and command line read.
 
 Value references number the variables: time, inputs, parameters, solver.step, solver.tolerance, then what the kernel
-puts out. A name that means the same quantity as another shares its value reference.
+puts out; no two share one.
 """
 
 import math
@@ -134,22 +134,13 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
                 signal.description, nominal=usual(signal.unit),
             )
         )  # fmt: skip
-    originals = {item.name: item for item in found}
-    for alias, name in dae.aliases:
-        same = originals[name]
-        found.append(
-            Variable(
-                alias, same.reference, "local", "continuous", "calculated", same.unit, same.description,
-                nominal=same.nominal,
-            )
-        )  # fmt: skip
     return Interface(
         variables=tuple(found),
         feedthrough=_feedthrough(dae, bundle),
         bound_on=_bound_on(dae),
         n_u=len(dae.inputs),
         n_p=len(dae.parameters),
-        n_y=len(originals) - first,
+        n_y=len(found) - first,
         starts=tuple(references[item.name] for item in dae.assembly.starts),
     )
 
