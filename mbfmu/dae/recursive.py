@@ -210,7 +210,6 @@ def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
 def mass_matrix(links: Sequence[Link]) -> SX:
     """Return the joint-space inertia, SX (n, n): composite rigid bodies."""
     n = max((link.columns.stop for link in links), default=0)
-    M = ca.SX(n, n)
     m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
     for number in reversed(range(len(links))):
         link, P = links[number], links[number].parent
@@ -221,25 +220,23 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             J[P] = J[P] + link.up_matrix(J[number]) + K.T @ L + L.T @ K + m[number] * (K.T @ K)
             h[P] = h[P] + moved
             m[P] = m[P] + m[number]
-    for number, link in enumerate(links):
-        if link.columns.start == link.columns.stop:
-            continue
-        K = lever(h[number])  # the force of alpha, and transposed the moment of a
+    own, others = ca.SX(n, n), ca.SX(n, n)
+    felt: list[list[tuple[list[int], SX, SX]]] = [[] for _ in links]  # columns, forces and moments from farther out
+    for number in reversed(range(len(links))):
+        link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
         f = m[number] * link.S_v + K @ link.S_w
         n_ = J[number] @ link.S_w + K.T @ link.S_v
-        M[link.columns, link.columns] = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
-        here, step = number, link
-        while step.parent >= 0:
-            f = step.up(f)
-            n_ = step.up(n_) + lever(step.r).T @ f
-            here = step.parent
-            step = links[here]
-            if step.columns.start == step.columns.stop:
-                continue
-            block = step.S_w.T @ n_ + step.S_v.T @ f
-            M[step.columns, link.columns] = block
-            M[link.columns, step.columns] = block.T
-    return M
+        own[link.columns, link.columns] = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
+        columns = [column for found, _, _ in felt[number] for column in found]
+        f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _ in felt[number]))
+        n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found in felt[number]))
+        if columns and f.shape[1]:
+            others[link.columns, columns] = link.S_w.T @ n_out + link.S_v.T @ f_out
+        if link.parent >= 0:
+            f_out = link.up(ca.horzcat(f, f_out))
+            n_out = link.up(ca.horzcat(n_, n_out)) + lever(link.r).T @ f_out
+            felt[link.parent].append(([*range(link.columns.start, link.columns.stop), *columns], f_out, n_out))
+    return own + others + others.T
 
 
 class Articulated:
