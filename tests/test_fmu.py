@@ -24,7 +24,7 @@ from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
 from mbfmu.fmu.prepare import Prepared, prepare
-from mbfmu.kernel import vector
+from mbfmu.kernel import Interpreted, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import System
 
@@ -760,7 +760,7 @@ def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare
         raise RuntimeError("50% broken")
 
     before = bare._get_fmu_state()
-    bare._kernel.advance = broken
+    bare._kernel.communicate = broken
     assert bare.do_step(0.0, H) is False
     (message,) = bare.log_queue
     assert (int(message.status), message.category) == (DISCARD, "logStatusDiscard")
@@ -768,10 +768,12 @@ def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare
     assert bare._get_fmu_state() == before
 
 
-def test_a_step_whose_outputs_are_not_finite_is_discarded(bare: Any) -> None:
+def test_a_step_whose_outputs_are_not_finite_is_discarded(bare: Any, arm: Unpacked) -> None:
     before = bare._get_fmu_state()
+    bare._kernel = Interpreted(json.loads((arm.folder / "resources" / "kernel.json").read_text(encoding="utf-8")))
     bare._kernel.checked_outputs = lambda *_: (vector([math.nan] * bare._model["n_y"]), False)
     assert bare.do_step(0.0, H) is False
+    assert "outputs at t = 0.001 s are not finite" in bare.log_queue[0].msg
     assert bare._get_fmu_state() == before
 
 

@@ -15,7 +15,7 @@ from mechanisms import MECHANISMS, free_body, slider_crank
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import compiled_library, load, vector
 from mbfmu.kernel.codegen import c_sources
-from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted
+from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted, move
 from mbfmu.model import System
 
 LARGE = ("spatial_arm", "spatial_two_link")
@@ -224,3 +224,24 @@ def test_a_span_of_the_smallest_numbers_comes_to_an_end(span: float, stepper: st
     x, still = prepared.initial_state(u), vector([0.0, 0.0])
     codes = {kernel.control(x, u, still, p, 0.25, span, 1e-3, 0.1)[1].code for kernel in both_kernels(prepared)}
     assert len(codes) == 1
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6])
+def test_a_communication_step_in_one_call_is_its_steps_and_then_the_outputs(tolerance: float, two_link: System) -> None:
+    """With inputs that change meanwhile, bit for bit; and it says how it failed, the state being what it was."""
+    prepared = prepare(two_link, "rattle", {}, 1e-3)
+    p, u, du = vector(prepared.dae.p_default()), vector([1.0, -2.0]), vector([30.0, 5.0])
+    for kernel in both_kernels(prepared):
+        x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
+        for _ in range(3):
+            x1, y, failure = kernel.communicate(x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
+            expected, status = move(kernel, x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
+            assert (failure, status.code) == (None, OK)
+            assert list(x1) == list(expected)
+            end = vector(a + b * 4.5e-3 for a, b in zip(u, du, strict=True))
+            assert list(y) == list(kernel.outputs(x1, end, p, 0.5 + 4.5e-3))
+            x, u, p = x1, vector(u), vector(p)
+        same, none, failure = kernel.communicate(x, vector([1e90, 0.0]), du, p, 0.5, 1e-3, 1e-3, tolerance)
+        assert (same, none) == (x, None)
+        assert failure.code in {NOT_CONVERGED, NOT_FINITE}
+        assert "no step from t = 0.5 s" in failure.message("arm")

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, move, vector
+from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
 
 FMU = "unpacked"
 """Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
@@ -205,14 +205,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         count = step_size / self._step
         if count > MOST_STEPS:
             return f"{name}: a communication step of {step_size} s needs {count:.3g} steps; take a longer solver.step"
-        x, status = move(
-            self._kernel, self._x, self._u, self._du, self._p, time, step_size, self._step, self._tolerance
+        x, y, failure = self._kernel.communicate(
+            self._x, self._u, self._du, self._p, time, step_size, self._step, self._tolerance
         )
-        if status.code != OK:
-            return status.message(name)
-        y, finite = self._kernel.checked_outputs(x, self._u, self._p, time + step_size)
-        if not finite:
-            return f"{name}: outputs at t = {time + step_size} s are not finite; take a smaller solver.step"
+        if failure is not None:
+            return str(failure.message(name))
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
         return ""
 

@@ -21,7 +21,7 @@
 #define MBFMU_EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3, NOT_ACCURATE = 4 };
+enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3, NOT_ACCURATE = 4, OUTPUTS_NOT_FINITE = 5 };
 enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_SIZE };
 
 #define MAX_PASSES 40
@@ -257,4 +257,26 @@ MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p
     m.res[0] = y;
     outputs(m.arg, m.res, m.iw, m.w, 0);
     return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
+}
+
+/* How many equal steps of at most a length a span takes. */
+MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
+    double n = ceil(span / longest * (1 - 1e-9));
+    return n > 1 ? (long long)n : 1;
+}
+
+/* From one communication point to the next, and the outputs there: one call with few arguments, for each of them costs
+ * a caller in another language. a = {x, u, du, p, x1, y, status, work}; steps of at most h_max, chosen if tol > 0. */
+MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol) {
+    struct memory m = carve(a[7]);
+    double *x1 = a[4], *status = a[6], inputs[NU + 1];
+    long long n = mbfmu_count(H, h_max);
+    int code = tol > 0 ? control(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m)
+                       : advance(a[0], a[1], a[2], a[3], t, H / n, n, x1, status, &m);
+    if (code != OK) return code;
+    for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * H;
+    if (mbfmu_outputs(x1, inputs, a[3], t + H, a[5], a[7]) == OK) return OK;
+    status[S_TIME] = t + H;
+    status[S_CODE] = OUTPUTS_NOT_FINITE;
+    return OUTPUTS_NOT_FINITE;
 }

@@ -7,6 +7,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
     control(x, u, du, p, t, H, h_max, tol) -> x1, status    over the span H, steps chosen for the tolerance
     outputs(x, u, p, t)              -> y
+    communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one go; or x, None, status
 """
 
 import ctypes
@@ -14,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE = range(5)
+OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(6)
 
 # the same numbers as in driver.c, which says what they mean
 MAX_PASSES = 40
@@ -36,7 +37,7 @@ class Status(NamedTuple):
     """How a call went, as the kernel counts it: in doubles.
 
     Args:
-        code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START or NOT_ACCURATE.
+        code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE or OUTPUTS_NOT_FINITE.
         iterations: corrections made in all.
         correction: size of the last one (m, rad); after an inconsistent start the residual.
         time: s, the start of the last substep tried.
@@ -58,6 +59,8 @@ class Status(NamedTuple):
             return f"{model}: done, {self.iterations:.0f} corrections in {self.substeps:.0f} substeps"
         if self.code == INCONSISTENT_START:
             return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
+        if self.code == OUTPUTS_NOT_FINITE:
+            return f"{model}: outputs at t = {self.time} s are not finite; take a smaller solver.step"
         if self.code == NOT_ACCURATE:
             return f"{where} meets solver.tolerance, however short; take a larger one, or a stepper of higher order"
         if self.code == NOT_FINITE:
@@ -115,6 +118,12 @@ class Compiled:
         self._control.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
         self._outputs = library.mbfmu_outputs
         self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
+        self._communicate = library.mbfmu_communicate
+        self._communicate.argtypes = [pointer] + [real] * 4
+        self._state, self._shown = ctypes.c_double * self.nx, ctypes.c_double * self.ny
+        self._given: tuple[Any, ...] = (None, None, None)  # the vectors u, du, p whose addresses the table holds
+        self._table = (pointer * 8)(*[None] * 6, ctypes.addressof(self._status), ctypes.addressof(self._work))
+        self._table_at = ctypes.addressof(self._table)
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""
@@ -135,6 +144,20 @@ class Compiled:
         x1 = (ctypes.c_double * self.nx)()
         code = self._control(x, u, du, p, t, H, h_max, tol, x1, self._status, self._work)
         return (x1 if code == OK else x), self._read_status()
+
+    def communicate(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
+    ) -> tuple[Vector, Vector | None, Status | None]:
+        """Return state and outputs after the span H in steps of at most h_max, chosen if tol > 0; or how it failed."""
+        x1, y, table, address = self._state(), self._shown(), self._table, ctypes.addressof
+        seen_u, seen_du, seen_p = self._given
+        if u is not seen_u or du is not seen_du or p is not seen_p:
+            self._given = u, du, p
+            table[1], table[2], table[3] = address(u), address(du), address(p)
+        table[0], table[4], table[5] = address(x), address(x1), address(y)
+        if self._communicate(self._table_at, t, H, h_max, tol) == OK:
+            return x1, y, None
+        return x, None, self._read_status()
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
@@ -239,6 +262,17 @@ class Interpreted:
                 return x, Status(NOT_ACCURATE if code == OK else code, iterations, correction, start, substeps, least)
             h = min(small * factor, h_max)
         return now, Status(OK, iterations, correction, start, substeps, least)
+
+    def communicate(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
+    ) -> tuple[Vector, Vector | None, Status | None]:
+        """Return state and outputs after the span H in steps of at most h_max, chosen if tol > 0; or how it failed."""
+        x1, status = move(self, x, u, du, p, t, H, h_max, tol)
+        if status.code != OK:
+            return x, None, status
+        inputs = vector(a + b * H for a, b in zip(u, du, strict=True))
+        y, finite = self.checked_outputs(x1, inputs, p, t + H)
+        return (x1, y, None) if finite else (x, None, status._replace(code=OUTPUTS_NOT_FINITE, time=t + H))
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""

@@ -347,18 +347,11 @@ static fmi2Status not_done(struct instance *m, int code, const double *status) {
                    status[S_TIME], status[S_CORRECTION], halved);
 }
 
-/* How many equal steps a span takes. */
-static long long count(double span, double step) {
-    double n = ceil(span / step * (1 - 1e-9));
-    return n > 1 ? (long long)n : 1;
-}
-
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint, fmi2Real communicationStepSize,
                       fmi2Boolean noSetFMUStatePriorToCurrentPoint) {
     struct instance *m = enter(c, DO_STEP);
     const double t = currentCommunicationPoint, H = communicationStepSize;
-    double status[S_SIZE], u1[NU + 1];
-    int code;
+    double status[S_SIZE];
     (void)noSetFMUStatePriorToCurrentPoint;
     if (!m) return fmi2Error;
     struct state *now = &m->now;
@@ -380,19 +373,14 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint, fmi2R
         return discard(m, "a communication step of %s s needs %.3g steps; take a longer solver.step", size.all,
                        H / now->step);
     }
-    if (now->tolerance) {
-        code = mbfmu_control(now->x, now->u, now->du, now->p, t, H, now->step, now->tolerance, m->x1, status, m->work);
-    } else {
-        long long n = count(H, now->step);
-        code = mbfmu_advance(now->x, now->u, now->du, now->p, t, H / n, n, m->x1, status, m->work);
-    }
-    if (code != OK) return not_done(m, code, status);
-    for (int i = 0; i < NU; ++i) u1[i] = now->u[i] + now->du[i] * H;
-    if (mbfmu_outputs(m->x1, u1, now->p, t + H, m->y1, m->work) != OK) {
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    int code = mbfmu_communicate(all, t, H, now->step, now->tolerance);
+    if (code == OUTPUTS_NOT_FINITE) {
         struct text time = {"", 0};
         add_number(&time, t + H);
         return discard(m, "outputs at t = %s s are not finite; take a smaller solver.step", time.all);
     }
+    if (code != OK) return not_done(m, code, status);
     memcpy(now->from_x, now->x, sizeof now->x);
     memcpy(now->from_u, now->u, sizeof now->u);
     memcpy(now->from_du, now->du, sizeof now->du);
@@ -402,7 +390,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint, fmi2R
     now->from_step = now->step;
     now->from_tolerance = now->tolerance;
     memcpy(now->x, m->x1, sizeof now->x);
-    memcpy(now->u, u1, sizeof(double) * NU);
+    for (int i = 0; i < NU; ++i) now->u[i] += now->du[i] * H;
     now->time = t + H;
     now->correction = status[S_CORRECTION];
     now->last = fmi2OK;
@@ -566,7 +554,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
         found = mbfmu_control_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span,
                                       now->from_step, now->from_tolerance, m->su, m->sp, m->sx, m->work);
     } else {
-        long long n = count(now->span, now->from_step);
+        long long n = mbfmu_count(now->span, now->from_step);
         found = mbfmu_advance_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time,
                                       now->span / n, n, m->su, m->sp, m->sx, m->work);
     }
