@@ -9,14 +9,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import ours, peers
+from benchmarks import native, ours, peers
 from benchmarks.conditions import conditions
 from benchmarks.measure import Job, Row, measure, reaching
-from benchmarks.table import check_suffix, comparison, show, write
+from benchmarks.table import check_suffix, comparison, markdown, show, write
 from benchmarks.task import Task
 from benchmarks.tasks import TASKS
 
 REPEATS = 7
+NATIVE = "native"
+"""The task that measures FMUs instead of kernels."""
 
 
 def jobs(task: Task, names: list[str]) -> list[Job]:
@@ -35,7 +37,7 @@ def jobs(task: Task, names: list[str]) -> list[Job]:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--task", choices=list(TASKS), nargs="+", action="extend", help="only these")
+    parser.add_argument("--task", choices=[*TASKS, NATIVE], nargs="+", action="extend", help="only these")
     parser.add_argument("--peers", nargs="*", choices=peers.PEERS, help="the peers too: those named, or all")
     parser.add_argument("--repeats", type=int, default=REPEATS, help=f"of each measurement (default {REPEATS})")
     parser.add_argument(
@@ -51,13 +53,16 @@ def main() -> None:
         check_suffix(path)
     print(conditions())
     rows: list[Row] = []
-    for name in chosen.task or [name for name in TASKS if name != "steppers"]:
-        for task in TASKS[name]():
+    for name in chosen.task or [*(name for name in TASKS if name != "steppers"), NATIVE]:
+        for task in TASKS[name]() if name != NATIVE else ():
             print(f"{task.name}: looking for steps", file=sys.stderr)
             rows += measure(jobs(task, names), chosen.repeats)
-    show(rows)
+    if rows:
+        show(rows)
     for line in comparison(rows):
         print(line)
+    if not chosen.task or NATIVE in chosen.task:
+        print("\n".join(markdown(native.HEADINGS, list(native.measured()))))
     for path in chosen.outputs:
         write(rows, path)
 

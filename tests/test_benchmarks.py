@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import ours, peers
+from benchmarks import native, ours, peers
 from benchmarks.case import Case, End
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.measure import Job, Row, measure, reaching
@@ -82,6 +82,16 @@ def test_the_step_found_reaches_its_target_and_is_the_longest_that_does() -> Non
     for job, target in zip(jobs, (1e-8, 1e-11), strict=True):
         assert job.h**order <= target == job.target
         assert (job.h * 2**0.25) ** order > 0.9 * target
+
+
+def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "CASES", native.CASES[1:3])
+    lines = list(native.measured(1000))
+    assert [line[0] for line in lines] == ["two_link rattle, 4 corrections a step", "two_link direct method=rk4"]
+    for line in lines:
+        kernel, fmu, ratio, most, worst = map(float, line[1:])
+        assert 0 < fmu <= most <= 1.01 * worst
+        assert ratio == pytest.approx(fmu / kernel, abs=0.02)
 
 
 def test_absent_peers_are_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
