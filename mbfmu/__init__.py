@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from mbfmu.result import Result
     from mbfmu.simulation import simulate
     from mbfmu.steppers import steppers
+    from mbfmu.study import sweep
 
-__all__ = ["Result", "System", "__version__", "check", "export", "linearize", "load", "simulate", "steppers"]
+__all__ = ["Result", "System", "__version__", "check", "export", "linearize", "load", "simulate", "steppers", "sweep"]
 
 _HOMES = {
     "Result": "mbfmu.result",
@@ -25,6 +26,7 @@ _HOMES = {
     "linearize": "mbfmu.linearization",
     "load": "mbfmu.model.library",
     "simulate": "mbfmu.simulation",
+    "sweep": "mbfmu.study",
 }
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu.prepare import prepare
+from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import LagrangianSystem, Model, System
@@ -69,21 +69,18 @@ def simulate(
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    signals = {name: _signal(name, given) for name, given in (inputs or {}).items()}
+    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
     report = progress or (lambda _: None)
     if isinstance(model, System | LagrangianSystem):
-        return _simulate_system(
+        prepared = prepare(
             model.with_values(values or {}),
-            stop,
             stepper,
             options,
             1e-3 if step is None else step,
             tolerance or 0.0,
             coordinates,
-            output_interval,
-            signals,
-            report,
         )
+        return run_prepared(prepared, stop, output_interval, signals, report)
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
@@ -117,7 +114,12 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     return points
 
 
-def _signal(name: str, given: str | Signal) -> Signal:
+def signal(name: str, given: str | Signal) -> Signal:
+    """Return an input as a function of the time, from what a user gives for it (see `simulate`).
+
+    Raises:
+        UsageError: it is neither an expression of ``time`` nor a file with such a column.
+    """
     if callable(given):
         return given
     if given.endswith(".csv"):
@@ -146,29 +148,48 @@ def _sampled(signals: Mapping[str, Signal], points: npt.NDArray[np.float64]) -> 
     return table
 
 
-def _simulate_system(
-    system: Model,
+def run_prepared(
+    prepared: Prepared,
     stop: float,
-    stepper: str | None,
-    options: Mapping[str, Any] | None,
-    step: float,
-    tolerance: float,
-    coordinates: str | None,
-    interval: float | None,
-    signals: Mapping[str, Signal],
-    report: Progress,
+    interval: float | None = None,
+    signals: Mapping[str, Signal] | None = None,
+    report: Progress = lambda _: None,
+    *,
+    s: Any = None,
+    p: Any = None,
+    watch: Callable[[float, Any], None] = lambda _t, _x: None,
 ) -> Result:
-    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
+    """Run a prepared model from 0 to `stop`.
+
+    Args:
+        prepared: the model with its stepper.
+        stop: s.
+        interval: s between outputs; None: about 500 points.
+        signals: inputs as functions of the time, by name; the others are zero.
+        report: is told the fraction done.
+        s: start values, shape (n_s,); None: the model's.
+        p: parameters, shape (n_p,); None: the model's.
+        watch: is shown time and state x at every communication point.
+
+    Raises:
+        StartError: the start values fit no state.
+        StepError: a step could not be done.
+        UsageError, UnknownNameError: an input cannot be.
+    """
+    name, step, tolerance = prepared.dae.name, prepared.step, prepared.tolerance
+    signals = signals or {}
     inputs = [item.name for item in prepared.dae.inputs]
-    for name in signals:
-        if name not in inputs:
-            raise UnknownNameError(f"'{system.name}' has no input '{name}'; {nearest(name, inputs)}")
+    for item in signals:
+        if item not in inputs:
+            raise UnknownNameError(f"'{name}' has no input '{item}'; {nearest(item, inputs)}")
     points = communication_points(stop, step, interval)
     table = _sampled(signals, points)
-    columns = [table.get(name, np.zeros(len(points))) for name in inputs]
-    kernel, p = prepared.kernel, vector(prepared.dae.p_default())
+    columns = [table.get(item, np.zeros(len(points))) for item in inputs]
+    kernel = prepared.kernel
+    p = vector(prepared.dae.p_default() if p is None else p)
     u, still = vector([column[0] for column in columns]), vector([0.0] * len(inputs))
-    x = prepared.initial_state(u)
+    x = prepared.initial_state(u, None if s is None else vector(s), p)
+    watch(0.0, x)
     rows = [[*u, *kernel.outputs(x, u, p, 0.0)]]
     steps, seconds = 0, 0.0
     for k, (t, t1) in enumerate(zip(points[:-1].tolist(), points[1:].tolist(), strict=True)):
@@ -176,8 +197,9 @@ def _simulate_system(
         x, status = move(kernel, x, u, still, p, t, t1 - t, step, tolerance)
         seconds += clock.perf_counter() - begin
         if status.code != OK:
-            raise StepError(status.message(system.name))
+            raise StepError(status.message(name))
         steps += int(status.substeps)
+        watch(t1, x)
         u = vector([column[k + 1] for column in columns])
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
         report((k + 1) / (len(points) - 1))
@@ -203,14 +225,72 @@ def _simulate_fmu(
     signals: Mapping[str, Signal],
     report: Progress,
 ) -> Result:
+    description, messages = read_fmu(path), Messages()
+    return run_fmu(
+        path, description, messages, stop, step, tolerance, interval, values, signals, report,
+        logger=messages.note, debug_logging=True,
+    )  # fmt: skip
+
+
+class Messages(list[str]):
+    """What an FMU complains of."""
+
+    def note(self, _environment: Any, _instance: Any, status: int, _category: Any, message: bytes) -> None:
+        """Keep a message that is more than a notice: a logger for FMPy."""
+        if status:
+            self.append(message.decode("utf-8", "replace").strip())
+
+
+def read_fmu(path: Path) -> Any:
+    """Return FMPy's model description of an .fmu file.
+
+    Raises:
+        FmuError: it is missing, or FMPy cannot read it.
+    """
     import fmpy
 
     if not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
     try:
-        description = fmpy.read_model_description(str(path))
+        return fmpy.read_model_description(str(path))
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is no FMU that FMPy can read: {error}") from None
+
+
+def run_fmu(
+    path: Path,
+    description: Any,
+    messages: Messages,
+    stop: float,
+    step: float | None,
+    tolerance: float | None,
+    interval: float | None,
+    values: Mapping[str, float],
+    signals: Mapping[str, Signal],
+    report: Progress = lambda _: None,
+    **how: Any,
+) -> Result:
+    """Run an FMU through FMPy from 0 to `stop`.
+
+    Args:
+        path: of the file, or of the folder it is unpacked to.
+        description: FMPy's model description.
+        messages: what the FMU complains of is found here.
+        stop: s.
+        step: value of solver.step, s; None: what the FMU says.
+        tolerance: value of solver.tolerance; None: what the FMU says.
+        interval: s between outputs; None: about 500 points.
+        values: parameters and start values by name.
+        signals: inputs as functions of the time, by name.
+        report: is told the fraction done.
+        how: more for FMPy's simulate_fmu, such as an instance to use.
+
+    Raises:
+        FmuError, StepError: the FMU cannot be run.
+        UsageError, UnknownNameError: a value or an input cannot be.
+    """
+    import fmpy
+
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *signals]:
         if name not in variables:
@@ -241,11 +321,6 @@ def _simulate_fmu(
         for item in description.modelVariables
         if item.causality in {"input", "output", "local"} and item.type == "Real"
     ]
-    messages: list[str] = []
-
-    def note(_environment: Any, _instance: Any, status: int, _category: Any, message: bytes) -> None:
-        if status:
-            messages.append(message.decode("utf-8", "replace").strip())
 
     def finished(time: float, _recorder: Any) -> bool:
         report(min(1.0, time / stop))
@@ -260,10 +335,9 @@ def _simulate_fmu(
             start_values=start_values,
             input=rows,
             output=shown,
-            logger=note,
-            debug_logging=True,
             step_finished=finished,
             set_stop_time=False,
+            **how,
         )
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}': {'; '.join(messages) or error}") from None

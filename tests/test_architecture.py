@@ -24,6 +24,7 @@ ORDER = (
     "compare",
     "plot",
     "simulation",
+    "study",
     "demo",
     "listing",
     "cli",
@@ -33,6 +34,8 @@ HOMES = {
     "lxml": {"fmu/check/static.py"},
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},
+    "distributed": {"study/__init__.py", "study/cluster.py"},
+    "pyarrow": {"study/__init__.py", "study/table.py"},
     "typer": {"cli.py"},
 }
 

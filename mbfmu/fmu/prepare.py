@@ -48,16 +48,19 @@ class Prepared:
         """The stepper with its options, as a user writes it."""
         return " ".join([self.scheme.name, *(f"{key}={value}" for key, value in self.scheme.options.items())])
 
-    def initial_state(self, u: Any = None) -> Any:
-        """Return the consistent state x at t = 0 of the default start values.
+    def initial_state(self, u: Any = None, s: Any = None, p: Any = None) -> Any:
+        """Return the consistent state x at t = 0.
 
         Args:
             u: inputs at t = 0 (default: zeros).
+            s: start values (default: the model's).
+            p: parameters (default: the model's).
 
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
         """
-        s, p = vector(self.dae.s_default()), vector(self.dae.p_default())
+        s = vector(self.dae.s_default()) if s is None else s
+        p = vector(self.dae.p_default()) if p is None else p
         x, status = self.kernel.initialize(
             s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step
         )
@@ -68,14 +71,14 @@ class Prepared:
             )
         if status.code != OK:
             raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
-        if singular := singularity(self.dae, self.coordinates_of(x), list(self.dae.extended(p)), 0.0):
+        if singular := singularity(self.dae, self.coordinates_of(x, p), list(self.dae.extended(p)), 0.0):
             raise StartError(singular)
         return x
 
-    def coordinates_of(self, x: Any) -> Any:
-        """Return the coordinates q of a state at t = 0 with the default parameters, shape (n,)."""
-        p = self.dae.extended(self.dae.p_default())
-        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, 0.0)
+    def coordinates_of(self, x: Any, p: Any = None, t: float = 0.0) -> Any:
+        """Return the coordinates q of a state, shape (n,); p: parameters (default: the model's), t: s."""
+        p = self.dae.extended(self.dae.p_default() if p is None else p)
+        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, t)
         return np.array(q).ravel()
 
 

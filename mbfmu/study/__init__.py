@@ -1,0 +1,133 @@
+"""Study: many runs of one model or FMU with different values, on the cores of this machine or on a Dask cluster."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbfmu.errors import UsageError
+from mbfmu.model import LagrangianSystem, Model, System
+from mbfmu.simulation import Progress, Signal, signal
+from mbfmu.study.cluster import run
+from mbfmu.study.measures import Measure, measure
+from mbfmu.study.points import grid, points
+from mbfmu.study.subjects import Study, Subject, mechanism, refuse_structure, unit
+from mbfmu.study.table import Row, Table
+
+__all__ = ["Row", "grid", "refuse_structure", "sweep"]
+
+
+def sweep(
+    model: Model | str | os.PathLike[str],
+    stop: float,
+    *,
+    measures: Mapping[str, str],
+    vary: Mapping[str, Sequence[float]] | None = None,
+    sample: int = 0,
+    distributions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    stepper: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    step: float | None = None,
+    tolerance: float | None = None,
+    output_interval: float | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, str | Signal] | None = None,
+    coordinates: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    again: bool = False,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Run a mechanism or an FMU with every combination of values, on many cores; every point gives a row.
+
+    Args:
+        model: a System, or the path of an .fmu file.
+        stop: s.
+        measures: what each run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
+        vary: values by name of a parameter or start value, in SI units; every combination is run.
+        sample: how many random samples each combination gets.
+        distributions: by name, ``normal(mean,sd)`` or ``uniform(a,b)``.
+        seed: of the samples.
+        stepper: as for `simulate`.
+        options: as for `simulate`.
+        step: as for `simulate`, s.
+        tolerance: as for `simulate`.
+        output_interval: s between the values that measures are taken of, as for `simulate`.
+        values: values that all runs share.
+        inputs: as for `simulate`, the same in all runs.
+        coordinates: as for `simulate`.
+        output: a .csv or .parquet file: rows that are in it are not run again, new ones come in as they are done.
+        again: run those rows of the file again that failed.
+        scheduler: address of a Dask scheduler, such as ``tcp://host:8786``; None: processes on this machine.
+        workers: how many processes (not with a scheduler); None: one a core.
+        progress: is told the fraction done.
+
+    A script that calls this needs ``if __name__ == "__main__":``, as every worker process imports it.
+
+    Raises:
+        UsageError: the arguments do not fit, or Dask is not installed.
+        UnknownNameError: there is no such parameter, output or input.
+        MbfmuError: the model cannot be, or the file cannot be written. A run that fails is a row, not an error.
+    """
+    try:
+        import distributed  # noqa: F401 - known missing before anything is prepared
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"a sweep needs {error.name}: python -m pip install 'mbfmu[sweep]'") from None
+    if not (math.isfinite(stop) and stop > 0):
+        raise UsageError(f"the stop time is {stop} s; it must be a positive number")
+    if scheduler and workers:
+        raise UsageError("a scheduler has its own workers: give --workers or --scheduler")
+    if workers is not None and workers < 1:
+        raise UsageError(f"{workers} workers cannot work; take at least 1")
+    if not measures:
+        raise UsageError("nothing is measured: give --measure LABEL=max(NAME)")
+    wanted = [measure(label, text) for label, text in measures.items()]
+    names, todo = points(vary or {}, sample, distributions or {}, seed)
+    if taken := {*names} & {item.label for item in wanted}:
+        raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
+    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
+    subject: Subject
+    if isinstance(model, System | LagrangianSystem):
+        choices = {
+            "stepper": stepper,
+            "options": dict(options or {}),
+            "step": 1e-3 if step is None else step,
+            "tolerance": tolerance or 0.0,
+            "coordinates": coordinates,
+        }
+        system = model.with_values(values or {})
+        subject = mechanism(system, names, wanted, choices, todo[0], stop, output_interval, signals)
+    else:
+        if stepper or options or coordinates:
+            raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
+        if Path(model).suffix != ".fmu":
+            raise UsageError(f"'{model}' is no .fmu file; read a model file with mbfmu.load")
+        subject = unit(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
+    labels = tuple(item.label for item in wanted)
+    table = None
+    if output is not None:
+        table = Table(Path(output), names, labels, _fingerprint(subject, wanted, stop, output_interval, signals))
+    found = table.read() if table else {}
+    if again:
+        found = {point: row for point, row in found.items() if not row.failure}
+    rows = run(
+        Study(subject, wanted), names, list(dict.fromkeys(todo)), found, table, scheduler, workers,
+        progress or (lambda _: None),
+    )  # fmt: skip
+    return [rows[point] for point in todo]
+
+
+def _fingerprint(
+    subject: Subject, measures: Sequence[Measure], stop: float, interval: float | None, signals: Mapping[str, Signal]
+) -> str:
+    sampled = {name: [given(float(t)) for t in np.linspace(0, stop, 101)] for name, given in signals.items()}
+    told = [subject.fingerprint(), [(m.label, m.function, m.name) for m in measures], stop, interval, sampled]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]

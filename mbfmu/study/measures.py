@@ -1,0 +1,67 @@
+"""Measures: the numbers a run is reduced to."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import MbfmuError, UsageError
+from mbfmu.result import Result
+
+Array = npt.NDArray[np.float64]
+
+
+def _mean(time: Array, values: Array) -> float:
+    return float(np.trapezoid(values, time) / (time[-1] - time[0]))  # output points need not be equally spaced
+
+
+MEASURES: dict[str, Callable[[Array, Array], float]] = {
+    "max": lambda _, values: float(values.max()),
+    "min": lambda _, values: float(values.min()),
+    "last": lambda _, values: float(values[-1]),
+    "mean": _mean,
+    "rms": lambda time, values: math.sqrt(_mean(time, values**2)),
+    "ptp": lambda _, values: float(np.ptp(values)),
+}
+"""(time in s, shape (n_t,); values, shape (n_t,)) -> measure."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that a run is reduced to.
+
+    Args:
+        label: name of its column.
+        function: one of `MEASURES`.
+        name: of the output.
+    """
+
+    label: str
+    function: str
+    name: str
+
+    def of(self, result: Result) -> float:
+        """Return its value for a run.
+
+        Raises:
+            MbfmuError: it is not finite.
+        """
+        value = MEASURES[self.function](result.time, result[self.name])
+        if not math.isfinite(value):
+            raise MbfmuError(f"{self.label} = {self.function}({self.name}) is {value}")
+        return value
+
+
+def measure(label: str, text: str) -> Measure:
+    """Read a measure such as ``max(elbow.phi)``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
+    if not found or found[1] not in MEASURES:
+        raise UsageError(f"measure '{label}={text}': write LABEL=FUNCTION(NAME), with one of {', '.join(MEASURES)}")
+    return Measure(label, found[1], found[2])

@@ -1,0 +1,82 @@
+"""Points: the values a study gives its runs."""
+
+import itertools
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import UsageError
+
+Array = npt.NDArray[np.float64]
+Point = tuple[float, ...]
+"""Values of what is varied, in the order of its names."""
+
+
+def grid(name: str, text: str) -> tuple[float, ...]:
+    """Read ``START:STOP:N`` as N equally spaced values, both ends included.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    try:
+        start, stop, number = text.split(":")
+        count, ends = int(number), (float(start), float(stop))
+    except ValueError:
+        raise UsageError(f"'{name}={text}' is not NAME=START:STOP:N, such as {name}=0.5:1.5:11") from None
+    if count < 1 or not all(map(math.isfinite, ends)):
+        raise UsageError(f"'{name}={text}': START and STOP must be finite, N at least 1")
+    return tuple(np.linspace(*ends, count).tolist())
+
+
+def drawn(name: str, text: str, count: int, seed: int) -> Array:
+    """Return random values for a name, shape (count,); more of them begin with the same ones.
+
+    Args:
+        name: each name has random numbers of its own.
+        text: ``normal(mean,sd)`` or ``uniform(a,b)``.
+        count: how many.
+        seed: of all names.
+
+    Raises:
+        UsageError: the text is no distribution.
+    """
+    found = re.fullmatch(r"\s*(normal|uniform)\s*\(([^,]+),([^,]+)\)\s*", text)
+    try:
+        assert found
+        first, second = float(found[2]), float(found[3])
+        assert math.isfinite(first)
+        assert math.isfinite(second)
+        assert second > (0 if found[1] == "normal" else first)
+    except (AssertionError, ValueError):
+        raise UsageError(
+            f"'{name}={text}' is no distribution: write normal(mean,sd) with sd > 0, or uniform(a,b) with a < b"
+        ) from None
+    numbers = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return numbers.normal(first, second, count) if found[1] == "normal" else numbers.uniform(first, second, count)
+
+
+def points(
+    vary: Mapping[str, Sequence[float]], sample: int, distributions: Mapping[str, str], seed: int
+) -> tuple[tuple[str, ...], list[Point]]:
+    """Return the names and the points of a study: every combination of `vary`, each with every sample.
+
+    Raises:
+        UsageError: nothing is varied, or samples and distributions do not go together.
+    """
+    if both := vary.keys() & distributions.keys():
+        raise UsageError(f"'{min(both)}' is varied and drawn: give it to one of --vary and --distribution")
+    if bool(distributions) != (sample > 0):
+        raise UsageError("--sample N and --distribution NAME=... go together: N samples of each NAME")
+    if not vary and not distributions:
+        raise UsageError("nothing is varied: give --vary NAME=START:STOP:N, or --sample N and --distribution NAME=...")
+    for name, values in vary.items():
+        if not len(values) or not all(map(math.isfinite, values)):
+            raise UsageError(f"'{name}' is varied over {list(values)}; it needs finite numbers")
+    columns = [drawn(name, text, sample, seed).tolist() for name, text in distributions.items()]
+    samples: list[Point] = list(zip(*columns, strict=True)) if columns else [()]
+    combinations = itertools.product(*([float(value) for value in values] for values in vary.values()))
+    return (*vary, *distributions), [(*fixed, *chance) for fixed in combinations for chance in samples]

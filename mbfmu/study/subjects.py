@@ -1,0 +1,288 @@
+"""Subjects: what a study runs, a model with its stepper or an FMU, as plain data that travels to the workers.
+
+A worker prepares a subject once, as a runner, and makes all its runs with that.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.interface import STEP, TOLERANCE
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.kernel import describe
+from mbfmu.model import Model
+from mbfmu.model.library import load
+from mbfmu.result import Result
+from mbfmu.simulation import Messages, Signal, read_fmu, run_fmu, run_prepared
+from mbfmu.study.measures import Measure
+from mbfmu.study.points import Point
+from mbfmu.study.table import Row
+
+Run = Callable[[Mapping[str, float]], Result]
+
+
+class Subject(Protocol):
+    """What is run: data that travels to the workers."""
+
+    def open(self) -> Run:
+        """Prepare what all runs share; the runner given back belongs to one thread."""
+
+    def fingerprint(self) -> str:
+        """Return text that differs if the runs would."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A model with its stepper; every name in `names` is a parameter or start value of its equations."""
+
+    system: Model
+    names: tuple[str, ...]
+    choices: Mapping[str, Any]
+    stop: float
+    interval: float | None
+    signals: Mapping[str, Signal]
+
+    def prepared(self) -> Prepared:
+        """Return the model with its stepper."""
+        return prepare(self.system, **self.choices)
+
+    def open(self) -> Run:
+        """Prepare the kernel once."""
+        prepared = self.prepared()
+        p_names = [item.name for item in prepared.dae.parameters]
+        s_names = [item.name for item in prepared.dae.assembly.starts]
+
+        def run(values: Mapping[str, float]) -> Result:
+            self.system.with_values(values)  # says which value is out of its bounds
+            p, s = prepared.dae.p_default(), prepared.dae.s_default()
+            for name, value in values.items():
+                if name in p_names:
+                    p[p_names.index(name)] = value
+                else:
+                    s[s_names.index(name)] = value
+            return run_prepared(prepared, self.stop, self.interval, self.signals, s=s, p=p)
+
+        return run
+
+    def fingerprint(self) -> str:
+        """Return functions, fixed numbers and steps as text."""
+        prepared = self.prepared()
+        numbers = {item.name: item.value for item in (*prepared.dae.parameters, *prepared.dae.assembly.starts)}
+        fixed = {name: value for name, value in numbers.items() if name not in self.names}
+        return json.dumps([describe(prepared.bundle), fixed, prepared.step, prepared.tolerance])
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An .fmu file."""
+
+    path: str
+    content: bytes
+    step: float | None
+    tolerance: float | None
+    values: Mapping[str, float]
+    stop: float
+    interval: float | None
+    signals: Mapping[str, Signal]
+
+    def open(self) -> Run:
+        """Return a runner that keeps one instance."""
+        return _Instance(self).run
+
+    def fingerprint(self) -> str:
+        """Return file and fixed values as text."""
+        content = hashlib.sha256(self.content).hexdigest()
+        return json.dumps([content, self.step, self.tolerance, dict(self.values)])
+
+
+class _Instance:
+    """One instance of an FMU, reset between runs; after a failure the next run gets a new one."""
+
+    def __init__(self, unit: Unit) -> None:
+        import fmpy
+
+        self._unit, self._messages = unit, Messages()
+        self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        file = self._folder / "unit.fmu"
+        file.write_bytes(unit.content)
+        self._description = read_fmu(file)
+        fmpy.extract(str(file), str(self._folder))
+        self._instance: Any = None
+
+    def run(self, values: Mapping[str, float]) -> Result:
+        """Make one run."""
+        unit, instance = self._unit, self._fresh()
+        self._messages.clear()
+        try:
+            result = run_fmu(
+                self._folder, self._description, self._messages, unit.stop, unit.step, unit.tolerance, unit.interval,
+                {**unit.values, **values}, unit.signals, fmu_instance=instance,
+            )  # fmt: skip
+        except MbfmuError as error:
+            instance.freeInstance()
+            raise type(error)(str(error).replace(str(self._folder), unit.path)) from None
+        self._instance = instance
+        return result
+
+    def _fresh(self) -> Any:
+        """Return an instance as after its instantiation."""
+        import fmpy
+
+        instance, self._instance = self._instance, None
+        if instance is not None:
+            try:
+                instance.reset()
+            except Exception:  # noqa: BLE001 - FMPy raises plain Exceptions; many FMUs cannot be reset
+                instance.freeInstance()
+            else:
+                return instance
+        return fmpy.instantiate_fmu(
+            str(self._folder), self._description, "CoSimulation", logger=self._messages.note, debug_logging=True
+        )
+
+
+class Study:
+    """A subject on a worker: it travels without its runners, and prepares one for each thread that needs one."""
+
+    def __init__(self, subject: Subject, measures: Sequence[Measure]) -> None:
+        self._subject, self._measures = subject, measures
+        self._idle: list[Run] = []
+
+    def __reduce__(self) -> Any:
+        return Study, (self._subject, self._measures)
+
+    def row(self, values: Mapping[str, float]) -> Row:
+        """Make one run; what goes wrong is the row's failure."""
+        try:
+            run = self._idle.pop() if self._idle else self._subject.open()
+            try:
+                result = run(values)
+            finally:
+                self._idle.append(run)
+            return Row(dict(values), {item.label: item.of(result) for item in self._measures})
+        except MbfmuError as error:
+            return Row(dict(values), {}, " ".join(str(error).split()))
+        except Exception as error:  # noqa: BLE001 - one run must not end the study
+            return Row(dict(values), {}, " ".join(f"{type(error).__name__}: {error}".split()))
+
+
+def mechanism(
+    system: Model,
+    names: tuple[str, ...],
+    measures: Sequence[Measure],
+    choices: Mapping[str, Any],
+    first: Point,
+    stop: float,
+    interval: float | None,
+    signals: Mapping[str, Signal],
+) -> Mechanism:
+    """Return a model as the subject of a study.
+
+    Raises:
+        UnknownNameError: a name or an output is not there.
+        UsageError: a name is structural: it changes the equations.
+    """
+    known = system.values()
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
+            )
+    dae = prepare(system, **choices).dae
+    free = {item.name for item in (*dae.parameters, *dae.assembly.starts)}
+    missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
+    if missing:  # an expression, or a start value that is left free: with a number it is one of the equations' symbols
+        dae = prepare(system.with_values(missing), **choices).dae
+        free = {item.name for item in (*dae.parameters, *dae.assembly.starts)}
+    for name in names:
+        if name not in free:
+            raise _structural(name, system.name)
+    shown = [item.name for item in (*dae.inputs, *dae.outputs)]
+    _check(measures, signals, shown, [item.name for item in dae.inputs], system.name)
+    return Mechanism(system.with_values(missing), names, choices, stop, interval, signals)
+
+
+def unit(
+    path: Path,
+    names: tuple[str, ...],
+    measures: Sequence[Measure],
+    step: float | None,
+    tolerance: float | None,
+    values: Mapping[str, float],
+    stop: float,
+    interval: float | None,
+    signals: Mapping[str, Signal],
+) -> Unit:
+    """Return an .fmu file as the subject of a study.
+
+    Raises:
+        FmuError: FMPy cannot read it.
+        UnknownNameError: a name or an output is not there.
+        UsageError: a name cannot be set.
+    """
+    variables = {item.name: item for item in read_fmu(path).modelVariables}
+    for name in [*names, *values]:
+        if name not in variables:
+            raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
+        item = variables[name]
+        settable = item.causality in {"parameter", "input"} or item.initial in {"exact", "approx"}
+        if not settable or item.variability == "constant":
+            raise UsageError(f"'{name}' of '{path}' is calculated: vary parameters, start values or inputs")
+    for name, given in ((STEP, step), (TOLERANCE, tolerance)):
+        if given is not None and name not in variables:
+            raise UsageError(f"'{path}' has no parameter {name}")
+    kinds = {"input", "output", "local"}
+    shown = [name for name, item in variables.items() if item.causality in kinds and item.type == "Real"]
+    inputs = [name for name, item in variables.items() if item.causality == "input"]
+    _check(measures, signals, shown, inputs, str(path))
+    return Unit(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, signals)
+
+
+def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:
+    """Say which of the names to vary is structural: an argument of a model file's function.
+
+    Args:
+        source: of the model, as `load` takes it.
+        values: what else is given to the model.
+        names: with a value of each.
+
+    Raises:
+        UsageError: one of them is.
+    """
+    known = load(source, values).values()
+    for name, value in names.items():
+        if name in known:
+            continue
+        try:
+            load(source, {**values, name: value})
+        except UnknownNameError:
+            continue  # a name that is nowhere is named later, with the one that comes nearest
+        except MbfmuError:
+            pass
+        raise _structural(name, source)
+
+
+def _structural(name: str, model: str) -> UsageError:
+    return UsageError(
+        f"'{name}' of '{model}' is structural: it changes the equations; make one sweep for each value, with --set "
+        f"{name}=VALUE"
+    )
+
+
+def _check(
+    measures: Sequence[Measure], signals: Mapping[str, Signal], shown: Sequence[str], inputs: Sequence[str], model: str
+) -> None:
+    for item in measures:
+        if item.name not in shown:
+            raise UnknownNameError(f"'{model}' has no output '{item.name}'; {nearest(item.name, shown)}")
+    for name in signals:
+        if name not in inputs:
+            raise UnknownNameError(f"'{model}' has no input '{name}'; {nearest(name, inputs)}")
