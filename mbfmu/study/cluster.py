@@ -17,7 +17,9 @@ SAVING = 2.0
 WAITING = 60
 """Seconds a cluster has to show a worker."""
 AHEAD = 3
-"""Rows under way for each thread of the workers."""
+"""Tasks under way for each thread of the workers."""
+TASK = 0.2
+"""Seconds that a task shall take: short runs go together, as Dask needs milliseconds for each task."""
 
 
 def run(
@@ -104,38 +106,44 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
 
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:
-    """Yield points with their rows as they come in; a point in whose company workers died is tried again alone."""
-    from distributed.scheduler import KilledWorker
-
+    """Yield points with their rows as they come in; points in whose company a worker died are tried again alone."""
     shared = client.submit(Study, study._subject, study._measures, pure=False)  # if its worker dies, Dask makes it anew
     suspects: list[Point] = []
-    for point, row in _stream(client, shared, names, todo, None):
-        if isinstance(row, KilledWorker):
-            suspects.append(point)
+    for points, found in _stream(client, shared, names, todo, alone=False):
+        if isinstance(found, list):
+            yield from zip(points, found, strict=True)
         else:
-            yield point, _as_row(names, point, row)
-    for point, row in _stream(client, shared, names, suspects, 1):
-        yield point, _as_row(names, point, row)
+            suspects += points
+    for (point,), found in _stream(client, shared, names, suspects, alone=True):
+        if isinstance(found, list):
+            yield point, found[0]
+        else:
+            text = f"the worker failed, {type(found).__name__}: {' '.join(str(found).split())}"
+            yield point, Row(dict(zip(names, point, strict=True)), {}, text)
 
 
 def _stream(
-    client: Any, shared: Any, names: tuple[str, ...], todo: Sequence[Point], window: int | None
-) -> Iterator[tuple[Point, Row | BaseException]]:
-    """Yield what comes of each point, with so many under way that no thread waits, and no more."""
+    client: Any, shared: Any, names: tuple[str, ...], todo: Sequence[Point], *, alone: bool
+) -> Iterator[tuple[Sequence[Point], list[Row] | BaseException]]:
+    """Yield what comes of some points at a time; so many are under way that no thread waits, or one alone."""
     from distributed import as_completed
 
     waiting = iter(todo)
-    under_way: dict[str, Point] = {}
+    under_way: dict[str, Sequence[Point]] = {}
     done = as_completed(loop=client.loop)
+    size = 1
 
     def submit(count: int) -> None:
-        for point in itertools.islice(waiting, count):
-            future = client.submit(_row, shared, dict(zip(names, point, strict=True)), pure=False)
-            under_way[future.key] = point
-            done.add(future)
+        for _ in range(count):
+            points = list(itertools.islice(waiting, size))
+            if points:
+                values = [dict(zip(names, point, strict=True)) for point in points]
+                future = client.submit(_task, shared, values, pure=False)
+                under_way[future.key] = points
+                done.add(future)
 
     threads, asked = sum(client.nthreads().values()), clock.monotonic()
-    submit(window or AHEAD * max(1, threads))
+    submit(1 if alone else AHEAD * max(1, threads))
     for future in done:
         if clock.monotonic() - asked > SAVING:  # workers come and go
             threads, asked = sum(client.nthreads().values()), clock.monotonic()
@@ -143,16 +151,18 @@ def _stream(
             raise MbfmuError(
                 "the connection to the Dask scheduler was lost; the same command goes on from what is done"
             )
-        yield under_way.pop(future.key), future.exception() or future.result()
-        submit((window or AHEAD * max(1, threads)) - len(under_way))
+        points, error = under_way.pop(future.key), future.exception()
+        if error is None:
+            rows, seconds = future.result()
+            size = 1 if alone else max(1, min(2 * size, int(TASK * len(rows) / max(seconds, 1e-6))))
+            yield points, rows
+        else:
+            yield points, error
+        submit((1 if alone else AHEAD * max(1, threads)) - len(under_way))
 
 
-def _row(study: Study, values: Mapping[str, float]) -> Row:
-    return study.row(values)
-
-
-def _as_row(names: tuple[str, ...], point: Point, row: Row | BaseException) -> Row:
-    if isinstance(row, Row):
-        return row
-    text = f"the worker failed, {type(row).__name__}: {' '.join(str(row).split())}"
-    return Row(dict(zip(names, point, strict=True)), {}, text)
+def _task(study: Study, values: Sequence[Mapping[str, float]]) -> tuple[list[Row], float]:
+    """Return the rows of some runs, and how long they took, s."""
+    begin = clock.perf_counter()
+    rows = [study.row(item) for item in values]
+    return rows, clock.perf_counter() - begin
