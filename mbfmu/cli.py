@@ -1,4 +1,4 @@
-"""The command line: mbfmu demo | list | describe | export | simulate | compare | check | ssp | modelica."""
+"""The command line: each command is a function here, and its work is done elsewhere."""
 
 import math
 import sys
@@ -36,6 +36,9 @@ DRIFT = 1e-6
 
 AT_REST = 1e-6
 """Acceleration, m/s2 or rad/s2, below which a state counts as an equilibrium."""
+
+VIEWED = 10.0
+"""Seconds that are shown if nobody says."""
 
 
 class Listing(str, Enum):
@@ -399,6 +402,63 @@ def sweep(
     out.print(f"wrote {output} ({len(rows)} rows)", soft_wrap=True, highlight=False)
     if not done:
         raise typer.Exit(1)
+
+
+@app.command()
+def view(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|F.fmu|RESULT.csv", help="a model by name or path, an .fmu file, or a file of results"
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
+    output_interval: Annotated[
+        float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
+    ] = None,
+    values: Values = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
+    ] = None,
+    up: Annotated[
+        str | None,
+        typer.Option("--up", metavar="x|y|z|-x|-y|-z", help="what points upwards; default: against gravity, else z"),
+    ] = None,
+) -> None:
+    """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
+    from mbfmu.view import is_table, motion_of_model, motion_of_result, result_of_csv, write_page
+
+    name = Path(source).stem
+    path = output or Path(f"{name}.html")
+    if is_table(source):
+        if stop is not None or any((stepper, option, step, tolerance, coordinates, output_interval, values, inputs)):
+            raise UsageError(f"'{source}' is a run already: only --up and -o go with it")
+        motion = motion_of_result(result_of_csv(source), source, up)
+    else:
+        end = VIEWED if stop is None else stop
+        with _progress() as task:
+            if source.endswith(".fmu"):
+                result = mbfmu.simulate(
+                    source, end, stepper=stepper, options=_pairs(option), step=step, tolerance=tolerance,
+                    output_interval=output_interval, values=_numbers(values), inputs=_pairs(inputs),
+                    coordinates=coordinates, progress=lambda fraction: task("view", fraction),
+                )  # fmt: skip
+                motion = motion_of_result(result, source, up)
+            else:
+                motion = motion_of_model(
+                    mbfmu.load(source, _numbers(values)), end, stepper=stepper, options=_pairs(option), step=step,
+                    tolerance=tolerance, output_interval=output_interval, inputs=_pairs(inputs),
+                    coordinates=coordinates, up=up, progress=lambda fraction: task("view", fraction),
+                )  # fmt: skip
+    write_page(motion, path, name, f"{motion.result.time[-1]:g} s")
+    out.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
 
 
 @app.command()

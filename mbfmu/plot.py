@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from mbfmu.compare import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
-from mbfmu.result import Result
+from mbfmu.result import Result, coordinates
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 MARKERS = "osv^D<>ph*"
@@ -35,7 +35,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     panels: list[tuple[str, list[str], bool]] = []
     for unit, label in (("rad", "angle [rad]"), ("m", "position [m]"), ("rad/s", "angular velocity [rad/s]"),
                         ("m/s", "velocity [m/s]"), ("N.m", "torque [N.m]"), ("N", "force [N]")):  # fmt: skip
-        names = [name for name in _coordinates(result) if result.units.get(name) == unit]
+        names = [name for name in coordinates(result) if result.units.get(name) == unit]
         if names:
             panels.append((label, names[:8], False))
     panels.append(("constraint residual", _present(result, "constraint.position", "constraint.velocity"), True))
@@ -104,17 +104,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     with matplotlib.rc_context({"savefig.dpi": 130}):
         figure.savefig(content, format=kind)
     return write_aside(target, content.getvalue())
-
-
-def _coordinates(result: Result) -> list[str]:
-    """Return joints' coordinates, rates and inputs: what has no deeper frame and no world-resolved twin."""
-    skip = ("energy", "constraint", "momentum")
-    bodies = {name.split(".r_0")[0] for name in result.names if ".r_0" in name}
-    return [
-        name
-        for name in result.names
-        if not name.startswith(skip) and ".frame_" not in name and name.rsplit(".", 1)[0] not in bodies
-    ]
 
 
 def _present(result: Result, *names: str) -> list[str]:

@@ -84,3 +84,14 @@ def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not np.all(np.diff(columns["time"]) > 0):
         raise MbfmuError(f"'{path}': the times must increase")
     return columns
+
+
+def coordinates(result: Result) -> list[str]:
+    """Return joints' coordinates, rates and inputs: the names a plot shows, without frames and bodies."""
+    skip = ("energy", "constraint", "momentum")
+    bodies = {name.split(".r_0")[0] for name in result.names if ".r_0" in name}
+    return [
+        name
+        for name in result.names
+        if not name.startswith(skip) and ".frame_" not in name and name.rsplit(".", 1)[0] not in bodies
+    ]

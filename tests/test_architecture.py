@@ -25,6 +25,7 @@ ORDER = (
     "plot",
     "simulation",
     "study",
+    "view",
     "demo",
     "listing",
     "cli",
@@ -36,6 +37,7 @@ HOMES = {
     "matplotlib": {"plot.py", "demo.py"},
     "distributed": {"study/__init__.py", "study/cluster.py"},
     "pyarrow": {"study/__init__.py", "study/table.py"},
+    "plotly": {"view/__init__.py"},
     "typer": {"cli.py"},
 }
 

@@ -1,0 +1,113 @@
+"""View: one HTML page that shows a mechanism moving, with its plots; it opens anywhere, without a network."""
+
+import base64
+import html
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import UsageError
+from mbfmu.files import write_aside
+from mbfmu.result import Result, coordinates
+from mbfmu.view.motion import Motion, is_table, motion_of_model, motion_of_result, result_of_csv
+
+__all__ = ["Motion", "is_table", "motion_of_model", "motion_of_result", "result_of_csv", "write_page"]
+
+FRAMES = 1000
+"""At most so many pictures; the page interpolates between them."""
+CURVE = 2000
+"""At most so many points of a curve."""
+PANELS, SERIES = 5, 4
+"""At most so many plots, and curves in each."""
+KINDS = (
+    ("rad", "angle [rad]"),
+    ("m", "position [m]"),
+    ("rad/s", "ang. velocity [rad/s]"),
+    ("m/s", "velocity [m/s]"),
+    ("N.m", "torque [N.m]"),
+    ("N", "force [N]"),
+)
+
+
+def write_page(motion: Motion, path: str | os.PathLike[str], title: str, subtitle: str = "") -> Path:
+    """Write a page that plays a motion.
+
+    Args:
+        motion: what moves.
+        path: an .html file.
+        title: over the page.
+        subtitle: beside the title.
+
+    Raises:
+        UsageError: the path does not end in .html, or plotly is not installed.
+        MbfmuError: the file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix not in {".html", ".htm"}:
+        raise UsageError(f"'{path}' must end in .html")
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise UsageError("a page needs plotly: python -m pip install 'mbfmu[view]'") from None
+    here = resources.files("mbfmu.view")
+    page = (here / "page.html").read_text(encoding="utf-8")
+    content = {
+        "TITLE": html.escape(title),
+        "SUBTITLE": html.escape(subtitle),
+        "MOTION": json.dumps(_content(motion)).replace("<", "\\u003c"),  # a name must not end the script element
+        "SCRIPT": (here / "page.js").read_text(encoding="utf-8"),
+        "PLOTLY": get_plotlyjs(),
+    }
+    for key, text in content.items():
+        page = page.replace(f"@{key}@", text)
+    return write_aside(target, page.encode("utf-8"))
+
+
+def _content(motion: Motion) -> dict[str, Any]:
+    """Return a motion as the page's script reads it."""
+    some = _thinned(len(motion.result.time), FRAMES)
+    curve = _thinned(len(motion.result.time), CURVE)
+    return {
+        "dim": motion.points.shape[2],
+        "size": motion.size,
+        "frame_times": _packed(motion.result.time[some]),
+        "frames": _packed(motion.points[some]),
+        "bones": [[bone.body, bone.start, bone.end] for bone in motion.bones],
+        "joints": list(motion.joints),
+        "ground": motion.ground(),
+        "axes": [{"origin": item.origin, "tips": item.tips, "wanted": item.wanted} for item in motion.axes],
+        "up": motion.up,
+        "plot_times": _packed(motion.result.time[curve]),
+        "panels": [
+            {
+                "label": label,
+                "series": [{"name": name, "values": _packed(motion.result[name][curve])} for name in names],
+            }
+            for label, names in _panels(motion.result)
+        ],
+    }
+
+
+def _panels(result: Result) -> list[tuple[str, list[str]]]:
+    shown = [name for name in coordinates(result) if np.any(result[name])]
+    panels = [(label, [name for name in shown if result.units.get(name) == unit]) for unit, label in KINDS]
+    energies: list[str] = [
+        name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names
+    ]
+    return [(label, names[:SERIES]) for label, names in panels if names][: PANELS - 1] + (
+        [("energy [J]", energies)] if energies else []
+    )
+
+
+def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:
+    """Return at most so many of `count` numbers, first and last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _packed(values: npt.NDArray[np.float64]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")

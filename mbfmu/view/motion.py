@@ -1,0 +1,264 @@
+"""Motion: where the points of a mechanism are over a run, from its equations or from what an FMU or a table says."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae.dae import Bone
+from mbfmu.errors import ModelError, UsageError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.model import Model
+from mbfmu.result import Result, read_csv
+from mbfmu.simulation import Progress, Signal, run_prepared, signal
+
+Array = npt.NDArray[np.float64]
+
+STATIC = 1e-6
+"""A point that moves by less than this share of the mechanism's size belongs to the ground."""
+STUB = 0.02
+"""A body whose bones are shorter than this share of the mechanism's size shows its axes instead."""
+AXIS = 0.1
+"""Length of a body's axes as a share of the mechanism's size."""
+UPWARD = {
+    "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
+UNITS = {"phi": "rad", "w": "rad/s", "a": "rad/s2", "s": "m", "v": "m/s", "tau": "N.m", "f": "N"}
+"""Units by the last part of a name, where a table says none."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a body's frame_a.
+
+    Args:
+        body: its full name.
+        origin: number of the point at their origin.
+        tips: numbers of the points at their ends.
+        wanted: shown even where nobody asks, because bones do not show the body.
+    """
+
+    body: str
+    origin: int
+    tips: tuple[int, ...]
+    wanted: bool
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A mechanism over a run.
+
+    Args:
+        result: the run.
+        points: positions in the world frame, shape (n_t, n_points, 2 or 3), m.
+        bones: the lines of the moving bodies.
+        joints: (full name, number of the point) of every joint.
+        axes: of the bodies.
+        up: upwards, in the world frame.
+    """
+
+    result: Result
+    points: Array
+    bones: tuple[Bone, ...]
+    joints: tuple[tuple[str, int], ...]
+    axes: tuple[Axes, ...]
+    up: tuple[float, ...]
+
+    @property
+    def size(self) -> float:
+        """Largest extent of the mechanism at the start, m; 1 if it is a point."""
+        return _size(self.points)
+
+    def ground(self) -> tuple[int, ...]:
+        """Return the numbers of the joints' points that stay where they are, each place once, in order."""
+        numbers = [number for _, number in self.joints]
+        found: list[int] = []
+        for number in numbers:
+            track = self.points[:, number]
+            still = np.ptp(track, axis=0).max() <= STATIC * self.size
+            if still and all(np.abs(track[0] - self.points[0, other]).max() > STATIC * self.size for other in found):
+                found.append(number)
+        return tuple(found)
+
+
+def motion_of_model(
+    model: Model,
+    stop: float,
+    *,
+    stepper: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    step: float | None = None,
+    tolerance: float | None = None,
+    output_interval: float | None = None,
+    inputs: Mapping[str, str | Signal] | None = None,
+    coordinates: str | None = None,
+    up: str | None = None,
+    progress: Progress | None = None,
+) -> Motion:
+    """Run a mechanism and note where its points are.
+
+    Args:
+        model: the mechanism.
+        stop: s.
+        stepper: as for `simulate`.
+        options: as for `simulate`.
+        step: as for `simulate`, s.
+        tolerance: as for `simulate`.
+        output_interval: s between two pictures; None: about 500 pictures.
+        inputs: as for `simulate`.
+        coordinates: as for `simulate`.
+        up: axis of the world that points upwards; None: against gravity.
+        progress: is told the fraction done.
+
+    Raises:
+        ModelError: the model cannot be, or has no bodies to show.
+        StepError: a step could not be done.
+        UsageError: the arguments do not fit.
+    """
+    if not (math.isfinite(stop) and stop > 0):
+        raise UsageError(f"the stop time is {stop} s; it must be a positive number")
+    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
+    prepared = prepare(model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates)
+    skeleton = prepared.dae.skeleton
+    if skeleton is None:
+        raise ModelError(f"'{model.name}' is given by its Lagrangian: there are no bodies to show")
+    p = prepared.dae.extended(prepared.dae.p_default())
+    found: list[Array] = []
+
+    def watch(t: float, x: Any) -> None:
+        found.append(np.array(skeleton.points(prepared.coordinates_of(x, t=t), p, t)).T)
+
+    result = run_prepared(prepared, stop, output_interval, signals, progress or (lambda _: None), watch=watch)
+    points = np.stack(found)
+    upward = _upward(up, points.shape[2], tuple(-item for item in skeleton.down))
+    return _with_axes(result, points, skeleton.bones, skeleton.joints, upward)
+
+
+def motion_of_result(result: Result, source: str, up: str | None = None) -> Motion:
+    """Read off a run where its bodies are: from outputs ``NAME.r_0[k]``, with ``NAME.frame_b.r_0[k]`` or an angle.
+
+    Args:
+        result: the run.
+        source: what it comes from, for messages.
+        up: axis of the world that points upwards; None: y in the plane, z in space.
+
+    Raises:
+        UsageError: there are no such outputs.
+    """
+    names = set(result.names)
+    bodies = [
+        name.removesuffix(".r_0[1]")
+        for name in result.names
+        if name.endswith(".r_0[1]") and ".frame_" not in name and _vector(names, name.removesuffix("[1]"))
+    ]
+    if not bodies:
+        raise UsageError(
+            f"'{source}' does not say where bodies are: it needs columns NAME.r_0[1], NAME.r_0[2] (and [3] in space), "
+            "with NAME.frame_b.r_0[...], NAME.phi or NAME.Q[...], as `mbfmu simulate MODEL -o F.csv` writes them"
+        )
+    dim = max(len(_vector(names, f"{body}.r_0")) for body in bodies)
+    tracks: list[Array] = []
+    bones: list[Bone] = []
+    joints: list[tuple[str, int]] = []
+    for body in bodies:
+        joints.append((f"{body}.frame_a", len(tracks)))
+        tracks.append(_track(result, f"{body}.r_0", dim))
+        if len(_vector(names, f"{body}.frame_b.r_0")) == dim:
+            bones.append(Bone(body, len(tracks) - 1, len(tracks)))
+            tracks.append(_track(result, f"{body}.frame_b.r_0", dim))
+    points = np.stack(tracks, axis=1)
+    return _with_axes(result, points, tuple(bones), tuple(joints), _upward(up, dim, UPWARD["y" if dim == 2 else "z"]))
+
+
+def result_of_csv(path: str | os.PathLike[str]) -> Result:
+    """Read a table of a run, as `simulate` writes it.
+
+    Raises:
+        MbfmuError: it cannot be read.
+    """
+    columns = read_csv(path)
+    names = tuple(name for name in columns if name != "time")
+    units = {name: UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "") for name in names}
+    return Result(columns["time"], names, np.column_stack([columns[name] for name in names]), units)
+
+
+def _with_axes(
+    result: Result,
+    points: Array,
+    bones: Sequence[Bone],
+    joints: Sequence[tuple[str, int]],
+    up: tuple[float, ...],
+) -> Motion:
+    size, dim, names = _size(points), points.shape[2], set(result.names)
+    shown = {bone.body for bone in bones if np.linalg.norm(points[0, bone.end] - points[0, bone.start]) > STUB * size}
+    axes: list[Axes] = []
+    more: list[Array] = []
+    for body in [name.removesuffix(".r_0[1]") for name in result.names if name.endswith(".r_0[1]")]:
+        if len(_vector(names, f"{body}.r_0")) != dim:
+            continue
+        turned = _rotations(result, body, dim)
+        if turned is None:
+            continue
+        origin = _track(result, f"{body}.r_0", dim)
+        first = points.shape[1] + len(more)
+        more += [origin, *(origin + AXIS * size * turned[:, :, k] for k in range(dim))]
+        axes.append(Axes(body, first, tuple(range(first + 1, first + 1 + dim)), body not in shown))
+    everything = np.concatenate([points, np.stack(more, axis=1)], axis=1) if more else points
+    return Motion(result, everything, tuple(bones), tuple(joints), tuple(axes), up)
+
+
+def _rotations(result: Result, body: str, dim: int) -> Array | None:
+    """Return the rotation of a body's frame_a from it to the world, shape (n_t, dim, dim); None if nobody says."""
+    names = set(result.names)
+    if dim == 2:
+        if f"{body}.phi" not in names:
+            return None
+        c, s = np.cos(result[f"{body}.phi"]), np.sin(result[f"{body}.phi"])
+        return np.stack([np.stack([c, -s], axis=1), np.stack([s, c], axis=1)], axis=1)
+    if len(_vector(names, f"{body}.Q")) != 4:
+        return None
+    w, x, y, z = (result[f"{body}.Q[{k}]"] for k in range(1, 5))
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+
+
+def _size(points: Array) -> float:
+    extent = float(np.ptp(points[0], axis=0).max())
+    return extent if extent > 0 else 1.0
+
+
+def _upward(asked: str | None, dim: int, else_: tuple[float, ...]) -> tuple[float, ...]:
+    if asked is None:
+        return tuple(else_[:dim])
+    if asked not in UPWARD or dim == 2:
+        raise UsageError(
+            f"--up {asked}: a mechanism in space has one of {', '.join(UPWARD)} upwards; one in the plane has y"
+        )
+    return UPWARD[asked]
+
+
+def _vector(names: set[str], stem: str) -> list[str]:
+    """Return the names ``stem[1]``, ``stem[2]``, ... that are there."""
+    found: list[str] = []
+    while f"{stem}[{len(found) + 1}]" in names:
+        found.append(f"{stem}[{len(found) + 1}]")
+    return found
+
+
+def _track(result: Result, stem: str, dim: int) -> Array:
+    return np.column_stack([result[f"{stem}[{k}]"] for k in range(1, dim + 1)])
+
+
+def is_table(source: str) -> bool:
+    """Return whether a source is a table of results."""
+    return Path(source).suffix == ".csv"
