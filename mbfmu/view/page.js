@@ -56,7 +56,7 @@ function sphere(c, r, out) {
       const around = (2 * Math.PI * k) / SIDES;
       out[0].push(c[0] + r * Math.sin(polar) * Math.cos(around));
       out[1].push(c[1] + r * Math.sin(polar) * Math.sin(around));
-      out[2].push(c[2] + r * Math.cos(polar));
+      out[2].push(c[2] - r * Math.cos(polar));
     }
   }
 }
@@ -211,16 +211,16 @@ const layout = {
 };
 if (space) {
   const span = high.map((value, k) => value - low[k]), largest = Math.max(...span);
-  const axis = (k) => ({ ...quiet, title: label(k), range: [low[k], high[k]], showbackground: false, showspikes: false, nticks: 6 });
+  const axis = (k) => ({ ...quiet, title: label(k), range: [low[k], high[k]], showbackground: false, showspikes: false, nticks: Math.max(2, Math.round((7 * span[k]) / largest)) });
   const vector = (p) => ({ x: p[0], y: p[1], z: p[2] });
   const u = motion.up, tall = u.map(Math.abs).indexOf(Math.max(...u.map(Math.abs)));
   const eye = [0, 0, 0], [a, b] = [(tall + 1) % 3, (tall + 2) % 3];
   eye[a] = 1.45; eye[b] = -1.6 * (u[tall] < 0 ? -1 : 1);
   eye[tall] = 0.75 * Math.sign(u[tall]);
-  for (const [, trace] of moving) if (trace.type === "mesh3d") trace.lightposition = vector(eye.map((value, k) => 1e5 * (value + u[k])));
+  for (const [, trace] of moving) if (trace.type === "mesh3d") trace.lightposition = vector(eye.map((value, k) => 3e4 * (value + u[k])));
   layout.scene = {
     xaxis: axis(0), yaxis: axis(1), zaxis: axis(2), aspectmode: "manual", dragmode: "orbit",
-    aspectratio: vector(span.map((value) => (1.15 * value) / largest)),
+    aspectratio: vector(span.map((value) => (1.25 * value) / largest)),
     camera: { up: vector(u), eye: vector(eye), center: { x: 0, y: 0, z: 0 }, projection: { type: "perspective" } },
   };
 } else {
