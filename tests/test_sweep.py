@@ -3,7 +3,9 @@
 import csv
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,13 @@ from mbfmu.study.table import Table
 MEASURES = {"top": "max(elbow.phi)", "end": "last(shoulder.phi)", "energy": "ptp(energy.total)"}
 STOP = 0.2
 LENGTHS = (0.5, 0.8, 1.1)
+TOP = "--measure top=max(elbow.phi)"
+INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
+from mbfmu.cli import main
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -222,6 +231,25 @@ def test_a_file_that_is_no_table_is_refused_and_left(content: bytes, tmp_path: P
     assert path.read_bytes() == content
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a process group is a POSIX matter")
+def test_an_interrupted_study_keeps_its_rows_and_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    command = f"{TOP} --vary l1=0.5:1.5:100000 --stop 0.1 --workers 2 -o {path}"
+    running = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, "sweep", "two_link", *command.split()],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while running.poll() is None and (not path.exists() or path.read_text(encoding="utf-8").count("\n") < 2):
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
+    assert running.communicate(timeout=60) == ("", "")
+    assert running.returncode == 130
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 1
+    assert all(float(row["top"]) >= 0 and row["failure"] == "" for row in rows)
+
+
 # -- points and measures ---------------------------------------------------------------------------------------------
 
 
@@ -257,7 +285,6 @@ def test_measures_take_unequal_intervals_into_account() -> None:
 # -- mistakes --------------------------------------------------------------------------------------------------------
 
 SWEEP = "sweep two_link --stop 1 -o out.csv"
-TOP = "--measure top=max(elbow.phi)"
 MISTAKES = {
     f"{SWEEP} {TOP}": "nothing is varied",
     f"{SWEEP} --vary l1=1:2:3": "Missing option '--measure'",

@@ -1,6 +1,7 @@
 """Cluster: the runs of a study on Dask, in processes of this machine or on a cluster; no row is lost."""
 
 import itertools
+import signal
 import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -102,7 +103,13 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        client.register_worker_callbacks(_ignore_interrupt)
         yield client
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the command: a terminal sends it to the workers too, which would each print a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:
