@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from mbfmu.cosimulation import couple
     from mbfmu.fmu.check import check
     from mbfmu.fmu.export import export
     from mbfmu.linearization import linearize
@@ -16,12 +17,25 @@ if TYPE_CHECKING:
     from mbfmu.steppers import steppers
     from mbfmu.study import sweep
 
-__all__ = ["Result", "System", "__version__", "check", "export", "linearize", "load", "simulate", "steppers", "sweep"]
+__all__ = [
+    "Result",
+    "System",
+    "__version__",
+    "check",
+    "couple",
+    "export",
+    "linearize",
+    "load",
+    "simulate",
+    "steppers",
+    "sweep",
+]
 
 _HOMES = {
     "Result": "mbfmu.result",
     "System": "mbfmu.model",
     "check": "mbfmu.fmu.check",
+    "couple": "mbfmu.cosimulation",
     "export": "mbfmu.fmu.export",
     "linearize": "mbfmu.linearization",
     "load": "mbfmu.model.library",

@@ -24,6 +24,7 @@ ORDER = (
     "compare",
     "plot",
     "simulation",
+    "cosimulation",
     "study",
     "view",
     "demo",

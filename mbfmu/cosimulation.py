@@ -1,0 +1,368 @@
+"""Coupled runs of several FMUs on FMPy, for studies and tests of a coupling; not a competitor to real masters.
+
+Between communication points every input is held, or extrapolated from the last two points (order 1). Where an FMU takes
+input derivatives it gets the slope; another gets the value that the line has in the middle of the step.
+"""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.ssp import Connection
+from mbfmu.result import Result
+from mbfmu.simulation import Messages, read_fmu
+
+Signal = Callable[[float], float]
+Order = Literal["jacobi", "gauss_seidel"]
+
+SAFETY = 0.9
+"""Of a chosen step."""
+LARGEST, LEAST = 4.0, 0.2
+"""Factors by which a step may change at once."""
+SHORTEST = 1e-9
+"""Of the whole time; a chosen step below it is given up."""
+
+
+def couple(
+    fmus: Mapping[str, str | os.PathLike[str]],
+    connections: Iterable[Connection],
+    stop: float,
+    step: float,
+    *,
+    order: Order = "jacobi",
+    extrapolation: int = 0,
+    tolerance: float = 0.0,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Signal] | None = None,
+    outputs: Sequence[str] = (),
+) -> Result:
+    """Run several FMUs, each of whose inputs follows an output of another or a function of the time.
+
+    Args:
+        fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
+        connections: ``component.variable`` of an output to one of an input, times a factor.
+        stop: s.
+        step: communication step, s; with a tolerance the longest.
+        order: ``jacobi``: all step with the outputs of the step's start; ``gauss_seidel``: one after the other, each
+            with the outputs that those before it have at the step's end.
+        extrapolation: 0: inputs are held over the step; 1: they go on along the line through their last two values.
+        tolerance: 0: equal steps. Else a step is compared with two of half its length, which are kept, and done again
+            shorter while its outputs differ by more, relative to 1 and their size; all FMUs must save their state.
+        values: parameters and start values by ``component.variable``.
+        inputs: functions of the time, s, by ``component.variable``.
+        outputs: ``component.variable`` to record; () for all outputs.
+
+    Returns:
+        What was recorded, at every communication point.
+
+    Raises:
+        UsageError, UnknownNameError: the arguments do not fit each other or the FMUs.
+        FmuError: an FMU cannot be read or started.
+        StepError: a step could not be done.
+    """
+    _check(stop, step, order, extrapolation, tolerance)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
+        run = _Run(parts, tuple(connections), dict(inputs or {}), order, extrapolation)
+        for end, value in (values or {}).items():
+            part, name = _end(parts, end)
+            part.set({name: float(value)})
+        shown = [_end(parts, item) for item in outputs] or [
+            (part, name) for part in parts.values() for name in part.names("output")
+        ]
+        run.start()
+        if tolerance:
+            for part in parts.values():
+                if not part.description.coSimulation.canGetAndSetFMUstate:
+                    raise UsageError(f"'{part.name}' cannot save its state: leave the tolerance out")
+        times, rows = [0.0], [_row(shown)]
+
+        def note(time: float) -> None:
+            times.append(time)
+            rows.append(_row(shown))
+
+        if tolerance:
+            _controlled(run, stop, step, tolerance, note)
+        else:
+            count = max(1, math.ceil(stop / step * (1 - 1e-9)))
+            for k in range(count):
+                run.step(k * step, min(step, stop - k * step))
+                note(min((k + 1) * step, stop))
+    names = tuple(f"{part.name}.{name}" for part, name in shown)
+    units = {f"{part.name}.{name}": part.unit(name) for part, name in shown}
+    return Result(np.array(times), names, np.array(rows), units)
+
+
+def _check(stop: float, step: float, order: str, extrapolation: int, tolerance: float) -> None:
+    for label, value in (("stop time", stop), ("communication step", step)):
+        if not (math.isfinite(value) and value > 0):
+            raise UsageError(f"the {label} is {value} s; it must be a positive number")
+    if order not in {"jacobi", "gauss_seidel"}:
+        raise UsageError(f"there is no order '{order}'; {nearest(order, ('jacobi', 'gauss_seidel'))}")
+    if extrapolation not in {0, 1}:
+        raise UsageError(f"extrapolation = {extrapolation}: it is 0 (hold) or 1 (a line)")
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"the tolerance is {tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
+
+
+class _Part:
+    """One FMU, instantiated.
+
+    Args:
+        name: of the component.
+        path: of the .fmu file.
+        folder: where it is unpacked.
+        stack: frees it.
+    """
+
+    def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
+        import fmpy
+        from fmpy.fmi2 import FMU2Slave
+
+        self.name, self.path, self.messages = name, path, Messages()
+        self.description = read_fmu(path)
+        if self.description.coSimulation is None:
+            raise FmuError(f"'{path}' is not for co-simulation")
+        self.variables = {item.name: item for item in self.description.modelVariables if item.type == "Real"}
+        self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
+        try:
+            unpacked = fmpy.extract(str(path), unzipdir=str(folder))
+            self.slave = FMU2Slave(
+                guid=self.description.guid,
+                unzipDirectory=unpacked,
+                modelIdentifier=self.description.coSimulation.modelIdentifier,
+                instanceName=name,
+            )
+            self.slave.instantiate()
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            raise FmuError(f"'{path}' cannot be started: {error}") from None
+        stack.callback(self.slave.freeInstance)
+
+    def names(self, causality: str) -> list[str]:
+        """Return the names of the Real variables of a causality."""
+        return [name for name, item in self.variables.items() if item.causality == causality]
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a variable."""
+        item = self.variables[name]
+        return item.unit or (item.declaredType.unit if item.declaredType is not None else "") or "1"
+
+    def set(self, values: Mapping[str, float]) -> None:
+        """Set variables by name."""
+        self._call("a value", self.slave.setReal, [self._reference(name) for name in values], list(values.values()))
+
+    def get(self, names: Sequence[str]) -> list[float]:
+        """Return values by name."""
+        found: list[float] = self._call("a value", self.slave.getReal, [self._reference(name) for name in names])
+        return found
+
+    def ramp(self, slopes: Mapping[str, float]) -> None:
+        """Set the time derivatives of inputs by name."""
+        references = [self._reference(name) for name in slopes]
+        count = len(references)
+        from ctypes import c_double, c_int, c_uint
+
+        self._call(
+            "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
+            (c_uint * count)(*references), count, (c_int * count)(*[1] * count),
+            (c_double * count)(*slopes.values()),
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Enter initialisation mode at t = 0."""
+        self._call("the start", self.slave.setupExperiment, startTime=0.0)
+        self._call("the start", self.slave.enterInitializationMode)
+
+    def begin(self) -> None:
+        """Leave initialisation mode."""
+        self._call("the start", self.slave.exitInitializationMode)
+
+    def step(self, time: float, size: float) -> None:
+        """Do a communication step.
+
+        Raises:
+            StepError: it could not be done.
+        """
+        try:
+            self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            raise StepError(f"'{self.name}' cannot step from t = {time:g} s by {size:g} s: {error}") from None
+
+    def _reference(self, name: str) -> int:
+        return int(self.variables[name].valueReference)
+
+    def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            raise FmuError(f"'{self.name}' refuses {what}: {error}") from None
+
+
+def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
+    """Return component and variable that a text names.
+
+    Raises:
+        UnknownNameError: there is no such component or variable.
+    """
+    component, _, name = text.partition(".")
+    if component not in parts:
+        raise UnknownNameError(f"'{text}': there is no component '{component}'; {nearest(component, parts)}")
+    if name not in parts[component].variables:
+        known = parts[component].variables
+        raise UnknownNameError(f"'{text}': '{component}' has no Real variable '{name}'; {nearest(name, known)}")
+    return parts[component], name
+
+
+def _row(shown: Sequence[tuple[_Part, str]]) -> list[float]:
+    return [part.get([name])[0] for part, name in shown]
+
+
+@dataclass
+class _Line:
+    """What an input follows: an output of another FMU times a factor, or a function of the time."""
+
+    part: _Part
+    name: str
+    source: tuple[_Part, str, float] | None = None
+    signal: Signal | None = None
+    past: tuple[float, float] | None = field(default=None)  # time and value at the last communication point
+
+    def value(self, time: float) -> float:
+        """Return what the input should be now."""
+        if self.source is None:
+            assert self.signal is not None
+            return float(self.signal(time))
+        part, name, factor = self.source
+        return factor * part.get([name])[0]
+
+
+class _Run:
+    """The FMUs with what their inputs follow."""
+
+    def __init__(
+        self,
+        parts: Mapping[str, _Part],
+        connections: Sequence[Connection],
+        inputs: Mapping[str, Signal],
+        order: Order,
+        extrapolation: int,
+    ) -> None:
+        self.parts, self.order, self.extrapolation = parts, order, extrapolation
+        self.lines: dict[str, _Line] = {}
+        for item in connections:
+            part, name = self._input(parts, item.end)
+            self.lines[item.end] = _Line(part, name, (*_end(parts, item.start), item.factor))
+        for end, signal in inputs.items():
+            part, name = self._input(parts, end)
+            self.lines[end] = _Line(part, name, signal=signal)
+
+    def _input(self, parts: Mapping[str, _Part], end: str) -> tuple[_Part, str]:
+        part, name = _end(parts, end)
+        if part.variables[name].causality != "input":
+            raise UsageError(f"'{end}' is no input but {part.variables[name].causality}")
+        if end in self.lines:
+            raise UsageError(f"'{end}' is connected twice")
+        return part, name
+
+    def start(self) -> None:
+        """Initialise all, with inputs that agree with the outputs they follow where no loop is direct."""
+        for part in self.parts.values():
+            part.start()
+        for _ in range(len(self.parts) + 1):  # outputs may depend on inputs, along a chain of FMUs
+            for line in self.lines.values():
+                line.part.set({line.name: line.value(0.0)})
+        for part in self.parts.values():
+            part.begin()
+
+    def step(self, time: float, size: float) -> None:
+        """Do a communication step of all."""
+        now = {end: line.value(time) for end, line in self.lines.items()}
+        done: set[str] = set()
+        for name, part in self.parts.items():
+            held: dict[str, float] = {}
+            slopes: dict[str, float] = {}
+            for end, line in self.lines.items():
+                if line.part is part:
+                    held[line.name], slopes[line.name] = self._along(line, now[end], time, size, done)
+            if part.ramps and held:
+                part.set(held)
+                part.ramp(slopes)
+            elif held:
+                part.set({item: value + slopes[item] * size / 2 for item, value in held.items()})
+            part.step(time, size)
+            if self.order == "gauss_seidel":
+                done.add(name)
+        for end, line in self.lines.items():
+            line.past = (time, now[end])
+
+    def _along(self, line: _Line, now: float, time: float, size: float, done: set[str]) -> tuple[float, float]:
+        """Return value at the step's start and slope of an input over the step."""
+        if line.signal is not None:
+            return now, (line.value(time + size) - now) / size if self.extrapolation else 0.0
+        assert line.source is not None
+        if line.source[0].name in done:
+            ahead = line.value(time + size)
+            return (now, (ahead - now) / size) if self.extrapolation else (ahead, 0.0)
+        if self.extrapolation and line.past is not None:
+            before, value = line.past
+            return now, (now - value) / (time - before)
+        return now, 0.0
+
+    def save(self) -> tuple[dict[str, Any], dict[str, tuple[float, float] | None]]:
+        """Return the state of all."""
+        return (
+            {name: part.slave.getFMUState() for name, part in self.parts.items()},
+            {end: line.past for end, line in self.lines.items()},
+        )
+
+    def restore(self, state: tuple[dict[str, Any], dict[str, tuple[float, float] | None]]) -> None:
+        """Go back to a state."""
+        for name, part in self.parts.items():
+            part.slave.setFMUState(state[0][name])
+        for end, line in self.lines.items():
+            line.past = state[1][end]
+
+    def forget(self, state: tuple[dict[str, Any], dict[str, tuple[float, float] | None]]) -> None:
+        """Free a state."""
+        for name, part in self.parts.items():
+            part.slave.freeFMUState(state[0][name])
+
+    def followed(self) -> list[float]:
+        """Return what the inputs that follow outputs should be now."""
+        return [line.value(0.0) for line in self.lines.values() if line.source is not None]
+
+
+def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Callable[[float], None]) -> None:
+    """Step by rollback: a step against two halves; the order of the coupling error is one more than extrapolation."""
+    time, size, power = 0.0, step, run.extrapolation + 2
+    while time < stop * (1 - 1e-12):
+        size = min(size, step, stop - time)
+        if size < SHORTEST * stop:
+            raise StepError(f"the coupling meets no tolerance of {tolerance:g} at t = {time:g} s: take a larger one")
+        state = run.save()
+        try:
+            run.step(time, size)
+            whole = run.followed()
+            run.restore(state)
+            run.step(time, size / 2)
+            run.step(time + size / 2, size / 2)
+            halves = run.followed()
+            error = max((abs(a - b) / (1 + abs(b)) for a, b in zip(whole, halves, strict=True)), default=0.0)
+            if error <= tolerance:
+                time = stop if stop - time - size < 1e-12 * stop else time + size
+                note(time)
+            else:
+                run.restore(state)
+        finally:
+            run.forget(state)
+        factor = SAFETY * (tolerance / error) ** (1 / power) if error else LARGEST
+        size *= min(LARGEST, max(LEAST, factor))
