@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from harness import DEFAULTS, SCHEMES, both_kernels, label, run
+from harness import DEFAULTS, ENDS, both_kernels, label, run
 from mechanisms import MECHANISMS, free_body, slider_crank
 
 from mbfmu.fmu.prepare import prepare
@@ -19,12 +19,12 @@ from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, 
 from mbfmu.model import System
 
 LARGE = ("spatial_arm", "spatial_two_link")
-"""Mechanisms whose kernels take seconds to compile: they meet every family once, the others every option."""
+"""Mechanisms whose kernels take seconds to compile: they meet every family once, the others the ends of its options."""
 
 
 @pytest.mark.parametrize(
     ("mechanism", "scheme"),
-    [(name, scheme) for name in MECHANISMS for scheme in (DEFAULTS if name in LARGE else SCHEMES)],
+    [(name, scheme) for name in MECHANISMS for scheme in (DEFAULTS if name in LARGE else ENDS)],
     ids=lambda item: item if isinstance(item, str) else label(item),
 )
 def test_compiled_and_interpreted_kernels_agree_to_round_off(
