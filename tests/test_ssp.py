@@ -143,7 +143,7 @@ def test_a_change_of_unit_is_a_factor_masters_apply(master: str, tmp_path: Path)
         tmp_path / "degrees.fmu",
         [
             ("<UnitDefinitions>", f"<UnitDefinitions>{deg}"),
-            ('<Real declaredType="Torque" start="0.0" />', '<Real unit="deg" start="0.0" />'),
+            ('<Real declaredType="Torque" nominal="100.0" start="0.0" />', '<Real unit="deg" start="0.0" />'),
         ],
     )  # fmt: skip
     link = ("still.shoulder.phi", "degrees.shoulder.tau")
