@@ -9,10 +9,9 @@ from mbfmu.dae.dae import Dae
 
 SX = Any
 
-
 LEAST_PIVOT = 1e-9
-"""Of the Schur complement, a pivot against its diagonal. Coordinates are known to about 1e-14, so that accelerations
-which meet it have an error of about 1e-14 / 1e-9."""
+"""Of the Schur complement, a pivot against what its diagonal usually is. Coordinates are known to about 1e-14, so that
+accelerations which meet it have an error of about 1e-14 / 1e-9."""
 
 
 class OverMass:
