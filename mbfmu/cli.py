@@ -69,6 +69,10 @@ Values = Annotated[
 ]
 
 
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
+]
 Coordinates = Annotated[
     str | None,
     typer.Option("--coordinates", metavar="absolute|joint", help="of the bodies; default: joint if they are fewer"),
@@ -211,10 +215,7 @@ def simulate(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
     values: Values = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
-    ] = None,
+    inputs: Inputs = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> None:
@@ -339,10 +340,7 @@ def sweep(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between the values measured, s")
     ] = None,
     values: Values = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
-    ] = None,
+    inputs: Inputs = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="of a Dask cluster; default: this machine")
     ] = None,
@@ -423,10 +421,7 @@ def view(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
     ] = None,
     values: Values = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", metavar="NAME=EXPR|FILE.csv", help="an input as an expression of time, or from a file"),
-    ] = None,
+    inputs: Inputs = None,
     up: Annotated[
         str | None,
         typer.Option("--up", metavar="x|y|z|-x|-y|-z", help="what points upwards; default: against gravity, else z"),

@@ -9,7 +9,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from ctypes import c_double, c_int, c_uint
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,9 +20,8 @@ import numpy as np
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Connection
 from mbfmu.result import Result
-from mbfmu.simulation import Messages, read_fmu
+from mbfmu.simulation import Signal, communication_points, read_fmu, unit_of
 
-Signal = Callable[[float], float]
 Order = Literal["jacobi", "gauss_seidel"]
 
 SAFETY = 0.9
@@ -93,12 +94,11 @@ def couple(
         if tolerance:
             _controlled(run, stop, step, tolerance, note)
         else:
-            count = max(1, math.ceil(stop / step * (1 - 1e-9)))
-            for k in range(count):
-                run.step(k * step, min(step, stop - k * step))
-                note(min((k + 1) * step, stop))
+            for time, end in pairwise(communication_points(stop, step, step).tolist()):
+                run.step(time, min(step, stop - time))
+                note(end)
     names = tuple(f"{part.name}.{name}" for part, name in shown)
-    units = {f"{part.name}.{name}": part.unit(name) for part, name in shown}
+    units = {f"{part.name}.{name}": unit_of(part.variables[name]) for part, name in shown}
     return Result(np.array(times), names, np.array(rows), units)
 
 
@@ -128,7 +128,7 @@ class _Part:
         import fmpy
         from fmpy.fmi2 import FMU2Slave
 
-        self.name, self.path, self.messages = name, path, Messages()
+        self.name = name
         self.description = read_fmu(path)
         if self.description.coSimulation is None:
             raise FmuError(f"'{path}' is not for co-simulation")
@@ -151,11 +151,6 @@ class _Part:
         """Return the names of the Real variables of a causality."""
         return [name for name, item in self.variables.items() if item.causality == causality]
 
-    def unit(self, name: str) -> str:
-        """Return the unit of a variable."""
-        item = self.variables[name]
-        return item.unit or (item.declaredType.unit if item.declaredType is not None else "") or "1"
-
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
         self._call("a value", self.slave.setReal, [self._reference(name) for name in values], list(values.values()))
@@ -169,8 +164,6 @@ class _Part:
         """Set the time derivatives of inputs by name."""
         references = [self._reference(name) for name in slopes]
         count = len(references)
-        from ctypes import c_double, c_int, c_uint
-
         self._call(
             "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
             (c_uint * count)(*references), count, (c_int * count)(*[1] * count),
@@ -234,7 +227,7 @@ class _Line:
     name: str
     source: tuple[_Part, str, float] | None = None
     signal: Signal | None = None
-    past: tuple[float, float] | None = field(default=None)  # time and value at the last communication point
+    past: tuple[float, float] | None = None  # time and value at the last communication point
 
     def value(self, time: float) -> float:
         """Return what the input should be now."""

@@ -348,7 +348,7 @@ def run_fmu(
         np.array(found["time"]),
         tuple(shown),
         np.column_stack([found[name] for name in shown]),
-        {name: _unit(variables[name]) for name in shown},
+        {name: unit_of(variables[name]) for name in shown},
         seconds=seconds,
     )
 
@@ -358,5 +358,6 @@ def _default_step(description: Any) -> float:
     return float(experiment.stepSize) if experiment is not None and experiment.stepSize else 1e-2
 
 
-def _unit(variable: Any) -> str:
+def unit_of(variable: Any) -> str:
+    """Return the unit of a variable of FMPy's model description, its own or that of its type."""
     return variable.unit or (variable.declaredType.unit if variable.declaredType is not None else "") or "1"

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -14,6 +14,8 @@ import fmpy
 import fmpy.fmi2 as fmi2
 import numpy as np
 import numpy.typing as npt
+import pytest
+from fmpy.fmi1 import FMICallException
 
 Array = npt.NDArray[np.float64]
 
@@ -145,6 +147,23 @@ class Instance:
             self.slave.setFMUstate(state)
         finally:
             self.slave.freeFMUstate(state)
+
+
+def refused(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return the status with which a call is refused."""
+    with pytest.raises(FMICallException) as caught:
+        call(*arguments)
+    status: int = caught.value.status
+    return status
+
+
+def status_of(call: Callable[..., Any], *arguments: Any) -> int:
+    """Return 0 for a call that is taken, or the status with which it is refused."""
+    try:
+        call(*arguments)
+    except FMICallException as error:
+        return int(error.status)
+    return 0
 
 
 def run_fmpy(

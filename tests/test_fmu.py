@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,8 @@ import fmpy.fmi2 as fmi2
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from fmpy.fmi1 import FMICallException
 from hypothesis import HealthCheck, given, settings
-from masters import Instance, Unpacked
+from masters import Instance, Unpacked, refused, status_of
 from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
@@ -90,23 +89,6 @@ class Kernel:
     def get(self, names: list[str]) -> tuple[float, ...]:
         values = dict(zip(self.outputs, self.prepared.kernel.outputs(self.x, self.u, self.p, self.t), strict=False))
         return tuple(values[name] for name in names)
-
-
-def refused(call: Callable[..., Any], *arguments: Any) -> int:
-    """Return the status with which a call is refused."""
-    with pytest.raises(FMICallException) as caught:
-        call(*arguments)
-    status: int = caught.value.status
-    return status
-
-
-def status_of(call: Callable[..., Any], *arguments: Any) -> int:
-    """Return the status of a call."""
-    try:
-        call(*arguments)
-    except FMICallException as error:
-        return int(error.status)
-    return 0
 
 
 def fresh_run(arm: Unpacked, count: int) -> list[tuple[float, ...]]:

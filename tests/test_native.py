@@ -11,8 +11,18 @@ from typing import Any
 import fmpy.fmi2 as fmi2
 import numpy as np
 import pytest
-from fmpy.fmi1 import FMICallException
-from masters import Array, Instance, MasterError, Message, Unpacked, run_ecos, run_fmpy, run_libcosim
+from masters import (
+    Array,
+    Instance,
+    MasterError,
+    Message,
+    Unpacked,
+    refused,
+    run_ecos,
+    run_fmpy,
+    run_libcosim,
+    status_of,
+)
 from native_fmus import Case, label, unpacked
 
 import mbfmu
@@ -47,23 +57,6 @@ def slave() -> Iterator[Instance]:
     """An initialised instance of the arm."""
     with Instance(unpacked(ARM)) as instance:
         yield instance.start(TORQUES)
-
-
-def refused(call: Callable[..., Any], *arguments: Any) -> int:
-    """Return the status with which a call is refused."""
-    with pytest.raises(FMICallException) as caught:
-        call(*arguments)
-    status: int = caught.value.status
-    return status
-
-
-def status_of(call: Callable[..., Any], *arguments: Any) -> int:
-    """Return 0 for a call that is taken, or the status with which it is refused."""
-    try:
-        call(*arguments)
-    except FMICallException as error:
-        return int(error.status)
-    return 0
 
 
 def inputs_of(fmu: Unpacked, scale: float = 1.0) -> dict[str, float]:

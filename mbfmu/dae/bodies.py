@@ -310,7 +310,11 @@ class Bodies:
 
     def position(self, path: str, joint: Joint, a: Frame, b: Frame) -> SX:
         """Return the residual of a joint's holonomic equations between two frames."""
-        return ca.vertcat(joint.position(self.values[path], *(_seen_from(a, b) if self.turning else (a, b))))
+        if self.turning:
+            turn = b.phi - a.phi if self.planar else Q_rel(a, b)
+            pose = Pose(r_rel(a, b), turn, a.R.T @ b.R)
+            a, b = self.still[0], replace(self.still[1], pose=pose)
+        return ca.vertcat(joint.position(self.values[path], a, b))
 
     def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
         axes = [self.equations[joint].motion for joint in joints_of(path, coupling)]
@@ -326,9 +330,8 @@ class Bodies:
 
     def _apart(self, carried: Carried) -> tuple[Frame, Frame]:
         """Return the frames of a joint that carries coordinates, seen from its frame_a."""
-        still = Frame(identity(self.planar), ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))
         turning = carried.w_b if self.planar else carried.pose.R @ carried.w_b
-        return still, Frame(carried.pose, carried.velocity, turning)
+        return self.still[0], Frame(carried.pose, carried.velocity, turning)
 
     def dot(self, expression: SX) -> SX:
         """Return the total time derivative of an expression of (q, t)."""
@@ -356,13 +359,6 @@ def labels(name: str, value: SX) -> list[str]:
     """Return the names of the scalars of a quantity: the name itself, or ``name[1]`` and so on."""
     count = ca.vertcat(value).numel()
     return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
-
-
-def _seen_from(a: Frame, b: Frame) -> tuple[Frame, Frame]:
-    """Return two frames as the first one sees them, at rest."""
-    turn = b.phi - a.phi if a.planar else Q_rel(a, b)
-    still, first = ca.SX(a.r_0.numel(), 1), identity(a.planar)
-    return Frame(first, still, a.w_0 * 0), Frame(Pose(r_rel(a, b), turn, a.R.T @ b.R), still, a.w_0 * 0)
 
 
 def _steiner(d: SX, planar: bool) -> SX:

@@ -51,13 +51,14 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     if rank == dae.m + dae.k:
         return _measured(dae, poses)
     dae = replace(turning(), assembly=dae.assembly)
-    generic = [q for q in _poses(dae, FAR) if _rank(_rows(dae, q)) == rank]
-    scaled = [scaled_rows(_rows(dae, q)) for q in generic]
+    walked = [(q, _rows(dae, q)) for q in _poses(dae, FAR)]
+    generic = [(q, C) for q, C in walked if _rank(C) == rank]
+    scaled = [scaled_rows(C) for _, C in generic]
     ambiguous = _ambiguous(dae, scaled)
-    for q, C in zip(generic, scaled, strict=True):
+    for (q, _), C in zip(generic, scaled, strict=True):
         _refuse_contradictions(dae, q, C, ambiguous)
-    dropped = _dropped([_rows(dae, q) for q in generic], dae.k + dae.assembly.norms, rank)
-    return _measured(_without(dae, dropped, ambiguous), generic)
+    dropped = _dropped([C for _, C in generic], dae.k + dae.assembly.norms, rank)
+    return _measured(_without(dae, dropped, ambiguous), [q for q, _ in generic])
 
 
 def _measured(dae: Dae, poses: list[Array]) -> Dae:

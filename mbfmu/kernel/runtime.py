@@ -127,13 +127,13 @@ class Compiled:
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""
-        x = (ctypes.c_double * self.nx)()
+        x = self._state()
         self._initialize(s, u, self._no_rate, p, t, h, x, self._status, self._work)
         return x, self._read_status()
 
     def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
         """Return the state after n steps of length h and how it went."""
-        x1 = (ctypes.c_double * self.nx)()
+        x1 = self._state()
         code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work)
         return (x1 if code == OK else x), self._read_status()
 
@@ -141,7 +141,7 @@ class Compiled:
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
     ) -> tuple[Vector, Status]:
         """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
-        x1 = (ctypes.c_double * self.nx)()
+        x1 = self._state()
         code = self._control(x, u, du, p, t, H, h_max, tol, x1, self._status, self._work)
         return (x1 if code == OK else x), self._read_status()
 
@@ -165,7 +165,7 @@ class Compiled:
 
     def checked_outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> tuple[Vector, bool]:
         """Return the outputs, and whether all are finite."""
-        y = (ctypes.c_double * self.ny)()
+        y = self._shown()
         code = self._outputs(x, u, p, t, y, self._work)
         return y, code == OK
 
