@@ -80,7 +80,9 @@ def with_truth(task: Task) -> Task:
 @cache
 def _dae(model: str, values: tuple[tuple[str, float], ...], coordinates: str) -> Dae:
     system = mbfmu.load(model, dict(values))
-    return derive(system, None if isinstance(system, LagrangianSystem) else coordinates)
+    dae = derive(system, None if isinstance(system, LagrangianSystem) else coordinates)
+    assert isinstance(dae, Dae)  # the tasks are mechanisms
+    return dae
 
 
 @cache

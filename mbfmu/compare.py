@@ -183,7 +183,7 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
     dae = prepared.dae
     n = max(1, round(stop / h))
     kernel, p = prepared.kernel, vector(dae.p_default())
-    u = vector([0.0] * prepared.interface.n_u)
+    u = vector(dae.u_default())
     x0, begun = kernel.initialize(vector(dae.s_default()), u, p, 0.0, stop / n)
     if begun.code != OK:
         prepared.initial_state()

@@ -1,7 +1,8 @@
 """Coupled runs of several FMUs on FMPy, for studies and tests of a coupling; not a competitor to real masters.
 
-Between communication points every input is held, or extrapolated from the last two points (order 1). Where an FMU takes
-input derivatives it gets the slope; another gets the value that the line has in the middle of the step.
+Between communication points every input is held, or extrapolated from the last two points (order 1); in further passes
+it is interpolated between the step's ends. Where an FMU takes input derivatives it gets the slope; another gets the
+value that the line has in the middle of the step.
 """
 
 import math
@@ -20,7 +21,7 @@ import numpy as np
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Connection
 from mbfmu.result import Result
-from mbfmu.simulation import Signal, communication_points, read_fmu, unit_of
+from mbfmu.simulation import Messages, Signal, communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 
@@ -40,6 +41,7 @@ def couple(
     *,
     order: Order = "jacobi",
     extrapolation: int = 0,
+    passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, Signal] | None = None,
@@ -55,6 +57,8 @@ def couple(
         order: ``jacobi``: all step with the outputs of the step's start; ``gauss_seidel``: one after the other, each
             with the outputs that those before it have at the step's end.
         extrapolation: 0: inputs are held over the step; 1: they go on along the line through their last two values.
+        passes: how often each communication step is done: after the first time all go back and step again, with
+            inputs along the line from the step's start to what they follow at its end; all must save their state.
         tolerance: 0: equal steps. Else a step is compared with two of half its length, which are kept, and done again
             shorter while its outputs differ by more, relative to 1 and their size; all FMUs must save their state.
         values: parameters and start values by ``component.variable``.
@@ -69,11 +73,11 @@ def couple(
         FmuError: an FMU cannot be read or started.
         StepError: a step could not be done.
     """
-    _check(stop, step, order, extrapolation, tolerance)
+    _check(stop, step, order, extrapolation, passes, tolerance)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
-        run = _Run(parts, tuple(connections), dict(inputs or {}), order, extrapolation)
+        run = _Run(parts, tuple(connections), dict(inputs or {}), order, extrapolation, passes)
         for end, value in (values or {}).items():
             part, name = _end(parts, end)
             part.set({name: float(value)})
@@ -81,10 +85,10 @@ def couple(
             (part, name) for part in parts.values() for name in part.names("output")
         ]
         run.start()
-        if tolerance:
+        if tolerance or passes > 1:
             for part in parts.values():
                 if not part.description.coSimulation.canGetAndSetFMUstate:
-                    raise UsageError(f"'{part.name}' cannot save its state: leave the tolerance out")
+                    raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
         times, rows = [0.0], [_row(shown)]
 
         def note(time: float) -> None:
@@ -102,7 +106,7 @@ def couple(
     return Result(np.array(times), names, np.array(rows), units)
 
 
-def _check(stop: float, step: float, order: str, extrapolation: int, tolerance: float) -> None:
+def _check(stop: float, step: float, order: str, extrapolation: int, passes: int, tolerance: float) -> None:
     for label, value in (("stop time", stop), ("communication step", step)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {label} is {value} s; it must be a positive number")
@@ -110,6 +114,8 @@ def _check(stop: float, step: float, order: str, extrapolation: int, tolerance: 
         raise UsageError(f"there is no order '{order}'; {nearest(order, ('jacobi', 'gauss_seidel'))}")
     if extrapolation not in {0, 1}:
         raise UsageError(f"extrapolation = {extrapolation}: it is 0 (hold) or 1 (a line)")
+    if passes < 1:
+        raise UsageError(f"passes = {passes}: each step is done at least once")
     if not 0 <= tolerance < 1:
         raise UsageError(f"the tolerance is {tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
 
@@ -126,9 +132,14 @@ class _Part:
 
     def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
         import fmpy
-        from fmpy.fmi2 import FMU2Slave
+        from fmpy.fmi2 import (
+            FMU2Slave,
+            defaultCallbacks,
+            fmi2CallbackFunctions,
+            fmi2CallbackLoggerTYPE,
+        )
 
-        self.name = name
+        self.name, self.messages = name, Messages()
         self.description = read_fmu(path)
         if self.description.coSimulation is None:
             raise FmuError(f"'{path}' is not for co-simulation")
@@ -142,9 +153,13 @@ class _Part:
                 modelIdentifier=self.description.coSimulation.modelIdentifier,
                 instanceName=name,
             )
-            self.slave.instantiate()
+            callbacks = fmi2CallbackFunctions()
+            callbacks.logger = fmi2CallbackLoggerTYPE(self.messages.note)
+            callbacks.allocateMemory = defaultCallbacks.allocateMemory
+            callbacks.freeMemory = defaultCallbacks.freeMemory
+            self.slave.instantiate(callbacks=callbacks, loggingOn=True)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{path}' cannot be started: {error}") from None
+            raise FmuError(f"'{path}' cannot be started: {self._said(error)}") from None
         stack.callback(self.slave.freeInstance)
 
     def names(self, causality: str) -> list[str]:
@@ -188,7 +203,8 @@ class _Part:
         try:
             self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise StepError(f"'{self.name}' cannot step from t = {time:g} s by {size:g} s: {error}") from None
+            where = f"'{self.name}' cannot step from t = {time:g} s by {size:g} s"
+            raise StepError(f"{where}: {self._said(error)}") from None
 
     def _reference(self, name: str) -> int:
         return int(self.variables[name].valueReference)
@@ -197,7 +213,11 @@ class _Part:
         try:
             return function(*arguments, **named)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{self.name}' refuses {what}: {error}") from None
+            raise FmuError(f"'{self.name}' refuses {what}: {self._said(error)}") from None
+
+    def _said(self, error: Exception) -> str:
+        """Return what the FMU complained of; where it kept silent, what FMPy makes of it."""
+        return "; ".join(dict.fromkeys(self.messages)) or str(error)
 
 
 def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
@@ -248,8 +268,9 @@ class _Run:
         inputs: Mapping[str, Signal],
         order: Order,
         extrapolation: int,
+        passes: int,
     ) -> None:
-        self.parts, self.order, self.extrapolation = parts, order, extrapolation
+        self.parts, self.order, self.extrapolation, self.passes = parts, order, extrapolation, passes
         self.lines: dict[str, _Line] = {}
         for item in connections:
             part, name = self._input(parts, item.end)
@@ -277,15 +298,31 @@ class _Run:
             part.begin()
 
     def step(self, time: float, size: float) -> None:
-        """Do a communication step of all."""
+        """Do a communication step of all, as often as there are passes."""
         now = {end: line.value(time) for end, line in self.lines.items()}
+        state = self.save() if self.passes > 1 else None
+        try:
+            self._pass(now, {}, time, size)
+            for _ in range(1, self.passes):
+                ahead = {end: line.value(time + size) for end, line in self.lines.items()}
+                assert state is not None
+                self.restore(state)
+                self._pass(now, ahead, time, size)
+        finally:
+            if state is not None:
+                self.forget(state)
+        for end, line in self.lines.items():
+            line.past = (time, now[end])
+
+    def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
+        """Step all once; ahead: what the inputs follow at the step's end, as the pass before found it."""
         done: set[str] = set()
         for name, part in self.parts.items():
             held: dict[str, float] = {}
             slopes: dict[str, float] = {}
             for end, line in self.lines.items():
                 if line.part is part:
-                    held[line.name], slopes[line.name] = self._along(line, now[end], time, size, done)
+                    held[line.name], slopes[line.name] = self._along(line, now[end], ahead.get(end), time, size, done)
             if part.ramps and held:
                 part.set(held)
                 part.ramp(slopes)
@@ -294,11 +331,15 @@ class _Run:
             part.step(time, size)
             if self.order == "gauss_seidel":
                 done.add(name)
-        for end, line in self.lines.items():
-            line.past = (time, now[end])
 
-    def _along(self, line: _Line, now: float, time: float, size: float, done: set[str]) -> tuple[float, float]:
+    def _along(
+        self, line: _Line, now: float, ahead: float | None, time: float, size: float, done: set[str]
+    ) -> tuple[float, float]:
         """Return value at the step's start and slope of an input over the step."""
+        if ahead is not None:
+            if line.source is not None and line.source[0].name in done:
+                ahead = line.value(time + size)
+            return now, (ahead - now) / size
         if line.signal is not None:
             return now, (line.value(time + size) - now) / size if self.extrapolation else 0.0
         assert line.source is not None

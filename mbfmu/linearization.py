@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lu_factor, lu_solve, qr
 
-from mbfmu.dae import Dae
+from mbfmu.dae import Dae, Ode
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
-from mbfmu.model import Model
+from mbfmu.model import Block, Model
 from mbfmu.steppers.scheme import acceleration
 
 Array = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class Linear:
         x0: the state, in SI units.
         u0: the inputs.
         y0: the outputs.
-        rest: largest acceleration of the chosen coordinates there; 0 in an equilibrium at rest.
+        rest: largest acceleration of the chosen coordinates there, or rate of a block; 0 in an equilibrium at rest.
     """
 
     A: Array
@@ -100,13 +100,13 @@ def linearize(
     outputs: tuple[str, ...] = (),
     coordinates: str | None = None,
 ) -> Linear:
-    """Return a mechanism's state-space form about its consistent start.
+    """Return the state-space form of a mechanism about its consistent start, or of a block about its start values.
 
     Args:
-        model: the mechanism.
+        model: the mechanism or block.
         values: start values and parameters by name, SI units, where they differ from the model's.
-        inputs: by name, SI units; 0 where nothing is said.
-        outputs: names of outputs; () for those of the joints.
+        inputs: by name, SI units; their start values, mostly 0, where nothing is said.
+        outputs: names of outputs; () for all that can be connected: those of the joints.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Raises:
@@ -114,7 +114,8 @@ def linearize(
         UnknownNameError: there is no such output, parameter, start value or input.
         UsageError: an input is not a finite number.
     """
-    prepared = prepare(model.with_values(values or {}), "direct", None, 1e-3, 0.0, coordinates)
+    stepper = None if isinstance(model, Block) else "direct"
+    prepared = prepare(model.with_values(values or {}), stepper, None, 1e-3, 0.0, coordinates)
     dae = prepared.dae
     known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
     chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
@@ -122,12 +123,29 @@ def linearize(
         for name in asked:
             if name not in names:
                 raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
-    u0 = np.array([float((inputs or {}).get(name, 0.0)) for name in driven])
+    u0 = np.array([float((inputs or {}).get(item.name, item.start)) for item in dae.inputs])
     if not np.all(np.isfinite(u0)):
         raise UsageError("inputs must be finite numbers")
     x = prepared.initial_state(vector(u0))
+    if isinstance(dae, Ode):
+        return _about_start(dae, np.array(list(x)), u0, chosen)
     q0, v0 = prepared.scheme.read(list(x)[: 2 * dae.n], dae.extended(dae.p_default()), 0.0)
     return _about(dae, np.array(q0).ravel(), np.array(v0).ravel(), u0, chosen)
+
+
+def _about_start(ode: Ode, x0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
+    x, u = ca.SX.sym("x", ode.n), ca.SX.sym("u", len(ode.inputs))
+    p, t = ca.DM(ode.p_default()), ca.DM(0.0)
+    names = [item.name for item in ode.outputs]
+    rate, y = ode.rate(x, u, p, t), ode.output(x, u, p, t)[[names.index(name) for name in chosen]]
+    wanted = [*(ca.jacobian(item, of) for item in (rate, y) for of in (x, u)), rate, y]
+    shown = ca.Function("linear", [x, u], [ca.densify(item) for item in wanted])
+    A, B, C, D, rate0, y0 = (np.array(item) for item in shown(x0, u0))
+    return Linear(
+        A, B, C, D,
+        states=tuple(item.name for item in ode.states), inputs=tuple(item.name for item in ode.inputs), outputs=chosen,
+        x0=x0, u0=u0, y0=y0.ravel(), rest=float(np.abs(rate0).max(initial=0.0)),
+    )  # fmt: skip
 
 
 def _about(dae: Dae, q0: Array, v0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import mbfmu.model as model
-from mbfmu.dae import derive
+from mbfmu.dae import Ode, derive
 from mbfmu.dae.joint import JointTree
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
@@ -32,10 +32,12 @@ BASES = frozenset(
 
 def models_table() -> Table:
     """Return the models in models/."""
-    table = _table("Models", "name", "what it is", "joints or coordinates", "parameters")
+    table = _table("Models", "name", "what it is", "joints, coordinates or states", "parameters")
     for name in known_models():
         system = load(name)
-        if isinstance(system, model.LagrangianSystem):
+        if isinstance(system, model.Block):
+            joints = [item.name for item in system.states]
+        elif isinstance(system, model.LagrangianSystem):
             joints = [item.name for item in system.coordinates]
         else:
             joints = [item.name for item in system.components if isinstance(item, model.Joint)]
@@ -78,6 +80,8 @@ def description_tables(system: model.Model, coordinates: str | None = None) -> l
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
     """
     dae = derive(system, coordinates)
+    if isinstance(dae, Ode):
+        return [_block_table(dae)]
     count = _table(f"{dae.name}: {dae.description}", "what", "how many", "which")
     redundant = ", ".join(f"{rows} of {name}" for name, rows in Counter(dae.redundant).items())
     marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
@@ -97,9 +101,23 @@ def description_tables(system: model.Model, coordinates: str | None = None) -> l
     ]
     for what, number, which in rows:
         count.add_row(what, str(number), escape(which))
-    if isinstance(system, model.LagrangianSystem):
+    if not isinstance(system, model.System):
         return [count]
     return [*_mechanism_tables(JointTree(model.flatten(system))), count]
+
+
+def _block_table(ode: Ode) -> Table:
+    count = _table(f"{ode.name}: {ode.description}", "what", "how many", "which")
+    outputs = [item.name for item in ode.outputs if item.kind == "output"]
+    rows = {
+        "states": [item.name for item in ode.states],
+        "inputs": [item.name for item in ode.inputs],
+        "outputs": outputs,
+        "parameters": [item.name for item in ode.parameters],
+    }
+    for what, names in rows.items():
+        count.add_row(what, str(len(names)), ", ".join(names))
+    return count
 
 
 def _mechanism_tables(tree: JointTree) -> list[Table]:

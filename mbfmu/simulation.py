@@ -16,7 +16,7 @@ from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
-from mbfmu.model import LagrangianSystem, Model, System
+from mbfmu.model import Model
 from mbfmu.model.expression import Expression
 from mbfmu.result import Result, read_csv
 
@@ -71,7 +71,7 @@ def simulate(
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
     report = progress or (lambda _: None)
-    if isinstance(model, System | LagrangianSystem):
+    if isinstance(model, Model):
         prepared = prepare(
             model.with_values(values or {}),
             stepper,
@@ -165,7 +165,7 @@ def run_prepared(
         prepared: the model with its stepper.
         stop: s.
         interval: s between outputs; None: about 500 points.
-        signals: inputs as functions of the time, by name; the others are zero.
+        signals: inputs as functions of the time, by name; the others keep their start values.
         report: is told the fraction done.
         s: start values, shape (n_s,); None: the model's.
         p: parameters, shape (n_p,); None: the model's.
@@ -184,7 +184,7 @@ def run_prepared(
             raise UnknownNameError(f"'{name}' has no input '{item}'; {nearest(item, inputs)}")
     points = communication_points(stop, step, interval)
     table = _sampled(signals, points)
-    columns = [table.get(item, np.zeros(len(points))) for item in inputs]
+    columns = [table.get(item.name, np.full(len(points), item.start)) for item in prepared.dae.inputs]
     kernel = prepared.kernel
     p = vector(prepared.dae.p_default() if p is None else p)
     u, still = vector([column[0] for column in columns]), vector([0.0] * len(inputs))

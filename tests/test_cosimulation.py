@@ -64,6 +64,15 @@ def test_a_tolerance_is_met_with_steps_that_rollback_chooses(masses: dict[str, P
     assert steps.min() < 0.9 * steps.max() <= 0.1
 
 
+def test_steps_done_again_meet_what_both_sides_do_over_the_whole_step(masses: dict[str, Path]) -> None:
+    once, twice, often = (error(masses, 0.02, passes=passes) for passes in (1, 2, 6))
+    assert twice < 0.2 * once
+    assert often < 0.02 * once
+    one_after_the_other = error(masses, 0.02, order="gauss_seidel", passes=6)
+    assert one_after_the_other == pytest.approx(often, rel=1e-3)  # where they agree, the way there is forgotten
+    assert math.log2(often / error(masses, 0.01, passes=6)) == pytest.approx(2.0, abs=0.3)
+
+
 def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
     """x'' = sin t from rest."""
     found = couple(
@@ -80,13 +89,18 @@ def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
         ({"step": math.nan}, UsageError, "communication step"),
         ({"order": "gauss"}, UsageError, "no order 'gauss'"),
         ({"extrapolation": 2}, UsageError, "extrapolation = 2"),
+        ({"passes": 0}, UsageError, "passes = 0"),
         ({"tolerance": -1e-3}, UsageError, "tolerance"),
         ({"values": {"c.rail.s": 1.0}}, UnknownNameError, "no component 'c'"),
         ({"values": {"a.rail.x": 1.0}}, UnknownNameError, "'a' has no Real variable 'rail.x'"),
         ({"inputs": {"a.rail.s": math.sin}}, UsageError, "is no input but output"),
         ({"inputs": {"a.rail.f": math.sin}}, UsageError, "connected twice"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),
-        ({"inputs": {"a.rail.f": lambda _: 1e90}, "connections": ()}, StepError, "'a' cannot step from t = 0 s"),
+        (
+            {"inputs": {"a.rail.f": lambda _: 1e90}, "connections": ()},
+            StepError,
+            "by 0.01 s: mass: no step from t = 0 s",
+        ),
     ],
 )
 def test_mistakes_are_named(masses: dict[str, Path], change: dict[str, Any], kind: type[Exception], text: str) -> None:

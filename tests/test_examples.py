@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbfmu
 from examples import closed_loop
 from mbfmu.fmu.recipe import known_recipes, read_recipe
+from mbfmu.model import Block
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +27,9 @@ def test_every_model_exports_passes_the_check_and_runs(name: str, tmp_path: Path
     path = mbfmu.export(mbfmu.load(name), tmp_path / f"{name}.fmu")
     assert mbfmu.check(path) == []
     result = mbfmu.simulate(path, 0.1)
-    assert result["constraint.position"].max() < 1e-12
+    assert np.all(np.isfinite(result.values))
+    if not isinstance(mbfmu.load(name), Block):
+        assert result["constraint.position"].max() < 1e-12
 
 
 @pytest.mark.parametrize("name", known_recipes())

@@ -16,7 +16,7 @@ NAMES: dict[str, Any] = {"x": 0.75, "y": -1.5, "arm": SimpleNamespace(l1=2.5, le
 VALUES: dict[str, float] = {"x": 0.75, "y": -1.5, "arm.l1": 2.5, "arm.left.m": 0.125}
 PYTHON_FUNCTIONS: dict[str, Any] = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "sin": math.sin, "cos": math.cos,
-    "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2,
+    "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "tanh": math.tanh,
     "min": min, "max": max,
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from examples.papers import block_methods, local_index_1, nonholonomic, report, rigid_body, survey
+from examples import report
+from examples.papers import block_methods, local_index_1, nonholonomic, rigid_body, survey
 
 pytestmark = pytest.mark.slow
 EXAMPLES = (local_index_1, survey, block_methods, rigid_body, nonholonomic)

@@ -34,8 +34,11 @@ class Exported:
             coordinates=recipe.coordinates,
         )
         variables = fmpy.read_model_description(str(self.fmu)).modelVariables
-        inputs = [item.name for item in variables if item.causality == "input"]
-        self.values = {item: (-1.0) ** number * 2.0 for number, item in enumerate(inputs)}
+        inputs = [item for item in variables if item.causality == "input"]
+        self.values = {
+            item.name: float(item.start) or (-1.0) ** number * 2.0 * min(1.0, float(item.nominal or 1.0))
+            for number, item in enumerate(inputs)
+        }
         self.outputs = [item.name for item in variables if item.causality == "output"]
         self.series: Array = run_fmpy(self.fmu, self.values, self.outputs, STOP, STEP)
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import mbfmu
-from examples.papers.report import Found, Panel, Row, envelope, listed, present
 from examples.papers.states import link_coordinates, link_rates, reference
+from examples.report import Found, Panel, Row, envelope, listed, present
 from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Coordinate, LagrangianSystem, Model
 

@@ -10,8 +10,8 @@ from math import cos, inf, log2, sin
 import numpy as np
 
 import mbfmu
-from examples.papers.report import Array, Curves, Found, Panel, Row, envelope, listed, present
 from examples.papers.states import reference, states
+from examples.report import Array, Curves, Found, Panel, Row, envelope, listed, present
 from mbfmu.errors import StepError
 from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Model

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 import mbfmu
-from examples.papers.report import Array, Found, Panel, Row, Window, listed, present
 from examples.papers.rigid_motion import Motion, rotation
 from examples.papers.states import states
+from examples.report import Array, Found, Panel, Row, Window, listed, present
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.model import Body, Force, Frame, FreeMotion, System, World, connect
 

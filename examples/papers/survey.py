@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 
 import mbfmu
-from examples.papers.report import Curves, Found, Panel, Row, envelope, listed, present
 from examples.papers.states import link_coordinates, reference
+from examples.report import Curves, Found, Panel, Row, envelope, listed, present
 from mbfmu.errors import StepError
 
 STOP, INTERVAL = 10.0, 0.01

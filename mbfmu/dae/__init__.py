@@ -1,34 +1,44 @@
-"""Model -> Dae, by automatic differentiation and recursive algorithms."""
+"""Model -> Dae or Ode, by automatic differentiation and recursive algorithms."""
+
+from typing import TypeAlias
 
 from mbfmu.dae.absolute import absolute
-from mbfmu.dae.dae import Dae, ParameterSignal, Signal
+from mbfmu.dae.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
+from mbfmu.dae.ode import Ode, ode
 from mbfmu.dae.redundancy import independent
 from mbfmu.errors import UsageError, nearest
-from mbfmu.model import LagrangianSystem, Model, flatten
+from mbfmu.model import Block, LagrangianSystem, Model, flatten
 
-__all__ = ["COORDINATES", "Dae", "ParameterSignal", "Signal", "absolute", "derive", "joint", "lagrangian"]
+Equations: TypeAlias = Dae | Ode
+"""What a stepper can be made for."""
+
+__all__ = [
+    "COORDINATES", "Dae", "Equations", "Layout", "Ode", "ParameterSignal", "Signal", "absolute", "derive", "joint",
+    "lagrangian", "ode",
+]  # fmt: skip
 
 COORDINATES = {"absolute": absolute, "joint": joint}
 """The coordinates a System can have."""
 
 
-def derive(model: Model, coordinates: str | None = None) -> Dae:
+def derive(model: Model, coordinates: str | None = None) -> Equations:
     """Derive the equations of a model, whatever describes it.
 
     Args:
-        model: the mechanism.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer. A Lagrangian has its own.
+        model: the mechanism or block.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer. Lagrangians and blocks have
+            their own.
 
     Raises:
         ModelError: the model cannot be; the message says what to mend.
         UsageError: there are no such coordinates.
     """
-    if isinstance(model, LagrangianSystem):
+    if isinstance(model, LagrangianSystem | Block):
         if coordinates is not None:
-            raise UsageError(f"'{model.name}' is given by its Lagrangian and has coordinates of its own")
-        return lagrangian(model)
+            raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
+        return ode(model) if isinstance(model, Block) else lagrangian(model)
     if coordinates is None:
         tree = JointTree(flatten(model))
         coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model))

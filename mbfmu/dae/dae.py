@@ -12,6 +12,7 @@ additional term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is 
     d/dt momentum(q, v) = momentum_rate(q, v, u, p, t) - Phi_q^T lambda - G^T mu
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class Signal:
         description: one line.
         kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
         derivative_of: name of the signal it is the time derivative of, if it is one.
+        start: of an input, its value as long as nobody sets it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Signal:
     description: str
     kind: str = "local"
     derivative_of: str | None = None
+    start: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,30 @@ class ParameterSignal:
     min: float
     max: float
     tunable: bool
+
+
+class Layout(ABC):
+    """What any equations say of their inputs, parameters and start values."""
+
+    inputs: tuple[Signal, ...]
+    parameters: tuple[ParameterSignal, ...]
+
+    @property
+    @abstractmethod
+    def starts(self) -> tuple[ParameterSignal, ...]:
+        """The start values s."""
+
+    def u_default(self) -> npt.NDArray[np.float64]:
+        """Return the inputs as long as nobody sets them, shape (n_u,)."""
+        return np.array([item.start for item in self.inputs])
+
+    def p_default(self) -> npt.NDArray[np.float64]:
+        """Return the default parameter values, shape (number of parameters,)."""
+        return np.array([item.value for item in self.parameters])
+
+    def s_default(self) -> npt.NDArray[np.float64]:
+        """Return the default start values, shape (n_s,)."""
+        return np.array([item.value for item in self.starts])
 
 
 @dataclass(frozen=True)
@@ -144,7 +171,7 @@ class Skeleton:
 
 
 @dataclass(frozen=True)
-class Dae:
+class Dae(Layout):
     """The equations of a mechanism (see the module's text); all Functions take and give dense columns.
 
     Args:
@@ -227,6 +254,11 @@ class Dae:
         return len(self.coordinates)
 
     @property
+    def starts(self) -> tuple[ParameterSignal, ...]:
+        """The start values s."""
+        return self.assembly.starts
+
+    @property
     def row_names(self) -> tuple[str, ...]:
         """Joint or body of each holonomic row."""
         names = enumerate(self.assembly.constraint_names)
@@ -245,11 +277,3 @@ class Dae:
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return p with zeros for what is held, shape (n_p,), for parameters, shape (number of parameters,)."""
         return np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_p - len(self.parameters))])
-
-    def p_default(self) -> npt.NDArray[np.float64]:
-        """Return the default parameter values, shape (n_p,)."""
-        return np.array([item.value for item in self.parameters])
-
-    def s_default(self) -> npt.NDArray[np.float64]:
-        """Return the default start values, shape (n_s,)."""
-        return np.array([item.value for item in self.assembly.starts])

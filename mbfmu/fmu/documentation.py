@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from mbfmu.dae import Equations, Ode
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.picture import Drawing, svg
 from mbfmu.fmu.prepare import Prepared
@@ -58,13 +59,6 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
     """
     dae, scheme, family = prepared.dae, prepared.scheme, FAMILIES[prepared.scheme.name]
     kept = ", ".join(sorted(scheme.exact)) or "none"
-    facts = [
-        ("degrees of freedom", dae.n - dae.m - dae.k),
-        ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
-        ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
-        ("redundant constraints", f"{len(dae.redundant)} left out ({', '.join(dict.fromkeys(dae.redundant))})"
-         if dae.redundant else "none"),
-    ]  # fmt: skip
     method = [
         ("stepper", prepared.stepper),
         ("order", scheme.order),
@@ -87,8 +81,8 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
             f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style></head><body>',
             f"<h1>{title}</h1><p>{escape(dae.description)}</p>",
             svg(picture, f"{dae.name} at its start") if picture else "",
-            "<h2>The mechanism</h2>",
-            _facts(facts),
+            "<h2>The equations</h2>",
+            _facts(_equations(dae)),
             "<h2>The stepper</h2>",
             _facts(method),
             f"<p>{limits}</p>",
@@ -99,6 +93,18 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
             "",
         ]
     )
+
+
+def _equations(dae: Equations) -> list[tuple[str, object]]:
+    if isinstance(dae, Ode):
+        return [("states", f"{dae.n}: {', '.join(item.name for item in dae.states)}")]
+    redundant = ", ".join(dict.fromkeys(dae.redundant))
+    return [
+        ("degrees of freedom", dae.n - dae.m - dae.k),
+        ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
+        ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
+        ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
+    ]
 
 
 def _facts(rows: Sequence[tuple[str, object]]) -> str:

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import mbfmu
+from mbfmu.dae import Dae
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import Native, default_platforms, native_members
-from mbfmu.fmu.picture import drawing, png
+from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import compiled_library, describe
 from mbfmu.model import Model
@@ -101,16 +102,18 @@ def export(
     prepared = prepare(system, stepper, options, step, tolerance, coordinates)
     x = prepared.initial_state()
     made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
-    members = _common(prepared, made, prepared.coordinates_of(x))
+    picture = None
+    if isinstance(prepared.dae, Dae):
+        p = prepared.dae.extended(prepared.dae.p_default())
+        picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
+    members = _common(prepared, made, picture)
     header = _header(prepared, stop)
     members = _native(made, header, members, platforms) if made else _python(prepared, header, members, platforms)
     return write_aside(target, _archive(members))
 
 
-def _common(prepared: Prepared, native: Native | None, q: Any) -> dict[str, bytes]:
+def _common(prepared: Prepared, native: Native | None, picture: Drawing | None) -> dict[str, bytes]:
     """Return what both back ends have in the archive, by name."""
-    dae = prepared.dae
-    picture = drawing(dae, q, dae.extended(dae.p_default()))
     interface = native.interface if native else prepared.interface
     page = documentation(prepared, interface, picture, native is not None)
     members = {
@@ -189,6 +192,7 @@ def _model(prepared: Prepared) -> dict[str, Any]:
         "n_u": interface.n_u,
         "n_p": interface.n_p,
         "n_y": interface.n_y,
+        "u": prepared.dae.u_default().tolist(),
         "p": [item.start for item in parameters[: interface.n_p]],
         "s": prepared.dae.s_default().tolist(),
         "step": prepared.step,

@@ -7,7 +7,7 @@ puts out; no two share one.
 import math
 from dataclasses import dataclass
 
-from mbfmu.dae.dae import Dae
+from mbfmu.dae import Equations
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.steppers import Scheme
@@ -76,7 +76,7 @@ class Interface:
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
+def interface(dae: Equations, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
@@ -93,8 +93,8 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
     for signal in dae.inputs:
         found.append(
             Variable(
-                signal.name, len(found), "input", "continuous", None, signal.unit, signal.description, 0.0,
-                nominal=usual(signal.unit),
+                signal.name, len(found), "input", "continuous", None, signal.unit, signal.description,
+                signal.start, nominal=usual(signal),
             )
         )  # fmt: skip
     for item in dae.parameters:
@@ -102,7 +102,7 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         found.append(
             Variable(
                 item.name, len(found), "parameter", variability, "exact", item.unit, item.description,
-                item.value, item.min, item.max, power_of_ten(item.value) if item.value else usual(item.unit),
+                item.value, item.min, item.max, power_of_ten(item.value) if item.value else usual(item),
             )
         )  # fmt: skip
     text = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
@@ -115,7 +115,7 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
     most = 0.0 if scheme.multistep else LOOSEST
     found.append(Variable(TOLERANCE, len(found), "parameter", "tunable", "exact", "1", text, tolerance, 0.0, most))
     first = len(found)
-    starts = {item.name: item.value for item in dae.assembly.starts}
+    starts = {item.name: item.value for item in dae.starts}
     references: dict[str, int] = {}
     for signal in dae.outputs:
         references[signal.name] = len(found)
@@ -123,7 +123,7 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         found.append(
             Variable(
                 signal.name, len(found), signal.kind, "continuous", "exact" if exact else "calculated", signal.unit,
-                signal.description, starts.get(signal.name), nominal=usual(signal.unit),
+                signal.description, starts.get(signal.name), nominal=usual(signal),
                 derivative_of=signal.derivative_of,
             )
         )  # fmt: skip
@@ -131,7 +131,7 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         found.append(
             Variable(
                 signal.name, len(found), "calculatedParameter", "fixed", "calculated", signal.unit,
-                signal.description, nominal=usual(signal.unit),
+                signal.description, nominal=usual(signal),
             )
         )  # fmt: skip
     return Interface(
@@ -141,11 +141,11 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         n_u=len(dae.inputs),
         n_p=len(dae.parameters),
         n_y=len(found) - first,
-        starts=tuple(references[item.name] for item in dae.assembly.starts),
+        starts=tuple(references[item.name] for item in dae.starts),
     )
 
 
-def _feedthrough(dae: Dae, bundle: Bundle) -> dict[str, tuple[str, ...]]:
+def _feedthrough(dae: Equations, bundle: Bundle) -> dict[str, tuple[str, ...]]:
     pattern = bundle.outputs.jac_sparsity(0, 1)
     by_row: dict[int, list[str]] = {}
     for row, column in zip(*pattern.get_triplet(), strict=True):
@@ -153,7 +153,7 @@ def _feedthrough(dae: Dae, bundle: Bundle) -> dict[str, tuple[str, ...]]:
     return {signal.name: tuple(by_row.get(row, ())) for row, signal in enumerate(dae.outputs)}
 
 
-def _bound_on(dae: Dae) -> dict[str, tuple[str, ...]]:
+def _bound_on(dae: Equations) -> dict[str, tuple[str, ...]]:
     pattern = dae.bound_values.jac_sparsity(0, 0)
     by_row: dict[int, list[str]] = {}
     for row, column in zip(*pattern.get_triplet(), strict=True):

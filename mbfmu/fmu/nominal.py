@@ -7,17 +7,23 @@ M^a L^b T^c, up to a factor that a master needs not know; angles count as 1.
 import math
 from collections.abc import Callable
 
-from mbfmu.dae.dae import Dae
+from mbfmu.dae import Dae, Equations, Ode, ParameterSignal, Signal
 from mbfmu.fmu.units import known_unit
 
 
-def nominal_of(dae: Dae) -> Callable[[str], float]:
-    """Return the map from an SI unit to the nominal value of quantities that have it, a power of ten.
+def nominal_of(dae: Equations) -> Callable[[Signal | ParameterSignal], float]:
+    """Return the map from a quantity to its nominal value: what its block says, or a power of ten by its unit.
 
     Args:
         dae: the equations; what its default parameters say of mass (kg), length (m) and gravity (m/s2) is taken, and 1
             where they say nothing.
     """
+    if isinstance(dae, Ode):
+        return lambda item: dae.nominal.get(item.name, 1.0)
+    return _by_unit(dae)
+
+
+def _by_unit(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
     p = dae.p_default()
     values = [*p, *(float(value) for value in dae.bound_values(dae.extended(p)).full().ravel())]
     sizes: dict[str, list[float]] = {}
@@ -29,8 +35,8 @@ def nominal_of(dae: Dae) -> Callable[[str], float]:
     gravity = max(sizes.get("m/s2", []), default=0.0)
     time = math.sqrt(length / gravity) if gravity else 1.0
 
-    def nominal(unit: str) -> float:
-        powers = known_unit(unit).base or {}
+    def nominal(item: Signal | ParameterSignal) -> float:
+        powers = known_unit(item.unit).base or {}
         return power_of_ten(mass ** powers.get("kg", 0) * length ** powers.get("m", 0) * time ** powers.get("s", 0))
 
     return nominal

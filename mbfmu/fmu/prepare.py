@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, Equations, Ode, derive
 from mbfmu.dae.start import singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.fmu.interface import LOOSEST, Interface, interface
@@ -31,7 +31,7 @@ class Prepared:
         tolerance: default of solver.tolerance.
     """
 
-    dae: Dae
+    dae: Equations
     scheme: Scheme
     bundle: Bundle
     interface: Interface
@@ -52,7 +52,7 @@ class Prepared:
         """Return the consistent state x at t = 0.
 
         Args:
-            u: inputs at t = 0 (default: zeros).
+            u: inputs at t = 0 (default: their start values).
             s: start values (default: the model's).
             p: parameters (default: the model's).
 
@@ -61,23 +61,38 @@ class Prepared:
         """
         s = vector(self.dae.s_default()) if s is None else s
         p = vector(self.dae.p_default()) if p is None else p
-        x, status = self.kernel.initialize(
-            s, u if u is not None else vector([0.0] * self.interface.n_u), p, 0.0, self.step
-        )
+        u = vector(self.dae.u_default()) if u is None else u
+        x, status = self.kernel.initialize(s, u, p, 0.0, self.step)
         if status.code == NOT_FINITE and status.correction <= CONSISTENT:
             raise StartError(
                 f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
                 f"{self.step:g} s; take a smaller step"
             )
+        if isinstance(self.dae, Ode):
+            if status.code != OK:
+                raise StartError(f"{self.dae.name}: the start values are not finite")
+            return x
         if status.code != OK:
             raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
         if singular := singularity(self.dae, self.coordinates_of(x, p), list(self.dae.extended(p)), 0.0):
             raise StartError(singular)
         return x
 
+    @property
+    def mechanism(self) -> Dae:
+        """The equations of a mechanism.
+
+        Raises:
+            UsageError: it is a block.
+        """
+        if isinstance(self.dae, Ode):
+            raise UsageError(f"'{self.dae.name}' is a block of equations, and this takes a mechanism")
+        return self.dae
+
     def coordinates_of(self, x: Any, p: Any = None, t: float = 0.0) -> Any:
-        """Return the coordinates q of a state, shape (n,); p: parameters (default: the model's), t: s."""
-        p = self.dae.extended(self.dae.p_default() if p is None else p)
+        """Return the coordinates q of a mechanism's state, shape (n,); p: parameters (default: its own), t: s."""
+        dae = self.mechanism
+        p = dae.extended(dae.p_default() if p is None else p)
         q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, t)
         return np.array(q).ravel()
 
@@ -94,8 +109,8 @@ def prepare(
 
     Args:
         system: the mechanism.
-        stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
-            constraints.
+        stepper: name of the stepper; None: the one the model names, else `rattle`, `projected` for nonholonomic
+            constraints, or `radau` for a block.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -112,7 +127,7 @@ def prepare(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
         )
     dae = derive(system, coordinates)
-    stepper = stepper or system.stepper or ("projected" if dae.k else "rattle")
+    stepper = stepper or system.stepper or _usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(
@@ -121,3 +136,9 @@ def prepare(
         )
     bundle = compose(dae, scheme)
     return Prepared(dae, scheme, bundle, interface(dae, scheme, bundle, step, tolerance), step, tolerance)
+
+
+def _usual_stepper(dae: Equations) -> str:
+    if isinstance(dae, Ode):
+        return "radau"
+    return "projected" if dae.k else "rattle"

@@ -43,7 +43,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             model = json.load(file)
         self._model = model
         self._kernel = _load(self.resources)
-        self._u: Vector = vector([0.0] * model["n_u"])
+        self._u: Vector = vector(model["u"])
         self._du = vector([0.0] * model["n_u"])
         self._p = vector(model["p"])
         self._s = vector(model["s"])
@@ -251,7 +251,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         for target in (self._u, self._p, self._s):
             target[:] = rest[: len(target)]
             rest = rest[len(target) :]
-        self._x = vector(rest) if n_x else None
+        self._x = vector(rest) if n_x or phase == RUNNING else None
         self._phase, self._stale = phase, bool(stale)
         self._refused = json.loads(state[end : end + n_text].decode("utf-8"))
         if self._x is not None:

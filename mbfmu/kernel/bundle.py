@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.dae import Equations, Ode
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.start import start_formula
@@ -80,12 +81,14 @@ class Bundle:
         return found
 
 
-def compose(dae: Dae, scheme: Scheme) -> Bundle:
-    """Return the bundle of a Dae and a scheme made for it.
+def compose(dae: Equations, scheme: Scheme) -> Bundle:
+    """Return the bundle of equations and a scheme made for them.
 
-    The state of the bundle is the scheme's, followed by the angles counted over full turns, and by what is held: the
-    time at which held inputs last changed, and their values then.
+    The state of a block's bundle is the scheme's. That of a mechanism's is the scheme's, followed by the angles counted
+    over full turns, and by what is held: the time at which held inputs last changed, and their values then.
     """
+    if isinstance(dae, Ode):
+        return _first_order(dae, scheme)
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
     n_scheme = step.x.numel()
@@ -114,6 +117,27 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     )
 
 
+def _first_order(ode: Ode, scheme: Scheme) -> Bundle:
+    """Return the bundle of a block: its start values are its state, and contradict nothing."""
+    begin, x = scheme.begin, scheme.step.x
+    given = scheme.step.arguments
+    start = Formula(begin.x, begin.arguments, (), ca.vertcat(begin.x, 0))
+    y = ca.vertcat(ode.output(x, given.u, given.p, given.t), ode.bound_values(given.p))
+    formulas = {"start": start, "begin": begin, "step": scheme.step}
+    return Bundle(
+        formulas={name: _functions(name, item) for name, item in formulas.items()},
+        outputs=ca.Function("outputs", [x, given.u, given.p, given.t], [ca.cse(ca.densify(y))]),
+        distance=_distance(scheme),
+        order=scheme.order,
+        nx=ode.n,
+        ns=ode.n,
+        nu=len(ode.inputs),
+        np=len(ode.parameters),
+        ny=y.numel(),
+        nqv=ode.n,
+    )
+
+
 def _with_first_angles(dae: Dae, begin: Formula) -> Formula:
     counted = type(begin.x).sym("counted", dae.n_angles)
     return Formula(ca.vertcat(begin.x, counted), begin.arguments, begin.stages, ca.vertcat(begin.result, counted))
@@ -134,7 +158,7 @@ def _distance(scheme: Scheme) -> Any:
     xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
     a, b = ca.vertcat(*scheme.read(xa, p, t)), ca.vertcat(*scheme.read(xb, p, t))
-    apart = ca.fabs(a - b) / (1 + ca.fabs(b))
+    apart = ca.vertcat(0, ca.fabs(a - b) / (1 + ca.fabs(b)))  # a block may have no state
     return ca.Function("distance", [xa, xb, p, t], ca.cse([ca.mmax(ca.densify(apart)) + 0 * ca.sum1(apart)]))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.dae import Equations, Ode
 from mbfmu.dae.dae import Dae
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_held
 from mbfmu.steppers.scheme import Scheme, acceleration
@@ -61,12 +62,12 @@ class Tangents:
         return found
 
 
-def tangents(dae: Dae, scheme: Scheme, bundle: Bundle) -> Tangents:
-    """Return the tangents of a bundle made of a Dae and a scheme."""
+def tangents(dae: Equations, scheme: Scheme, bundle: Bundle) -> Tangents:
+    """Return the tangents of a bundle made of equations and a scheme."""
     return Tangents(
         formulas={name: _formula(item) for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
-        rates=_rates(dae, scheme),
+        rates=_first_order_rates(dae) if isinstance(dae, Ode) else _rates(dae, scheme),
     )
 
 
@@ -108,6 +109,15 @@ def _newton(correct: Any, equations: Any, where: slice) -> Any:
     _, jacobian = equations.call(inputs[: equations.n_in()])
     (residual,) = change.call(inputs)
     return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, residual, "qr")])
+
+
+def _first_order_rates(ode: Ode) -> Any:
+    """Return the time derivative of a block's outputs: their tangent along (x', du, 1)."""
+    x, u, du = ca.SX.sym("x", ode.n), ca.SX.sym("u", len(ode.inputs)), ca.SX.sym("du", len(ode.inputs))
+    p, t = ca.SX.sym("p", len(ode.parameters)), ca.SX.sym("t")
+    rate = ca.jtimes(ode.output(x, u, p, t), ca.vertcat(x, u, t), ca.vertcat(ode.rate(x, u, p, t), du, 1))
+    found = ca.vertcat(rate, ca.SX.zeros(len(ode.bound)))
+    return ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
 
 
 def _rates(dae: Dae, scheme: Scheme) -> Any:

@@ -1,7 +1,8 @@
-"""What a user assembles: systems of parts, joints and forces; or a Lagrangian."""
+"""What a user assembles: systems of parts, joints and forces; or a Lagrangian; or a block of equations."""
 
 from typing import TypeAlias
 
+from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Input, Value, Vector, direction, law, quantity, start
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.forces import (
@@ -53,7 +54,7 @@ from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, 
 from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import Connection, Parameter, Subsystem, System, connect
 
-Model: TypeAlias = System | LagrangianSystem
+Model: TypeAlias = System | LagrangianSystem | Block
 """What can be simulated and exported."""
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "AxisMove",
     "AxisPotential",
     "AxisStop",
+    "Block",
     "Body",
     "BodyShape",
     "Bushing",
@@ -74,6 +76,7 @@ __all__ = [
     "Coordinate",
     "Cylindrical",
     "Damper",
+    "Defined",
     "Distance",
     "Fixed",
     "FixedRotation",
@@ -96,6 +99,7 @@ __all__ = [
     "Part",
     "Planar",
     "PointOnLine",
+    "Port",
     "Pose",
     "Prismatic",
     "RelativeSensor",
@@ -113,6 +117,7 @@ __all__ = [
     "Spherical",
     "Spring",
     "SpringDamper",
+    "State",
     "Subsystem",
     "System",
     "TranslationalDamper",

@@ -19,7 +19,7 @@ CONSTANTS: dict[str, float] = {"pi": math.pi}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": ca.sqrt, "exp": ca.exp, "log": ca.log, "abs": ca.fabs,
     "sin": ca.sin, "cos": ca.cos, "tan": ca.tan,
-    "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2,
+    "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2, "tanh": ca.tanh,
     "min": ca.fmin, "max": ca.fmax,
 }  # fmt: skip
 OPERATORS: dict[type, Callable[..., Any]] = {

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, ValueRangeError, nearest
-from mbfmu.model.lagrangian import LagrangianSystem
-from mbfmu.model.system import System
+from mbfmu.model import Model
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
@@ -34,12 +33,13 @@ def known_models() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> System | LagrangianSystem:
-    """Read a mechanism.
+def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> Model:
+    """Read a mechanism, or a block.
 
     Args:
         source: a name found in models/, or the path of a file: a .py file with a function of the file's name (or just
-            one function) that returns a `System` or a `LagrangianSystem`; a .toml file, which is data only
+            one function) that returns a `System`, a `LagrangianSystem` or a
+            `Block`; a .toml file, which is data only
             (`docs/toml.md`); a .urdf file, the description of a robot.
         values: by name, arguments of the .py file's function, such as a number of links; and parameters and start
             values of the mechanism.
@@ -54,7 +54,7 @@ def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = No
     return system.with_values(given) if given else system
 
 
-def _read(source: str | os.PathLike[str], values: dict[str, float]) -> System | LagrangianSystem:
+def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
     """Read a mechanism, and take the values that its function wants out of `values`."""
     text = os.fspath(source)
     path = Path(text)
@@ -89,7 +89,7 @@ def _argument(name: str, value: float, default: Any) -> Any:
     return type(default)(value) if isinstance(default, int | float) else value
 
 
-def _from_python(path: Path, values: dict[str, float]) -> System | LagrangianSystem:
+def _from_python(path: Path, values: dict[str, float]) -> Model:
     name = f"mbfmu_model_{path.stem}"
     absolute = os.path.abspath(path)  # as tracebacks name it
     spec = importlib.util.spec_from_file_location(name, path)
@@ -121,6 +121,6 @@ def _from_python(path: Path, values: dict[str, float]) -> System | LagrangianSys
         raise ModelFileError(f"'{path}'{where}: {type(error).__name__}: {' '.join(str(error).split())}") from None
     finally:
         sys.modules.pop(name, None)
-    if not isinstance(system, System | LagrangianSystem):
+    if not isinstance(system, Model):
         raise ModelFileError(f"'{path}': {path.stem}() gave a {type(system).__name__}, not a System")
     return system

@@ -73,7 +73,7 @@ class RelativeSensor(Sensor):
 
     Outputs, resolved in frame_a: position `r_rel` of the origin, its derivatives `v_rel` and `a_rel`; the angle
     `phi_rel` (in space the quaternion `Q_rel`), the angular velocity `w_rel` and its derivative `z_rel`; the
-    `distance` of the origins.
+    `distance` of the origins and its derivative `distance_rate`.
     """
 
     def signals(self, p: Any, *frames: Frame) -> tuple[Measured, ...]:
@@ -90,5 +90,11 @@ class RelativeSensor(Sensor):
             Measured(
                 "w_rel", "rad/s", f"angular velocity {where}", w_rel(a, b), ("z_rel", "rad/s2", "derivative of w_rel")
             ),
-            Measured("distance", "m", "distance of the origins of frame_a and frame_b", distance(a, b)),
+            Measured(
+                "distance",
+                "m",
+                "distance of the origins of frame_a and frame_b",
+                distance(a, b),
+                ("distance_rate", "m/s", "derivative of distance"),
+            ),
         )

@@ -6,7 +6,8 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula
+from mbfmu.dae.formula import Formula, Stage, arguments
+from mbfmu.dae.ode import Ode
 from mbfmu.steppers.coupled import coupled_formula, weighted
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 from mbfmu.steppers.tableaus import radau_tableau
@@ -76,9 +77,45 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
     )  # fmt: skip
 
 
+def radau_first_order(ode: Ode, stages: int = 3) -> Scheme:
+    """s-stage Radau IIA on x' = f(x, u, p, t), order 2 s - 1.
+
+    (Hairer & Wanner, Solving Ordinary Differential Equations II, IV.5 and IV.8.) Unknown are the displacements
+    Z_i = x(t + c_i h) - x, in units of each state's nominal size: Z_i = h sum_j a_ij f(x + Z_j). The last node is the
+    step end.
+
+    Args:
+        ode: the equations.
+        stages: s, 1 to 3; s = 1 is the implicit Euler rule, of order 1.
+    """
+    A, _, c = radau_tableau(stages)
+    given = arguments(len(ode.inputs), len(ode.parameters), ca.SX)
+    size = ca.DM([ode.nominal[item.name] for item in ode.states])
+    x = ca.SX.sym("x", ode.n)
+    Z = [ca.SX.sym(f"Z{i}", ode.n) for i in range(stages)]
+
+    def rate(at: SX, part: float) -> SX:
+        t = given.t + part * given.h
+        return ode.rate(at, given.u + given.du * (t - given.t), given.p, t) / size
+
+    f = [rate(x + size * Z[j], c[j]) for j in range(stages)]
+    residual = ca.vertcat(*(Z[i] - given.h * weighted(A[i], f) for i in range(stages)))
+    guess = ca.vertcat(*(c[i] * given.h * rate(x, 0.0) for i in range(stages)))
+    return Scheme(
+        name="radau",
+        options={"stages": stages},
+        order=2 * stages - 1,
+        exact=frozenset(),
+        begin=Formula(x, given, (), x),
+        step=Formula(x, given, (Stage(ca.vertcat(*Z), guess, residual),), x + size * Z[-1]),
+        read=ca.Function("read", [x, given.p, given.t], [x / size, ca.SX(0, 1)]),
+    )
+
+
 FAMILY = Family(
     name="radau",
     make=radau,
+    make_first_order=radau_first_order,
     stiff=True,
     order="2 s - 1",
     preserves="position and velocity constraints at every step end; damps what the step cannot resolve",

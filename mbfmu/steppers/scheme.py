@@ -199,6 +199,7 @@ class Family:
         source: where the method comes from.
         options: by name.
         stiff: takes forces that are stiff against the step.
+        make_first_order: the same as `make` for the equations of a block; None: it takes mechanisms only.
     """
 
     name: str
@@ -209,6 +210,7 @@ class Family:
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
     stiff: bool = False
+    make_first_order: Callable[..., Scheme] | None = None
 
     def variants(self) -> tuple[dict[str, Any], ...]:
         """Return the defaults, and each other choice of each option with the others at their defaults."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import UsageError
-from mbfmu.model import LagrangianSystem, Model, System
+from mbfmu.model import Model
 from mbfmu.simulation import Progress, Signal, signal
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure
@@ -95,7 +95,7 @@ def sweep(
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
     signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
     subject: Subject
-    if isinstance(model, System | LagrangianSystem):
+    if isinstance(model, Model):
         choices = {
             "stepper": stepper,
             "options": dict(options or {}),

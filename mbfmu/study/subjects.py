@@ -57,7 +57,7 @@ class Mechanism:
         """Prepare the kernel once."""
         prepared = self.prepared()
         p_names = [item.name for item in prepared.dae.parameters]
-        s_names = [item.name for item in prepared.dae.assembly.starts]
+        s_names = [item.name for item in prepared.dae.starts]
 
         def run(values: Mapping[str, float]) -> Result:
             self.system.with_values(values)  # says which value is out of its bounds
@@ -74,7 +74,7 @@ class Mechanism:
     def fingerprint(self) -> str:
         """Return functions, fixed numbers and steps as text."""
         prepared = self.prepared()
-        numbers = {item.name: item.value for item in (*prepared.dae.parameters, *prepared.dae.assembly.starts)}
+        numbers = {item.name: item.value for item in (*prepared.dae.parameters, *prepared.dae.starts)}
         fixed = {name: value for name, value in numbers.items() if name not in self.names}
         return json.dumps([describe(prepared.bundle), fixed, prepared.step, prepared.tolerance])
 
@@ -197,11 +197,11 @@ def mechanism(
                 f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
             )
     dae = prepare(system, **choices).dae
-    free = {item.name for item in (*dae.parameters, *dae.assembly.starts)}
+    free = {item.name for item in (*dae.parameters, *dae.starts)}
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
     if missing:  # an expression, or a start value that is left free: with a number it is one of the equations' symbols
         dae = prepare(system.with_values(missing), **choices).dae
-        free = {item.name for item in (*dae.parameters, *dae.assembly.starts)}
+        free = {item.name for item in (*dae.parameters, *dae.starts)}
     for name in names:
         if name not in free:
             raise _structural(name, system.name)

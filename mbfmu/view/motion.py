@@ -125,10 +125,10 @@ def motion_of_model(
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
     prepared = prepare(model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates)
-    skeleton = prepared.dae.skeleton
+    skeleton = prepared.mechanism.skeleton
     if skeleton is None:
         raise ModelError(f"'{model.name}' is given by its Lagrangian: there are no bodies to show")
-    p = prepared.dae.extended(prepared.dae.p_default())
+    p = prepared.mechanism.extended(prepared.dae.p_default())
     found: list[Array] = []
 
     def watch(t: float, x: Any) -> None:

@@ -186,6 +186,7 @@ static void begin(struct instance *m) {
     now->phase = INSTANTIATED;
     now->step = STEP_DEFAULT;
     now->tolerance = TOLERANCE_DEFAULT;
+    memcpy(now->u, U_DEFAULT, sizeof now->u);
     memcpy(now->p, P_DEFAULT, sizeof now->p);
     memcpy(now->s, S_DEFAULT, sizeof now->s);
     memset(m->outputs, 0, sizeof m->outputs);

@@ -90,10 +90,10 @@ struct state {
     int64_t last; /* fmi2Status of the last step */
     int64_t refused; /* how many */
     double time, step, tolerance, correction;
-    double u[NU + 1], du[NU + 1], p[NP + 1], s[NS + 1], x[NX];
+    double u[NU + 1], du[NU + 1], p[NP + 1], s[NS + 1], x[NX + 1];
     /* where x comes from: a step over the span, or the start values if that is 0 */
     double from_time, span, from_step, from_tolerance;
-    double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX];
+    double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
     struct refusal refusals[N_VALUES + 1];
 };
 
@@ -119,9 +119,9 @@ struct instance {
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
     double outputs[2][NY];
-    double x1[NX];
+    double x1[NX + 1];
     double none[NU + 1];
-    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX];
+    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
     double work[WORK_SIZE];
 };
 

@@ -23,6 +23,7 @@ def model_header(name: str, interface: Interface, starts: Sequence[float], passe
         names.setdefault(item.reference, item.name)
     parameters = [item for item in interface.variables if item.causality == "parameter"]
     values = [item.start or 0.0 for item in parameters]
+    inputs = [item.start or 0.0 for item in interface.variables if item.causality == "input"]
     first_y = 1 + interface.n_u + len(parameters)
     number_of = {reference: number for number, reference in enumerate(interface.starts)}
     bounds = (
@@ -44,6 +45,7 @@ def model_header(name: str, interface: Interface, starts: Sequence[float], passe
             "    double min, max;",
             "};",
             _table("char *const", "NAMES", (_text(names[reference]) for reference in sorted(names))),
+            _table("double", "U_DEFAULT", [*map(_number, inputs), "0"]),
             _table("double", "P_DEFAULT", [*map(_number, values[:-2]), "0"]),
             _table("double", "S_DEFAULT", [*map(_number, starts), "0"]),
             _table("struct bounds", "BOUNDS", bounds),

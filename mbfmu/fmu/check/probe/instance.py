@@ -255,7 +255,7 @@ def nudged(variable: Variable) -> float | None:
         return None
     start: float = variable["start"]
     for sign in (1.0, -1.0):
-        value = start + sign * NUDGE * max(1.0, abs(start))
+        value = start + sign * NUDGE * (abs(start) or 1.0)
         if variable["min"] <= value <= variable["max"] and math.isfinite(value):
             return value
     return None

@@ -1,4 +1,4 @@
-"""What the five examples share: a table of claims beside measurements, and a figure."""
+"""What examples share: a table of claims beside measurements, and a figure."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Curves = dict[str, tuple[Array, Array]]
 """Lines (x, y) by what the legend calls them."""
 Window = tuple[float, float, float, float] | None
 Row = tuple[str, str, str]
-"""What, the paper's claim, measured."""
+"""What, the claim, measured."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito's palette, told apart with any colour vision."""
 DASHES = ("-", "--", "-.", ":")
@@ -77,10 +77,10 @@ def listed(found: Mapping[str, float], names: Iterable[str], form: str = ".1e", 
     return between.join(f"{found[name]:{form}}" for name in names)
 
 
-def show(title: str, rows: Sequence[Row]) -> None:
-    """Print a table."""
+def show(title: str, rows: Sequence[Row], source: str) -> None:
+    """Print a table; source: whose claims stand beside what is measured."""
     table = Table(title=title, title_justify="left", show_lines=True)
-    for heading in ("what", "the paper", "measured"):
+    for heading in ("what", source, "measured"):
         table.add_column(heading)
     for row in rows:
         table.add_row(*map(escape, row))
@@ -131,6 +131,7 @@ def present(
     title: str,
     run: Callable[[], Found],
     rows: Callable[[dict[str, float]], Sequence[Row]],
+    source: str = "the paper",
 ) -> None:
     """Run an example from the command line: print its table and, with ``--plot FILE``, draw its figure.
 
@@ -138,12 +139,13 @@ def present(
         title: of the table.
         run: the example.
         rows: of the table, from the numbers.
+        source: whose claims stand beside what is measured.
     """
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--plot", metavar="FILE", help="draw the figure, as .png, .svg or .pdf")
     path = parser.parse_args().plot
     found = run()
-    show(title, rows(found.numbers))
+    show(title, rows(found.numbers), source)
     if path:
         try:
             print(draw(found, path))

@@ -1,0 +1,1 @@
+"""Mechanisms coupled with actuators and controllers, each an FMU of its own."""

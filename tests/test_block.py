@@ -1,0 +1,169 @@
+"""Blocks: first-order equations given as text, through the same kernel, steppers and FMUs as mechanisms."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mbfmu
+from mbfmu.dae import ode
+from mbfmu.errors import (
+    MbfmuError,
+    ModelError,
+    NameInUseError,
+    StepperError,
+    UnknownNameError,
+    UsageError,
+    ValueRangeError,
+)
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel import Interpreted, describe, vector
+from mbfmu.model import Block, Defined, Parameter, Port, State
+from mbfmu.view.motion import motion_of_model
+
+
+def oscillator(**changes: Any) -> Block:
+    """A damped oscillator in units of very different size, driven by u."""
+    parts: dict[str, Any] = {
+        "name": "oscillator",
+        "inputs": (Port("u", "N", start=1.0),),
+        "states": (
+            State("place", "speed/1000000.0", start=0.5),
+            State("speed", "1000000.0*(u - d*rate - c*place)", start=0.0, nominal=1e6),
+        ),
+        "defined": (Defined("rate", "speed/1000000.0"), Defined("y", "place + 2*rate", output=True)),
+        "parameters": (Parameter("c", 4.0), Parameter("half", 0.2), Parameter("d", "2*half")),
+    }
+    return Block(**{**parts, **changes})
+
+
+def exact(time: float, u: float = 1.0) -> np.ndarray[Any, Any]:
+    """Place and rate of the oscillator."""
+    A = np.array([[0.0, 1.0], [-4.0, -0.4]])
+    rest = np.array([u / 4, 0.0])
+    found: np.ndarray[Any, Any] = rest + scipy.linalg.expm(A * time) @ (np.array([0.5, 0.0]) - rest)
+    return found
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_a_linear_block_follows_the_matrix_exponential_with_the_order_of_its_stepper(stages: int) -> None:
+    def error(step: float) -> float:
+        found = mbfmu.simulate(oscillator(), 2.0, options={"stages": stages}, step=step)
+        return abs(found["place"][-1] - exact(2.0)[0])
+
+    coarse, fine = error(0.02), error(0.01)
+    assert math.log2(coarse / fine) == pytest.approx(2 * stages - 1, abs=0.15)
+
+
+def test_steps_may_be_chosen_for_a_tolerance() -> None:
+    found = mbfmu.simulate(oscillator(), 2.0, step=0.5, tolerance=1e-9)
+    assert found["y"][-1] == pytest.approx(exact(2.0) @ [1, 2], abs=1e-8)
+
+
+def test_inputs_keep_their_start_value_until_they_are_given() -> None:
+    still = mbfmu.simulate(oscillator(), 1.0, step=0.01)
+    assert np.all(still["u"] == 1.0)
+    pushed = mbfmu.simulate(oscillator(), 1.0, step=0.01, inputs={"u": lambda _t: 3.0})
+    assert pushed["place"][-1] == pytest.approx(exact(1.0, 3.0)[0], abs=1e-9)
+
+
+def test_the_interpreted_kernel_gives_the_numbers_of_the_compiled_one() -> None:
+    prepared = prepare(oscillator(), None, None, 0.01)
+    interpreted = Interpreted(describe(prepared.bundle))
+    u, du, p = vector([1.0]), vector([0.5]), vector(prepared.dae.p_default())
+    ends = []
+    for kernel in (prepared.kernel, interpreted):
+        x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 0.01)
+        x, status = kernel.advance(x, u, du, p, 0.0, 0.01, 50)
+        assert status.code == 0
+        ends.append([*x, *kernel.outputs(x, u, p, 0.5)])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(backend: str, tmp_path: Path) -> None:
+    path = mbfmu.export(oscillator(), tmp_path / "oscillator.fmu", step=0.01, backend=backend)
+    assert mbfmu.check(path) == []
+    found, wanted = mbfmu.simulate(path, 1.0), mbfmu.simulate(oscillator(), 1.0, step=0.01)
+    np.testing.assert_allclose(found["y"], wanted["y"], rtol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_block_may_have_no_state(backend: str, tmp_path: Path) -> None:
+    clock = Block("clock", defined=(Defined("y", "sin(time)", output=True),))
+    path = mbfmu.export(clock, tmp_path / "clock.fmu", step=0.01, backend=backend)
+    assert mbfmu.check(path) == []
+    found = mbfmu.simulate(path, 1.0, tolerance=1e-6)
+    np.testing.assert_allclose(found["y"], np.sin(found.time), atol=1e-15)
+
+
+def test_nominal_values_are_those_the_block_states() -> None:
+    prepared = prepare(oscillator(), None, None, 0.01)
+    nominal = {item.name: item.nominal for item in prepared.interface.variables}
+    assert nominal["speed"] == 1e6
+    assert nominal["place"] == 1.0
+
+
+def test_values_of_parameters_and_states_can_be_replaced() -> None:
+    changed = ode(oscillator().with_values({"c": 9.0, "place": 2.0}))
+    assert list(changed.p_default()) == [9.0, 0.2]
+    assert list(changed.s_default()) == [2.0, 0.0]
+    with pytest.raises(UnknownNameError, match="'d_' is no parameter or start value of 'oscillator'"):
+        oscillator().with_values({"d_": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "text"),
+    [
+        ({"inputs": (Port("c"),)}, NameInUseError, "two things named 'c'"),
+        ({"inputs": (Port("sin"),)}, NameInUseError, "'sin' cannot name a quantity"),
+        ({"inputs": ()}, UnknownNameError, "there is no 'u'"),
+        ({"defined": (Defined("rate", "speed"),)}, ModelError, "has no output"),
+        (
+            {"defined": (Defined("rate", "y"), Defined("y", "rate", output=True))},
+            ModelError,
+            "in a circle: rate -> y -> rate",
+        ),
+        ({"parameters": (Parameter("c", "half"), Parameter("half", "c"), Parameter("d", 1.0))}, ModelError, "circle"),
+        ({"parameters": (Parameter("c", "place"), Parameter("d", 1.0))}, UnknownNameError, "there is no 'place'"),
+    ],
+)
+def test_a_block_that_cannot_be_is_refused_by_name(changes: dict[str, Any], kind: type[MbfmuError], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        oscillator(**changes)
+
+
+@given(value=st.one_of(st.just(math.nan), st.just(math.inf), st.floats(max_value=0.0)))
+@settings(max_examples=20)
+def test_a_nominal_value_is_positive_and_finite(value: float) -> None:
+    for make in (
+        lambda: Port("u", nominal=value),
+        lambda: State("x", "1", nominal=value),
+        lambda: Defined("y", "1", nominal=value),
+    ):
+        with pytest.raises(ValueRangeError, match="must be a positive number"):
+            make()
+
+
+def test_what_is_for_mechanisms_is_refused_for_a_block() -> None:
+    with pytest.raises(StepperError, match="stepper 'rattle' is for mechanisms, and 'oscillator' is a block: take 'ra"):
+        prepare(oscillator(), "rattle", None, 0.01)
+    with pytest.raises(UsageError, match="coordinates of its own"):
+        prepare(oscillator(), None, None, 0.01, coordinates="joint")
+    with pytest.raises(UsageError, match="is a block of equations, and this takes a mechanism"):
+        motion_of_model(oscillator(), 1.0)
+
+
+def test_the_state_space_form_of_a_linear_block_is_its_matrices() -> None:
+    found = mbfmu.linearize(oscillator())
+    scale = np.diag([1.0, 1e6])
+    np.testing.assert_allclose(found.A, scale @ [[0.0, 1.0], [-4.0, -0.4]] @ np.linalg.inv(scale), rtol=1e-14)
+    np.testing.assert_allclose(found.B, [[0.0], [1e6]])
+    np.testing.assert_allclose(found.C, [[1.0, 2e-6]])
+    np.testing.assert_allclose(found.D, [[0.0]])
+    assert found.outputs == ("y",)
