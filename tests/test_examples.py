@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import mbfmu
-from examples import closed_loop
+from examples import animation, closed_loop
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block
 from mbfmu.model.library import known_models
@@ -39,9 +40,13 @@ def test_every_recipe_names_a_model_and_a_stepper_there_are(name: str) -> None:
     assert recipe.stepper is None or recipe.stepper in {family.name for family in mbfmu.steppers()}
 
 
-def test_the_readme_model_is_a_model(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code = next(block for block in text.split("```python\n")[1:] if "def pendulum" in block).split("```")[0]
-    (tmp_path / "pendulum.py").write_text(code, encoding="utf-8")
-    result = mbfmu.simulate(mbfmu.load(tmp_path / "pendulum.py"), 1.0)
-    assert result["constraint.position"].max() < 1e-13
+def test_the_moving_picture_shows_a_crane_that_follows_and_holds_its_constraints(tmp_path: Path) -> None:
+    found = animation.main(tmp_path / "crane.gif", frames=3)
+    assert found["tracking error, m"] < 2e-3
+    assert found["residual"] < 1e-13
+    with Image.open(tmp_path / "crane.gif") as picture:
+        assert getattr(picture, "n_frames", 1) == 3
+
+
+def test_the_picture_in_the_readme_is_small() -> None:
+    assert (ROOT / "docs" / "crane.gif").stat().st_size < 700e3
