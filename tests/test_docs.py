@@ -1,0 +1,166 @@
+"""The pages do what they say: their code runs, what they show comes out, their links lead somewhere."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+
+import mbfmu
+from mbfmu import model
+from mbfmu.model import System
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)", re.IGNORECASE)
+CLOSE, TINY = 2e-2, 1e-12
+"""How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
+LONG = ("README.md", "docs/tutorial.md")
+RUN = (
+    *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
+    *(f"docs/{name}.md" for name in ("modelling", "steppers", "couplings", "extending")),
+)
+"""Pages whose code is run, block by block in one folder."""
+TYPES = {"Model", "Value", "Vector"}
+"""Names of types, which have no docstring of their own."""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page.
+
+    A block with a title is the file of that name; `python` and `sh` are run, and `text` right after one of them is
+    what it prints, with `...` for what differs from run to run.
+    """
+
+    kind: str
+    title: str
+    text: str
+    line: int
+
+
+def blocks(page: str) -> Iterator[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for found in FENCE.finditer(text):
+        yield Block(found[1], found[2] or "", found[3], text.count("\n", 0, found.start()) + 1)
+
+
+def run(block: Block, folder: Path) -> str:
+    """Run a block as a user would, but for the installation: the tests have that behind them."""
+    if block.kind == "python":
+        command = [sys.executable, "-c", block.text]
+    else:
+        lines = [line for line in block.text.splitlines() if not line.startswith("python -m pip install")]
+        command = ["bash", "-euo", "pipefail", "-c", "\n".join(lines)]
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "150",
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, f"line {block.line}:\n{block.text}\n{done.stderr}"
+    return done.stdout
+
+
+def agree(shown: str, printed: str) -> bool:
+    """Whether a printed line has what a shown one has, with all numbers about the same."""
+    pieces = [NUMBER.split(" ".join(piece.split())) for piece in shown.split("...")]
+    pattern = r".*?".join(f"({NUMBER.pattern})".join(map(re.escape, piece)) for piece in pieces)
+    wanted = [float(number) for piece in shown.split("...") for number in NUMBER.findall(piece)]
+    return any(
+        all(math.isclose(a, float(b), rel_tol=CLOSE, abs_tol=TINY) for a, b in zip(wanted, found.groups(), strict=True))
+        for found in re.finditer(pattern, " ".join(printed.split()), re.IGNORECASE)
+    )
+
+
+def missing(shown: str, printed: str) -> list[str]:
+    """Return the lines that are shown and not printed."""
+    return [
+        line
+        for line in shown.splitlines()
+        if line.strip(". ") and not any(agree(line, other) for other in printed.splitlines())
+    ]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_the_code_of_a_page_runs_and_gives_what_is_shown(page: str, tmp_path: Path) -> None:
+    found = list(blocks(page))
+    assert found
+    printed, files = "", {}
+    for block in found:
+        if block.title:
+            files[block.title] = block
+            (tmp_path / block.title).write_text(block.text, encoding="utf-8")
+        elif block.kind in {"python", "sh"}:
+            printed = run(block, tmp_path)
+        elif block.kind == "text":
+            lost = missing(block.text, printed)
+            assert not lost, f"{page}, line {block.line}: {lost} not in\n{printed}"
+    code = " ".join(block.text for block in found if not block.title)
+    assert not {name for name in files if Path(name).stem not in code}, "a file that nothing uses"
+
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_a_page_outside_the_site_lead_to_files(page: str) -> None:
+    links = [link for link in LINK.findall((ROOT / page).read_text(encoding="utf-8")) if "://" not in link]
+    assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def rows(page: str) -> list[list[str]]:
+    """Return the cells of all tables of a page."""
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def test_the_guide_to_steppers_has_a_row_for_each_with_its_options() -> None:
+    table = {row[0].strip("`"): row[1] for row in rows("docs/steppers.md") if len(row) == 6}
+    for family in mbfmu.steppers():
+        for name, option in family.options.items():
+            for value in option.choices:
+                assert f"`{value}`" in table[family.name] or f"`{name}={value}`" in table[family.name]
+            assert f"`{name}" in table[family.name]
+        defaults = [f"{name}={option.default}" for name, option in family.options.items() if option.default is not None]
+        assert all(f"`{default}`" in table[family.name] for default in defaults)
+
+
+@pytest.mark.parametrize(("backend", "column"), [("python", 1), ("native", 2)])
+def test_the_fmu_reference_shows_the_capabilities_that_each_back_end_claims(
+    backend: str, column: int, tmp_path: Path, two_link: System
+) -> None:
+    path = mbfmu.export(two_link, tmp_path / "arm.fmu", backend=backend)
+    with zipfile.ZipFile(path) as archive:
+        root = ElementTree.fromstring(archive.read("modelDescription.xml"))
+    claimed = root.find("CoSimulation")
+    assert claimed is not None
+    shown = {}
+    for row in rows("docs/fmu.md"):
+        for name in re.findall(r"`(can\w+|max\w+|provides\w+|needs\w+)`", row[0]):
+            shown[name] = row[column]
+    assert len(shown) == 10
+    unsaid = {"maxOutputDerivativeOrder": "0"}
+    for name, value in shown.items():
+        assert claimed.get(name, unsaid.get(name, "false")) == value
+    assert not {name for name in claimed.attrib if name.startswith(("can", "max", "provides", "needs"))} - set(shown)
+    categories = {item.get("name") for item in root.iter("Category")}
+    assert categories == {row[0].strip("`") for row in rows("docs/fmu.md") if row[0].startswith("`log")}
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
+    shown = set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    aliases = {"mbfmu.System": "mbfmu.model.System", "mbfmu.steppers": "mbfmu.steppers.steppers"}
+    public = {f"mbfmu.{name}" for name in mbfmu.__all__} - {"mbfmu.__version__"}
+    public |= {f"mbfmu.model.{name}" for name in model.__all__} - {f"mbfmu.model.{name}" for name in TYPES}
+    assert not {aliases.get(name, name) for name in public} - shown
