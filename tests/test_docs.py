@@ -22,10 +22,10 @@ FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE |
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)", re.IGNORECASE)
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
-LONG = ("README.md", "docs/tutorial.md")
+LONG = ("README.md", "docs/tutorial.md", "docs/sweep.md")
 RUN = (
     *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
-    *(f"docs/{name}.md" for name in ("modelling", "steppers", "couplings", "extending")),
+    *(f"docs/{name}.md" for name in ("modelling", "steppers", "couplings", "extending", "view")),
 )
 """Pages whose code is run, block by block in one folder."""
 TYPES = {"Model", "Value", "Vector"}
@@ -65,7 +65,7 @@ def run(block: Block, folder: Path) -> str:
         "PYTHONPATH": str(ROOT),
     }
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, f"line {block.line}:\n{block.text}\n{done.stderr}"
     return done.stdout
