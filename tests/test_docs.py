@@ -19,7 +19,8 @@ from mbfmu.model import System
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
 LONG = ("README.md", "docs/tutorial.md", "docs/sweep.md")
@@ -78,7 +79,7 @@ def agree(shown: str, printed: str) -> bool:
     wanted = [float(number) for piece in shown.split("...") for number in NUMBER.findall(piece)]
     return any(
         all(math.isclose(a, float(b), rel_tol=CLOSE, abs_tol=TINY) for a, b in zip(wanted, found.groups(), strict=True))
-        for found in re.finditer(pattern, " ".join(printed.split()), re.IGNORECASE)
+        for found in re.finditer(pattern, " ".join(printed.split()))
     )
 
 
@@ -109,7 +110,18 @@ def test_the_code_of_a_page_runs_and_gives_what_is_shown(page: str, tmp_path: Pa
     assert not {name for name in files if Path(name).stem not in code}, "a file that nothing uses"
 
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+@pytest.mark.parametrize(
+    ("shown", "wrong"),
+    [
+        ("5.0 m held", ["5.0 m held"]),
+        ("5.01 m left\n...\n1.2e-3 rad", []),
+        ("| tau | ... | 7 |", []),
+        ("| tau | ... | 8 |", ["| tau | ... | 8 |"]),
+        ("4.8 m left", ["4.8 m left"]),
+    ],
+)
+def test_a_line_that_is_shown_and_not_printed_is_noticed(shown: str, wrong: list[str]) -> None:
+    assert missing(shown, "5.0 m left\n|  tau |  0.3 us |  7 |\n1.19e-3 rad\n") == wrong
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
