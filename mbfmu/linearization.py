@@ -15,6 +15,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -31,6 +32,8 @@ from mbfmu.steppers.scheme import acceleration
 
 Array = npt.NDArray[np.float64]
 
+ARRAYS, NAMES = ("A", "B", "C", "D", "x0", "u0", "y0"), ("states", "inputs", "outputs")
+"""What a file holds of a linearization, with the eigenvalues."""
 PREFERENCE = 0.1
 """Weight of the columns of driven joints: the others then depend on them, unless that is badly conditioned."""
 
@@ -71,23 +74,25 @@ class Linear:
         found: npt.NDArray[np.complex128] = np.linalg.eigvals(self.A).astype(np.complex128)
         return found[np.lexsort((found.imag, -found.real))]
 
+    def data(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it: matrices as rows, eigenvalues as [real, imaginary]."""
+        found = {name: getattr(self, name).tolist() for name in ARRAYS}
+        found |= {name: list(getattr(self, name)) for name in NAMES}
+        return found | {"rest": self.rest, "eigenvalues": [[value.real, value.imag] for value in self.eigenvalues]}
+
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything as .npz or .json (matrices as rows, eigenvalues as [real, imaginary]).
+        """Write everything as .npz or .json.
 
         Raises:
             UsageError: the path ends in something else.
         """
         target = Path(path)
-        arrays = {name: getattr(self, name) for name in ("A", "B", "C", "D", "x0", "u0", "y0")}
-        names = {name: list(getattr(self, name)) for name in ("states", "inputs", "outputs")}
         if target.suffix == ".json":
-            found = {name: value.tolist() for name, value in arrays.items()} | names
-            found["eigenvalues"] = [[value.real, value.imag] for value in self.eigenvalues]
-            return write_aside(target, json.dumps(found, indent=1).encode())
+            return write_aside(target, json.dumps(self.data(), indent=1).encode())
         if target.suffix != ".npz":
             raise UsageError(f"'{target}' must end in .npz or .json")
         content = io.BytesIO()
-        arrays |= {"eigenvalues": self.eigenvalues} | {name: np.array(value) for name, value in names.items()}
+        arrays = {name: np.array(getattr(self, name)) for name in (*ARRAYS, *NAMES, "eigenvalues")}
         np.savez(content, allow_pickle=False, **arrays)
         return write_aside(target, content.getvalue())
 

@@ -1,7 +1,8 @@
-"""The tables of `mbfmu list`."""
+"""What there is, and what a mechanism consists of: rows for machines, and their tables for people."""
 
 import inspect
 from collections import Counter
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -29,50 +30,70 @@ BASES = frozenset(
 )
 """Components to derive from, not to put into a model."""
 
+Row = dict[str, Any]
+"""A row of a table by its headings: texts, numbers, lists of texts, or units or more about names."""
 
-def models_table() -> Table:
+
+def models() -> list[Row]:
     """Return the models in models/."""
-    table = _table("Models", "name", "what it is", "joints, coordinates or states", "parameters")
+    found = []
     for name in known_models():
         system = load(name)
         if isinstance(system, model.Block):
-            joints = [item.name for item in system.states]
+            moves = [item.name for item in system.states]
         elif isinstance(system, model.LagrangianSystem):
-            joints = [item.name for item in system.coordinates]
+            moves = [item.name for item in system.coordinates]
         else:
-            joints = [item.name for item in system.components if isinstance(item, model.Joint)]
-        table.add_row(name, system.description, ", ".join(joints), ", ".join(item.name for item in system.parameters))
-    return table
-
-
-def steppers_table() -> Table:
-    """Return the families of steppers with what they keep."""
-    table = _table("Steppers", "name", "options", "order", "preserves", "needs", "source")
-    for family in FAMILIES.values():
-        options = "\n".join(
-            f"{key}={option.allowed} (default {option.default})" for key, option in family.options.items()
+            moves = [item.name for item in system.components if isinstance(item, model.Joint)]
+        parameters = [item.name for item in system.parameters]
+        found.append(
+            {
+                "name": name,
+                "what_it_is": system.description,
+                "joints_coordinates_or_states": moves,
+                "parameters": parameters,
+            }
         )
-        table.add_row(family.name, options, family.order, family.preserves, family.needs, family.source)
-    return table
+    return found
 
 
-def components_table() -> Table:
-    """Return the components a model is made of, with their quantities."""
-    table = _table("Components", "name", "what it is", "quantities [unit]")
+def steppers() -> list[Row]:
+    """Return the families of steppers with what they keep."""
+    return [
+        {
+            "name": family.name,
+            "options": {
+                key: {"allowed": option.allowed, "default": option.default} for key, option in family.options.items()
+            },
+            "order": family.order,
+            "preserves": family.preserves,
+            "needs": family.needs,
+            "source": family.source,
+        }
+        for family in FAMILIES.values()
+    ]
+
+
+def components() -> list[Row]:
+    """Return the components a model is made of, with the units of their quantities and of what formulas give."""
+    found = []
     for name in model.__all__:
         kind = getattr(model, name)
-        if not (isinstance(kind, type) and issubclass(kind, Component)):
-            continue
-        if name in BASES:
+        if not (isinstance(kind, type) and issubclass(kind, Component)) or name in BASES:
             continue
         item = kind(name=name)
-        quantities = [f"{label} [{declared.unit}]" for declared, label, _ in item.declared()]
-        quantities += [f"{label} [{declared.unit}] (a formula)" for declared, label, _ in item.laws()]
-        table.add_row(name, (inspect.getdoc(kind) or "").partition("\n")[0], escape(", ".join(quantities)))
-    return table
+        found.append(
+            {
+                "name": name,
+                "what_it_is": (inspect.getdoc(kind) or "").partition("\n")[0],
+                "quantities": {label: declared.unit for declared, label, _ in item.declared()},
+                "formulas": {label: declared.unit for declared, label, _ in item.laws()},
+            }
+        )
+    return found
 
 
-def description_tables(system: model.Model, coordinates: str | None = None) -> list[Table]:
+def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:
     """Return what a mechanism consists of: bodies, joints, loops, and how its coordinates count.
 
     Args:
@@ -81,71 +102,79 @@ def description_tables(system: model.Model, coordinates: str | None = None) -> l
     """
     dae = derive(system, coordinates)
     if isinstance(dae, Ode):
-        return [_block_table(dae)]
-    count = _table(f"{dae.name}: {dae.description}", "what", "how many", "which")
-    redundant = ", ".join(f"{rows} of {name}" for name, rows in Counter(dae.redundant).items())
+        return {"counts": _block_counts(dae)}
     marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
-    shared = ", ".join(dict.fromkeys(marked))
-    rows = [
-        ("degrees of freedom", dae.n - dae.m - dae.k, "of the velocities, after all constraints"),
-        ("coordinates", dae.n, ", ".join(dae.coordinates)),
-        ("holonomic constraints", dae.m, ""),
-        ("nonholonomic constraints", dae.k, ""),
-        (
-            "redundant constraints",
-            len(dae.redundant),
-            f"left out: {redundant}; not unique: forces of {shared}" if redundant else "",
-        ),
-        ("inputs", len(dae.inputs), ", ".join(item.name for item in dae.inputs)),
-        ("parameters", len(dae.parameters), ", ".join(item.name for item in dae.parameters)),
+    shared = list(dict.fromkeys(marked)) if dae.redundant else []
+    left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
+    rows: list[tuple[str, int, list[str]]] = [
+        ("degrees of freedom", dae.n - dae.m - dae.k, []),
+        ("coordinates", dae.n, list(dae.coordinates)),
+        ("holonomic constraints", dae.m, []),
+        ("nonholonomic constraints", dae.k, []),
+        ("redundant constraints, left out", len(dae.redundant), left_out),
+        ("joints whose forces are not unique", len(shared), shared),
+        ("inputs", len(dae.inputs), [item.name for item in dae.inputs]),
+        ("parameters", len(dae.parameters), [item.name for item in dae.parameters]),
     ]
-    for what, number, which in rows:
-        count.add_row(what, str(number), escape(which))
-    if not isinstance(system, model.System):
-        return [count]
-    return [*_mechanism_tables(JointTree(model.flatten(system))), count]
+    counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
+    parts = _parts(JointTree(model.flatten(system))) if isinstance(system, model.System) else {}
+    return {**parts, "counts": counts}
 
 
-def _block_table(ode: Ode) -> Table:
-    count = _table(f"{ode.name}: {ode.description}", "what", "how many", "which")
-    outputs = [item.name for item in ode.outputs if item.kind == "output"]
+def _block_counts(ode: Ode) -> list[Row]:
     rows = {
         "states": [item.name for item in ode.states],
         "inputs": [item.name for item in ode.inputs],
-        "outputs": outputs,
+        "outputs": [item.name for item in ode.outputs if item.kind == "output"],
         "parameters": [item.name for item in ode.parameters],
     }
-    for what, names in rows.items():
-        count.add_row(what, str(len(names)), ", ".join(names))
-    return count
+    return [{"what": what, "how_many": len(names), "which": names} for what, names in rows.items()]
 
 
-def _mechanism_tables(tree: JointTree) -> list[Table]:
+def shown(title: str, rows: list[Row]) -> Table:
+    """Return rows as a table."""
+    table = Table(title=title.capitalize(), title_justify="left", show_lines=True)
+    for heading in rows[0]:
+        table.add_column(heading.replace("_", " "), overflow="fold", no_wrap=heading == "name")
+    for row in rows:
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    return table
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case list():
+            return ", ".join(value)
+        case dict() if all(isinstance(item, dict) for item in value.values()):
+            return "\n".join(f"{key}={item['allowed']} (default {item['default']})" for key, item in value.items())
+        case dict():
+            return ", ".join(f"{name} [{unit}]" for name, unit in value.items())
+    return str(value)
+
+
+def _parts(tree: JointTree) -> dict[str, list[Row]]:
     mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
-    bodies = _table("Bodies", "number", "parts", "hangs on")
     hangs = {far: path for path, _, far, _ in spanning.order}
-    for number, group in enumerate(tree.bodies.groups):
-        bodies.add_row(str(number), ", ".join(group.parts), hangs.get(number, "the world"))
-    joints = _table("Joints", "name", "type", "from body", "to body", "in joint coordinates")
+    bodies = [
+        {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}
+        for number, group in enumerate(tree.bodies.groups)
+    ]
+    joints = []
     for path, joint in mechanism.of(model.Joint).items():
-        ends = [str(tree.bodies.anchors[f"{path}.{frame}"][0]) for frame in ("frame_a", "frame_b")]
+        ends = [tree.bodies.anchors[f"{path}.{frame}"][0] for frame in ("frame_a", "frame_b")]
         freedom = sum(
             3 if item.neutral else item.value.numel()
             for item in joint.motion(tree.bodies.values[path], *tree.bodies.still)
         )
-        role = "carries coordinates" if path in tree.bodies.tree_joints else "constraints"
-        joints.add_row(path, type(joint).__name__, *ends, str(freedom), role)
-    tables = [bodies, joints]
-    if spanning.loops:
-        loops = _table("Loops", "number", "joints on the way round")
-        for number, way in enumerate(spanning.loops, 1):
-            loops.add_row(str(number), " - ".join(way))
-        tables.append(loops)
-    return tables
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=title, title_justify="left", show_lines=True)
-    for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
-    return table
+        joints.append(
+            {
+                "name": path,
+                "type": type(joint).__name__,
+                "from_body": ends[0],
+                "to_body": ends[1],
+                "freedom": freedom,
+                "in_joint_coordinates": "carries coordinates" if path in tree.bodies.tree_joints else "constraints",
+            }
+        )
+    loops = [{"number": number, "joints": list(way)} for number, way in enumerate(spanning.loops, 1)]
+    return {"bodies": bodies, "joints": joints, "loops": loops}

@@ -39,7 +39,6 @@ HOMES = {
     "distributed": {"study/__init__.py", "study/cluster.py"},
     "pyarrow": {"study/__init__.py", "study/table.py"},
     "plotly": {"view/__init__.py"},
-    "typer": {"cli.py"},
 }
 
 
@@ -72,14 +71,27 @@ def test_every_room_is_in_the_order() -> None:
     assert rooms == set(ORDER)
 
 
+def test_typer_lives_in_the_command_line_alone() -> None:
+    users = {
+        name.split("/")[0]
+        for name in FILES
+        if any(item.split(".")[0] == "typer" for item in imports_of(PACKAGE / name))
+    }
+    assert users == {"cli"}
+
+
 @pytest.mark.parametrize("library", HOMES)
 def test_heavy_libraries_live_in_one_room(library: str) -> None:
     users = {name for name in FILES if any(item.split(".")[0] == library for item in imports_of(PACKAGE / name))}
     assert users == HOMES[library]
 
 
-def test_importing_mbfmu_imports_nothing_heavy() -> None:
-    script = "import sys, mbfmu; print(sorted({'casadi', 'numpy', 'fmpy', 'matplotlib', 'typer'} & set(sys.modules)))"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [("mbfmu", "casadi numpy fmpy matplotlib typer"), ("mbfmu.cli", "casadi numpy fmpy matplotlib lxml plotly")],
+)
+def test_importing_the_package_or_the_command_line_imports_nothing_heavy(module: str, heavy: str) -> None:
+    script = f"import sys, {module}; print(sorted({{*'{heavy}'.split()}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -2,12 +2,13 @@
 
 import json
 import os
+import platform
 import re
 import shlex
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +72,6 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
     def in_this_process(*arguments: str, cwd: Path) -> Called:
         monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["mbfmu", *arguments])
-        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
         with pytest.raises(SystemExit) as caught:
             cli.main()
         code = caught.value.code
@@ -94,8 +94,14 @@ def here(tmp_path: Path) -> Path:
 # -- what works -----------------------------------------------------------------------------------------------------
 
 
-def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
-    assert done("--version", cwd=tmp_path) == f"mbfmu {mbfmu.__version__}\n"
+def test_the_version_tells_the_package_python_casadi_compiler_platform_and_extras(tmp_path: Path) -> None:
+    lines = done("--version", cwd=tmp_path).splitlines()
+    assert lines[0] == f"mbfmu {mbfmu.__version__}"
+    assert lines[1].startswith(f"Python {platform.python_version()} (")
+    assert lines[2] == f"CasADi {version('casadi')}"
+    assert re.fullmatch(r"C compiler: /\S+, .*\d+\.\d+.*", lines[3])
+    assert lines[4].startswith("platform: ")
+    assert {"cross", "sweep", "view"} <= set(lines[5].removeprefix("extras: ").split(", "))
 
 
 def test_the_console_script_is_the_module(tmp_path: Path) -> None:
@@ -160,7 +166,7 @@ def test_simulate_writes_numbers_and_a_picture(tmp_path: Path) -> None:
     text = done("simulate", "two_link", *choices, "-o", "out.csv", "--plot", "out.png", cwd=tmp_path)
     assert "shoulder.phi" in text
     assert "400 steps" in text
-    assert text.splitlines()[-1] == "wrote out.csv, out.png"
+    assert re.fullmatch(r"wrote out\.csv \(\d+ kB\), out\.png \(\d+ kB\)", text.splitlines()[-1])
     expected = mbfmu.simulate(
         mbfmu.load("two_link"),
         0.2,

@@ -26,12 +26,7 @@ class Exported:
         self.fmu = mbfmu.export(
             mbfmu.load(recipe.model, recipe.values),
             folder / f"{name}.fmu",
-            stepper=recipe.stepper,
-            options=recipe.options,
-            step=recipe.step,
-            tolerance=recipe.tolerance,
-            stop=recipe.stop,
-            coordinates=recipe.coordinates,
+            **recipe.choices(),
         )
         variables = fmpy.read_model_description(str(self.fmu)).modelVariables
         inputs = [item for item in variables if item.causality == "input"]

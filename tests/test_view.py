@@ -195,7 +195,7 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(
 ) -> None:
     motion = motion_of_model(two_link, 0.01)
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(UsageError, match=r"needs plotly: .*pip install 'mbfmu\[view\]'"):
+    with pytest.raises(UsageError, match=r"needs plotly: .*pip install \"mbfmu\[view\]\""):
         write_page(motion, tmp_path / "page.html", "arm")
     assert list(tmp_path.iterdir()) == []
 

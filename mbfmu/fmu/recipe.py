@@ -2,12 +2,14 @@
 
 import os
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import ModelFileError, nearest
-from mbfmu.model.library import folder
+from mbfmu.model.library import folder, known_models
+from mbfmu.model.toml import is_model
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,10 +41,38 @@ class Recipe:
     values: dict[str, float] = field(default_factory=dict)
     coordinates: str | None = None
 
+    def choices(self) -> dict[str, Any]:
+        """Return what `export` takes besides the mechanism, by the names of its arguments."""
+        names = ("stepper", "options", "step", "tolerance", "stop", "coordinates")
+        return {name: getattr(self, name) for name in names}
+
+    def changed(self, options: Mapping[str, Any], **choices: Any) -> "Recipe":
+        """Return the recipe with choices that go before its own; its options are those of its stepper.
+
+        Args:
+            options: of the stepper.
+            choices: by the names of the recipe; None: as the recipe says.
+        """
+        given = {name: value for name, value in choices.items() if value is not None}
+        own = self.options if given.get("stepper", self.stepper) == self.stepper else {}
+        return replace(self, **given, options={**own, **options})
+
 
 def known_recipes() -> dict[str, Path]:
     """Return the recipes that have a name, by name."""
     return {path.stem: path for path in sorted(folder("fmus").glob("*.toml"))}
+
+
+def find_recipe(source: str) -> Recipe:
+    """Return the recipe of a name or path; a model by itself is a recipe that leaves all else as it is.
+
+    Raises:
+        ModelFileError: as of `read_recipe`.
+    """
+    if source.endswith(".toml"):
+        return Recipe(source) if is_model(Path(source)) else read_recipe(source)
+    known = known_recipes()
+    return read_recipe(known[source]) if source in known and source not in known_models() else Recipe(source)
 
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:

@@ -80,7 +80,7 @@ def sweep(
         import distributed  # noqa: F401 - known missing before anything is prepared
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"a sweep needs {error.name}: python -m pip install 'mbfmu[sweep]'") from None
+        raise UsageError(f'a sweep needs {error.name}: python -m pip install "mbfmu[sweep]"') from None
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     if scheduler and workers:

@@ -16,7 +16,7 @@ from mbfmu.files import write_aside
 from mbfmu.result import Result, coordinates
 from mbfmu.view.motion import Motion, is_table, motion_of_model, motion_of_result, result_of_csv
 
-__all__ = ["Motion", "is_table", "motion_of_model", "motion_of_result", "result_of_csv", "write_page"]
+__all__ = ["Motion", "is_table", "motion_of_model", "motion_of_result", "refuse_page", "result_of_csv", "write_page"]
 
 FRAMES = 1000
 """At most so many pictures; the page interpolates between them."""
@@ -47,13 +47,9 @@ def write_page(motion: Motion, path: str | os.PathLike[str], title: str, subtitl
         UsageError: the path does not end in .html, or plotly is not installed.
         MbfmuError: the file cannot be written.
     """
-    target = Path(path)
-    if target.suffix not in {".html", ".htm"}:
-        raise UsageError(f"'{path}' must end in .html")
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise UsageError("a page needs plotly: python -m pip install 'mbfmu[view]'") from None
+    refuse_page(path)
+    from plotly.offline import get_plotlyjs
+
     here = resources.files("mbfmu.view")
     page = (here / "page.html").read_text(encoding="utf-8")
     content = {
@@ -65,7 +61,21 @@ def write_page(motion: Motion, path: str | os.PathLike[str], title: str, subtitl
     }
     for key, text in content.items():
         page = page.replace(f"@{key}@", text)
-    return write_aside(target, page.encode("utf-8"))
+    return write_aside(Path(path), page.encode("utf-8"))
+
+
+def refuse_page(path: str | os.PathLike[str]) -> None:
+    """Refuse what `write_page` could not write, before a motion is run for it.
+
+    Raises:
+        UsageError: the path does not end in .html, or plotly is not installed.
+    """
+    if Path(path).suffix not in {".html", ".htm"}:
+        raise UsageError(f"'{path}' must end in .html")
+    try:
+        import plotly.offline  # noqa: F401
+    except ImportError:
+        raise UsageError('a page needs plotly: python -m pip install "mbfmu[view]"') from None
 
 
 def _content(motion: Motion) -> dict[str, Any]:

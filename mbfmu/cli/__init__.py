@@ -1,0 +1,88 @@
+"""The command line: one file a command, one table of them; their work is done elsewhere.
+
+console.py    what commands say: results, JSON, notices, errors, progress
+choices.py    arguments and options that several commands have
+complete.py   what a shell completes
+machine.py    what --version tells
+
+A command is a function (tell, what the user gives) -> Report; `console.command` makes it one for Typer.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from mbfmu.cli import (
+    check,
+    compare,
+    console,
+    demo,
+    describe,
+    export,
+    linearize,
+    list_,
+    machine,
+    modelica,
+    simulate,
+    ssp,
+    sweep,
+    view,
+)
+from mbfmu.errors import MbfmuError
+
+COMMANDS: dict[str, Callable[..., console.Report]] = {
+    "demo": demo.demo,
+    "list": list_.list_,
+    "describe": describe.describe,
+    "export": export.export,
+    "simulate": simulate.simulate,
+    "compare": compare.compare,
+    "sweep": sweep.sweep,
+    "view": view.view,
+    "linearize": linearize.linearize,
+    "check": check.check,
+    "ssp": ssp.ssp,
+    "modelica": modelica.modelica,
+}
+"""The table of commands."""
+
+app = typer.Typer(
+    name="mbfmu",
+    help="Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.",
+    pretty_exceptions_enable=False,
+)
+for name, function in COMMANDS.items():
+    app.command(name)(console.command(function))
+
+
+@app.callback(invoke_without_command=True)
+def common(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="show versions, compiler and extras, and stop")] = False,
+) -> None:
+    """Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
+    if version:
+        for line in machine.lines():
+            console.out.print(line, markup=False, soft_wrap=True, highlight=False)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        console.out.print(context.get_help(), markup=False, highlight=False)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one clear line and exit status 1."""
+    try:
+        status = app(prog_name="mbfmu", standalone_mode=False)
+    except MbfmuError as error:
+        console.complain(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # Typer's own errors, whichever copy of Click it brings
+            raise
+        console.complain(f"{error.format_message()} (see mbfmu --help)")
+        sys.exit(2)
+    sys.exit(status if isinstance(status, int) else 0)

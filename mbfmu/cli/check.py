@@ -1,0 +1,38 @@
+"""mbfmu check."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbfmu.cli import complete
+from mbfmu.cli.console import Report, Tell, out
+
+
+def check(
+    _: Tell,
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
+    strict: Annotated[bool, typer.Option("--strict", help="try also the rules that few FMUs keep")] = False,
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--skip",
+            metavar="RULE",
+            help="leave a rule out, or all that are 'practice'; may be repeated",
+            autocompletion=complete.rules,
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="T", help="time the FMU has for one rule, s")
+    ] = None,
+) -> Report:
+    """Check an FMU by FMI 2.0.4 and by test runs, rule by rule; exit status 1 if one fails."""
+    from mbfmu.fmu.check import report, show
+
+    limit = {} if timeout is None else {"timeout": timeout}
+    found = report(fmu, strict=strict, skip=skip or (), **limit)
+    return Report(
+        found,
+        (show.as_picture(str(fmu), found),) if out.is_terminal else tuple(show.as_lines(str(fmu), found)),
+        failed=any(outcome.status == "fail" for outcome in found),
+    )

@@ -1,0 +1,112 @@
+"""Arguments and options that several commands have, and how NAME=VALUE is read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbfmu.cli import complete
+from mbfmu.errors import UsageError
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="a name in models/, or a path of a .py, .toml or .urdf file",
+        autocompletion=complete.models,
+    ),
+]
+ModelOrFmu = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL_OR_FMU",
+        help="a name in models/, a path of a .py, .toml or .urdf file, or an .fmu file",
+        autocompletion=complete.models,
+    ),
+]
+Stepper = Annotated[
+    str | None,
+    typer.Option("--stepper", metavar="NAME", help="see `mbfmu list steppers`", autocompletion=complete.steppers),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="K=V", help="option of the stepper; may be repeated", autocompletion=complete.options
+    ),
+]
+Step = Annotated[float | None, typer.Option("--step", metavar="H", help="longest step of the stepper, s")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance", metavar="TOL", help="choose the steps: error a second of motion may add; 0: equal steps"
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="parameter or start value; may be repeated",
+        autocompletion=complete.values,
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=EXPR|FILE.csv",
+        help="an input as an expression of time, or from a file",
+        autocompletion=complete.inputs,
+    ),
+]
+Coordinates = Annotated[
+    str | None,
+    typer.Option(
+        "--coordinates",
+        metavar="absolute|joint",
+        help="of the bodies; default: joint if they are fewer",
+        autocompletion=complete.coordinates,
+    ),
+]
+
+
+def pairs(items: Sequence[str] | None) -> dict[str, str]:
+    """Return what was given as NAME=VALUE, by name.
+
+    Raises:
+        UsageError: something is not NAME=VALUE.
+    """
+    found: dict[str, str] = {}
+    for item in items or ():
+        name, equals, value = item.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise UsageError(f"'{item}' is not NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, float]:
+    """Return what was given as NAME=NUMBER, by name.
+
+    Raises:
+        UsageError: something is not NAME=NUMBER; the message names the option.
+    """
+    return {name: number(f"{option} {name}", text) for name, text in pairs(items).items()}
+
+
+def number(where: str, text: str) -> float:
+    """Return the number a user wrote.
+
+    Raises:
+        UsageError: it is none; the message says where.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{where}: '{text}' is not a number") from None
+
+
+def present(*paths: Path | None) -> tuple[Path, ...]:
+    """Return the files that were asked for."""
+    return tuple(path for path in paths if path)

@@ -1,0 +1,100 @@
+"""What a shell completes on Tab: names from the tables of models, recipes and steppers, and those inside a model."""
+
+import typer
+
+from mbfmu.errors import MbfmuError
+
+
+def models() -> list[str]:
+    """Return the models that have a name."""
+    from mbfmu.model.library import known_models
+
+    return list(known_models())
+
+
+def exported() -> list[str]:
+    """Return the models and recipes that have a name."""
+    from mbfmu.fmu.recipe import known_recipes
+
+    return [*models(), *known_recipes()]
+
+
+def steppers() -> list[tuple[str, str]]:
+    """Return the steppers with their order and what they keep."""
+    from mbfmu.steppers import FAMILIES
+
+    return [(name, f"order {family.order}; keeps {family.preserves}") for name, family in FAMILIES.items()]
+
+
+def stepper_list(incomplete: str) -> list[str]:
+    """Return comma-separated steppers: what is typed already, with each that may come next."""
+    typed, comma, _ = incomplete.rpartition(",")
+    return [f"{typed}{comma}{name}" for name, _ in steppers()]
+
+
+def options(context: typer.Context) -> list[tuple[str, str]]:
+    """Return the options of the stepper named before, as KEY=VALUE where there are choices."""
+    from mbfmu.steppers import FAMILIES
+
+    family = FAMILIES.get(context.params.get("stepper") or "")
+    return [
+        (f"{key}={choice}", option.text)
+        for key, option in (family.options if family else {}).items()
+        for choice in option.choices or ("",)
+    ]
+
+
+def values(context: typer.Context) -> list[str]:
+    """Return the parameters and start values of the model named before."""
+    from mbfmu.model.library import load
+
+    try:
+        return [f"{name}=" for name in load(context.params["model"]).values()]
+    except (KeyError, MbfmuError):
+        return []
+
+
+def inputs(context: typer.Context) -> list[str]:
+    """Return the inputs of the model named before."""
+    from mbfmu.dae import derive
+    from mbfmu.model.library import load
+
+    try:
+        return [f"{item.name}=" for item in derive(load(context.params["model"])).inputs]
+    except (KeyError, MbfmuError):
+        return []
+
+
+def coordinates() -> list[str]:
+    """Return the kinds of coordinates."""
+    from mbfmu.dae import COORDINATES
+
+    return list(COORDINATES)
+
+
+def backends() -> list[str]:
+    """Return the back ends of an export."""
+    from mbfmu.fmu.export import PLATFORMS
+
+    return list(PLATFORMS)
+
+
+def platforms(context: typer.Context) -> list[str]:
+    """Return what the back end named before can be exported for."""
+    from mbfmu.fmu.export import PLATFORMS
+
+    return [*PLATFORMS.get(context.params.get("backend") or "python", ()), "all"]
+
+
+def rules() -> list[tuple[str, str]]:
+    """Return the rules of the check with their claims."""
+    from mbfmu.fmu.check import RULES
+
+    return [(rule.name, rule.claim) for rule in RULES]
+
+
+def upward() -> list[str]:
+    """Return the axes that can point upwards."""
+    from mbfmu.view.motion import UPWARD
+
+    return list(UPWARD)

@@ -1,0 +1,146 @@
+"""What commands say: results on stdout, for people or as JSON; progress, notices and errors on stderr."""
+
+import functools
+import inspect
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from mbfmu.cli.machine import remedy
+
+PAGE = 150
+"""Columns of a table that goes to a file or another program."""
+
+out = Console(width=None if sys.stdout.isatty() else PAGE)
+err = Console(stderr=True)
+
+Tell = Callable[[str, float], None]
+"""Is told what is being done, and the fraction done; 0: nobody knows."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found.
+
+    Args:
+        data: for machines: plain data, dataclasses and arrays; if it is a dictionary it gets the files as ``wrote``.
+        shown: for people: lines and tables.
+        wrote: files.
+        notices: what deserves attention.
+        failed: whether the exit status is 1.
+    """
+
+    data: Any
+    shown: tuple[RenderableType, ...] = ()
+    wrote: tuple[Path, ...] = ()
+    notices: tuple[str, ...] = ()
+    failed: bool = False
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="print the result as one JSON document")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="neither progress nor notices: only results and errors")]
+
+
+def command(function: Callable[..., Report]) -> Callable[..., None]:
+    """Return a function as Typer takes it: with --json and --quiet, a bar on a terminal, and its report printed.
+
+    Args:
+        function: its first argument is a `Tell`, the others are what the user gives.
+    """
+
+    @functools.wraps(function)
+    def run(*, as_json: bool, quiet: bool, **given: Any) -> None:
+        with _progress(function.__name__.strip("_"), quiet) as tell, warnings.catch_warnings():
+            warnings.showwarning = _warn
+            if quiet:
+                warnings.simplefilter("ignore")
+            report = function(tell, **given)
+        for text in () if quiet else report.notices:
+            notice(text)
+        if as_json:
+            data = {**report.data, "wrote": report.wrote} if isinstance(report.data, dict) else report.data
+            sys.stdout.write(f"{json.dumps(plain(data), indent=2, allow_nan=False)}\n")
+        else:
+            _show(report)
+        if report.failed:
+            raise typer.Exit(1)
+
+    signature = inspect.signature(function, eval_str=True)
+    _, *own = signature.parameters.values()
+    common = (
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in (("as_json", AsJson), ("quiet", Quiet))
+    )
+    told = signature.replace(parameters=[*own, *common], return_annotation=None)
+    run.__dict__["__signature__"] = told
+    run.__annotations__ = {name: item.annotation for name, item in told.parameters.items()}
+    return run
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold: numbers that are not finite become null, complex ones [real, imaginary]."""
+    match value:
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case complex():
+            return [plain(value.real), plain(value.imag)]
+        case Path():
+            return str(value)
+        case dict():
+            return {str(key): plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+    if is_dataclass(value):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    return plain(value.tolist()) if hasattr(value, "tolist") else value  # an array, without importing NumPy for it
+
+
+def notice(text: object) -> None:
+    """Say on stderr what deserves attention."""
+    err.print(f"mbfmu: notice: {text}", markup=False, soft_wrap=True, highlight=False)
+
+
+def complain(text: str) -> None:
+    """Say on stderr, in one line, what is wrong."""
+    line = " ".join(text.split())
+    err.print(f"mbfmu: {line}", style="red", markup=False, soft_wrap=True, highlight=False)
+
+
+def _show(report: Report) -> None:
+    for item in report.shown:
+        if isinstance(item, str):
+            out.print(item, markup=False, soft_wrap=True, highlight=False)
+        else:
+            out.print(item)
+    if report.wrote:
+        sizes = ", ".join(f"{path} ({path.stat().st_size / 1e3:.0f} kB)" for path in report.wrote)
+        out.print(f"wrote {sizes}", markup=False, soft_wrap=True, highlight=False)
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Show a warning of the package as a notice; the one about kernels without a compiler with how to get one."""
+    mend = remedy() if issubclass(category, RuntimeWarning) else ""
+    notice(f"{message}{mend and f'; {mend}'}")
+
+
+@contextmanager
+def _progress(what: str, quiet: bool) -> Iterator[Tell]:
+    """Show a bar on a terminal, nothing when piped."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+
+        def tell(what: str, fraction: float) -> None:
+            bar.update(task, description=what, total=1.0 if fraction else None, completed=fraction)
+
+        yield tell

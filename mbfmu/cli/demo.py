@@ -1,0 +1,31 @@
+"""mbfmu demo."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from mbfmu.cli.console import Report, Tell
+
+
+def demo(
+    tell: Tell,
+    folder: Annotated[Path, typer.Option("--folder", "-o", help="where the files go")] = Path("mbfmu_demo"),
+) -> Report:
+    """Export the two-link arm, check it, and drive it in closed loop through FMPy."""
+    from mbfmu.demo import run_demo
+
+    found = run_demo(folder, tell)
+    table = Table(title="two_link as an FMU, PD with gravity compensation, 10 s", title_justify="left")
+    table.add_column("what")
+    table.add_column("measured", justify="right")
+    for what, value in found.rows:
+        table.add_row(what, value)
+    count = len(found.problems)
+    return Report(
+        {"measured": dict(found.rows), "problems": found.problems},
+        (table, *found.problems, f"check: {count} problem(s)" if count else "check: no problem"),
+        (found.fmu, found.csv, found.png),
+        failed=count > 0,
+    )

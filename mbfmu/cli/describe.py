@@ -1,0 +1,15 @@
+"""mbfmu describe."""
+
+import mbfmu
+from mbfmu.cli.choices import Coordinates, Model, Values, numbers
+from mbfmu.cli.console import Report, Tell
+
+
+def describe(_: Tell, model: Model, coordinates: Coordinates = None, values: Values = None) -> Report:
+    """Explain a model: bodies, joints, loops, degrees of freedom, redundant constraints."""
+    from mbfmu.listing import description, shown
+
+    system = mbfmu.load(model, numbers(values))
+    found = description(system, coordinates)
+    tables = (shown(kind, rows) for kind, rows in found.items() if rows)
+    return Report({"model": system.name, "description": system.description, **found}, tuple(tables))

@@ -1,0 +1,75 @@
+"""mbfmu export."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import Coordinates, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.console import Report, Tell
+from mbfmu.errors import UsageError
+
+
+def export(
+    _: Tell,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="a name in models/ or fmus/, or a path of a .py, .toml, .urdf or recipe file",
+            autocompletion=complete.exported,
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
+    backend: Annotated[
+        str,
+        typer.Option(
+            "--backend",
+            metavar="python|native",
+            help="a pythonfmu slave, or compiled C with its source",
+            autocompletion=complete.backends,
+        ),
+    ] = "python",
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            "--platform",
+            metavar="linux64|win64|darwin64|all",
+            help="what the FMU shall run on; default: this machine's for native, else all",
+            autocompletion=complete.platforms,
+        ),
+    ] = None,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="the same work in every step, whatever it leaves (native only)")
+    ] = False,
+    passes: Annotated[
+        int | None, typer.Option("--passes", metavar="N", help="with --real-time: corrections of each stage")
+    ] = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
+    values: Values = None,
+) -> Report:
+    """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
+    from mbfmu.fmu.export import PASSES, PLATFORMS
+    from mbfmu.fmu.recipe import find_recipe
+
+    if passes is not None and not real_time:
+        raise UsageError("--passes goes with --real-time")
+    recipe = find_recipe(model).changed(
+        stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
+    )
+    path = mbfmu.export(
+        mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}),
+        output or Path(f"{Path(model).stem}.fmu"),
+        backend=backend,
+        platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
+        real_time=(PASSES if passes is None else passes) if real_time else None,
+        **recipe.choices(),
+    )
+    return Report({"model": recipe.model, "backend": backend, **recipe.choices()}, wrote=(path,))

@@ -1,0 +1,66 @@
+"""mbfmu linearize."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import Coordinates, Model, numbers, present
+from mbfmu.cli.console import Report, Tell
+
+AT_REST = 1e-6
+"""Acceleration, m/s2 or rad/s2, below which a state counts as an equilibrium."""
+
+
+def linearize(
+    _: Tell,
+    model: Model,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="NAME=VALUE",
+            help="start value or parameter of the point; may be repeated",
+            autocompletion=complete.values,
+        ),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME=VALUE",
+            help="an input there, else 0; may be repeated",
+            autocompletion=complete.inputs,
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output-name", metavar="NAME", help="an output; default: those of the joints")
+    ] = None,
+    coordinates: Coordinates = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
+) -> Report:
+    """Give the state-space form A, B, C, D about a start, and its eigenvalues."""
+    found = mbfmu.linearize(
+        mbfmu.load(model, numbers(at, "--at")),
+        inputs=numbers(inputs, "--input"),
+        outputs=tuple(outputs or ()),
+        coordinates=coordinates,
+    )
+    if output:
+        found.write(output)
+    table = Table(title=f"{Path(model).stem}: {', '.join(found.states)}", title_justify="left")
+    for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
+        table.add_column(escape(heading), justify="right")
+    for value in found.eigenvalues:
+        if value.imag < 0:
+            continue  # shown with its conjugate
+        size = abs(value)
+        shown = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
+        table.add_row(shown, f"{value.imag / math.tau:.6g}", f"{-value.real / size:.4g}" if size else "")
+    moving = f"not an equilibrium: accelerations of up to {found.rest:.3g}; set inputs that balance it with --input"
+    return Report(found.data(), (table,), present(output), (moving,) if found.rest > AT_REST else ())

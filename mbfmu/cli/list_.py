@@ -1,0 +1,33 @@
+"""mbfmu list."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from mbfmu.cli.console import Report, Tell
+
+
+class Kind(str, Enum):
+    """What `mbfmu list` can show."""
+
+    models = "models"
+    steppers = "steppers"
+    components = "components"
+
+
+def list_(
+    _: Tell,
+    what: Annotated[Kind | None, typer.Argument(help="leave it out for all")] = None,
+) -> Report:
+    """List the models, steppers or components there are."""
+    from mbfmu.listing import components, models, shown, steppers
+
+    listings: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
+        Kind.models: models,
+        Kind.steppers: steppers,
+        Kind.components: components,
+    }
+    found = {kind.value: rows() for kind, rows in listings.items() if what in {None, kind}}
+    return Report(found, tuple(shown(kind, rows) for kind, rows in found.items()))

@@ -1,0 +1,68 @@
+"""What mbfmu finds on this machine: Python, CasADi, a C compiler and the extras."""
+
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata, version
+
+import mbfmu
+
+REMEDIES = {
+    "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`",
+    "darwin": "install the command line tools: `xcode-select --install`",
+    "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
+}
+"""How to get a C compiler, by `sys.platform`."""
+
+
+def lines() -> Iterator[str]:
+    """Yield what `mbfmu --version` says."""
+    yield f"mbfmu {mbfmu.__version__}"
+    yield f"Python {platform.python_version()} ({sys.executable})"
+    yield f"CasADi {version('casadi')}"
+    yield f"C compiler: {_compiler()}"
+    yield f"platform: {platform.platform()}"
+    there, missing = _extras()
+    yield f"extras: {', '.join(there) or 'none'}"
+    if missing:
+        yield f'extras not installed: {", ".join(missing)} (python -m pip install "mbfmu[{",".join(missing)}]")'
+
+
+def remedy() -> str:
+    """Return how to get a C compiler; empty if there is one."""
+    from mbfmu.kernel.toolchain import host
+
+    return "" if host() else REMEDIES.get(sys.platform, "install gcc or clang")
+
+
+def _compiler() -> str:
+    from mbfmu.kernel.toolchain import host
+
+    found = host()
+    if found is None:
+        return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
+    return f"{found.command[0]}, {found.version.partition(chr(10))[0]}"
+
+
+def _extras() -> tuple[list[str], list[str]]:
+    """Return the names of the extras that are installed and of those that are not, from the package's metadata."""
+    try:
+        told = metadata("mbfmu")
+    except PackageNotFoundError:
+        return [], []
+    needs: dict[str, list[str]] = {name: [] for name in told.get_all("Provides-Extra") or ()}
+    for line in told.get_all("Requires-Dist") or ():
+        package, extra = re.match(r"[\w.-]+", line), re.search(r"""extra == ['"]([\w-]+)['"]""", line)
+        if package and extra and "sys_platform" not in line:
+            needs[extra[1]].append(package[0])
+    there = [name for name, packages in needs.items() if all(map(_is_installed, packages))]
+    return there, [name for name in needs if name not in there]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,43 @@
+"""mbfmu ssp."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbfmu.cli.console import Report, Tell
+
+
+def ssp(
+    _: Tell,
+    parts: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]A.fmu...|COUPLING.toml", help="FMUs, each a component, or a file that says all"),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="F.ssp", help="file to write")],
+    connect: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--connect", metavar="A.out=B.in[:FACTOR]", help="an output goes to an input, times a factor; repeatable"
+        ),
+    ] = None,
+    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="name; default: the file's")] = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
+    step: Annotated[
+        float | None, typer.Option("--step", metavar="H", help="communication step for masters that read it here, s")
+    ] = None,
+) -> Report:
+    """Write several FMUs and their connections as one .ssp file (SSP 1.0)."""
+    from mbfmu.fmu.ssp import Coupling, components, connection, read_coupling, write_ssp
+
+    told = len(parts) == 1 and parts[0].endswith(".toml")
+    coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
+    path = write_ssp(
+        output,
+        coupling.components,
+        (*coupling.connections, *map(connection, connect or ())),
+        system=system or coupling.system,
+        stop=coupling.stop if stop is None else stop,
+        step=coupling.step if step is None else step,
+    )
+    return Report({"components": list(coupling.components)}, wrote=(path,))

@@ -1,0 +1,78 @@
+"""mbfmu view."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import Coordinates, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.console import Report, Tell
+from mbfmu.errors import UsageError
+
+VIEWED = 10.0
+"""Seconds that are shown if nobody says."""
+
+
+def view(
+    tell: Tell,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|F.fmu|RESULT.csv",
+            help="a model by name or path, an .fmu file, or a file of results",
+            autocompletion=complete.models,
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
+    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
+    output_interval: Annotated[
+        float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
+    ] = None,
+    values: Values = None,
+    inputs: Inputs = None,
+    up: Annotated[
+        str | None,
+        typer.Option(
+            "--up",
+            metavar="x|y|z|-x|-y|-z",
+            help="what points upwards; default: against gravity, else z",
+            autocompletion=complete.upward,
+        ),
+    ] = None,
+) -> Report:
+    """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
+    from mbfmu.view import is_table, motion_of_model, motion_of_result, refuse_page, result_of_csv, write_page
+
+    name = Path(model).stem
+    path = output or Path(f"{name}.html")
+    refuse_page(path)
+    if is_table(model):
+        if stop is not None or any((stepper, option, step, tolerance, coordinates, output_interval, values, inputs)):
+            raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
+        motion = motion_of_result(result_of_csv(model), model, up)
+    else:
+        end = VIEWED if stop is None else stop
+        if model.endswith(".fmu"):
+            result = mbfmu.simulate(
+                model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
+                output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
+                coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
+            )  # fmt: skip
+            motion = motion_of_result(result, model, up)
+        else:
+            motion = motion_of_model(
+                mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
+                tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs),
+                coordinates=coordinates, up=up, progress=lambda fraction: tell("view", fraction),
+            )  # fmt: skip
+    shown = float(motion.result.time[-1])
+    tell("page", 0.0)
+    write_page(motion, path, name, f"{shown:g} s")
+    return Report({"model": name, "stop": shown}, wrote=(path,))
