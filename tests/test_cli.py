@@ -1,6 +1,8 @@
 """The command line: what works, and the one line a mistake is worth."""
 
+import io
 import json
+import math
 import os
 import platform
 import re
@@ -12,10 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+from rich.console import Console
 
 import mbfmu
 from mbfmu import cli
+from mbfmu.cli import console
 from mbfmu.model.library import known_models
 from mbfmu.result import read_csv
 
@@ -50,9 +55,9 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
     )
 
 
-def done(*arguments: str, cwd: Path) -> str:
+def done(*arguments: str, cwd: Path, **environment: str) -> str:
     """Run a command that works and says nothing on stderr; return what it says on stdout."""
-    found = run(*arguments, cwd=cwd)
+    found = run(*arguments, cwd=cwd, **environment)
     assert (found.returncode, found.stderr) == (0, "")
     return found.stdout
 
@@ -237,6 +242,204 @@ def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path) -> None:
     assert columns["constraint.position"].max() < 1e-11
     assert abs(columns["energy.balance"]).max() < 0.1
     assert (tmp_path / "demo" / "two_link.png").read_bytes().startswith(PNG)
+
+
+# -- what every command has ------------------------------------------------------------------------------------------
+
+RUN = "two_link --stop 0.05 --step 1e-2"
+DOCUMENTS = {
+    "list": {"models", "steppers", "components", "wrote"},
+    "describe two_link": {"model", "description", "bodies", "joints", "loops", "counts", "wrote"},
+    "export two_link": {
+        *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "wrote"),
+    },
+    f"simulate {RUN} --stepper direct": {"model", "stop", "steps", "seconds", "drift", "variables", "wrote"},
+    "compare two_link --stop 0.05 --steps 1e-2 --steppers rattle": {
+        *("model", "stop", "accuracy", "rows", "advice", "wrote"),
+    },
+    f"sweep {RUN} --vary l1=-1:1:2 --measure top=max(elbow.phi) -o out.csv --workers 1": {
+        *("model", "stop", "rows", "wrote"),
+    },
+    f"view {RUN}": {"model", "stop", "wrote"},
+    "linearize two_link": {
+        *("A", "B", "C", "D", "x0", "u0", "y0", "states", "inputs", "outputs", "rest", "eigenvalues", "wrote"),
+    },
+}
+"""Keys of the document that a command prints."""
+
+
+@pytest.mark.parametrize("arguments", DOCUMENTS)
+def test_json_is_one_document_that_says_what_was_written(
+    arguments: str, tmp_path: Path, call: Callable[..., Called]
+) -> None:
+    found = call(*arguments.split(), "--json", "--quiet", cwd=tmp_path)
+    assert (found.status, found.stderr) == (0, "")
+    document = json.loads(found.stdout)
+    assert set(document) == DOCUMENTS[arguments]
+    assert document["wrote"] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_takes_json_and_quiet(name: str, tmp_path: Path, call: Callable[..., Called]) -> None:
+    text = call(name, "--help", cwd=tmp_path).stdout
+    assert "--json" in text
+    assert "--quiet" in text
+
+
+def test_json_has_no_nan() -> None:
+    numbers = (math.nan, -math.inf, 1.5)
+    assert console.plain({"a": numbers, "b": np.array(numbers), "c": 1 + 2j, "d": np.float64(2), "e": Path("f")}) == {
+        "a": [None, None, 1.5], "b": [None, None, 1.5], "c": [1.0, 2.0], "d": 2.0, "e": "f",
+    }  # fmt: skip
+
+
+def test_json_tells_of_a_stepper_that_failed_without_a_number(tmp_path: Path, call: Callable[..., Called]) -> None:
+    given = "compare rolling_disk --stop 0.02 --steps 1e-2 --json"
+    rows = json.loads(call(*given.split(), cwd=tmp_path).stdout)["rows"]
+    assert all((row["error"] is None) == bool(row["failure"]) for row in rows)
+    assert any(row["failure"] for row in rows)
+
+
+def test_quiet_leaves_the_result_and_no_notice(tmp_path: Path, call: Callable[..., Called]) -> None:
+    loud, quiet = (call("linearize", "two_link", *more, cwd=tmp_path) for more in ((), ("--quiet",)))
+    assert "notice: not an equilibrium" in loud.stderr
+    assert (quiet.status, quiet.stdout, quiet.stderr) == (0, loud.stdout, "")
+
+
+def test_quiet_does_not_hide_a_mistake(tmp_path: Path, call: Callable[..., Called]) -> None:
+    assert "did you mean 'two_link'" in call("export", "two_lnik", "--quiet", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_shows_a_bar_from_the_beginning_and_quiet_none(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=terminal, force_terminal=True))
+    shown: list[str] = []
+
+    def long(tell: console.Tell) -> console.Report:
+        shown.append(terminal.getvalue())
+        tell("half of it", 0.5)
+        return console.Report({})
+
+    console.command(long)(as_json=False, quiet=quiet)
+    assert ("long" in shown[0], "half of it" in terminal.getvalue()) == (not quiet, not quiet)
+
+
+# -- what a shell completes ------------------------------------------------------------------------------------------
+
+COMPLETIONS = {
+    "mbfmu si": {"simulate"},
+    "mbfmu list st": {"steppers"},
+    "mbfmu simulate two": {"two_link"},
+    "mbfmu export two": {"two_link", "two_link_rattle"},
+    "mbfmu simulate two_link --stepper g": {"gauss", "generalized_alpha"},
+    "mbfmu compare two_link --steppers rattle,ra": {"rattle,rattle", "rattle,radau"},
+    "mbfmu simulate two_link --stepper gauss --option st": {f"stages={s}" for s in range(1, 5)},
+    "mbfmu simulate two_link --set shoulder.": {"shoulder.phi=", "shoulder.w="},
+    "mbfmu simulate two_link --input ": {"shoulder.tau=", "elbow.tau="},
+    "mbfmu linearize two_link --output-name shoulder.p": {"shoulder.phi"},
+    "mbfmu simulate two_link --coordinates ": {"absolute", "joint"},
+    "mbfmu export two_link --backend ": {"python", "native"},
+    "mbfmu export two_link --backend native --platform d": {"darwin64"},
+    "mbfmu check two_link.fmu --skip gui": {"guid", "guid-mismatch"},
+    "mbfmu view stewart --up ": {"x", "y", "z", "-x", "-y", "-z"},
+    "mbfmu simulate raises.py --set ": set(),
+    "mbfmu simulate --set ": set(),
+}
+"""What Tab offers after a line."""
+
+
+@pytest.mark.parametrize("line", COMPLETIONS)
+def test_a_shell_completes_names_from_the_tables_and_the_model(
+    line: str, here: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., Called]
+) -> None:
+    monkeypatch.setenv("_MBFMU_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    found = call(cwd=here)
+    assert (found.status, set(found.stdout.split()), found.stderr) == (0, COMPLETIONS[line], "")
+
+
+def test_the_completion_of_a_shell_is_for_the_console_script(tmp_path: Path) -> None:
+    text = done(cwd=tmp_path, _MBFMU_COMPLETE="source_bash")
+    assert "_MBFMU_COMPLETE=complete_bash" in text
+    assert text.rstrip().endswith("mbfmu")
+
+
+# -- what this machine lacks -----------------------------------------------------------------------------------------
+
+GCC = "install gcc"
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine without a compiler, on which nothing ran before."""
+    (tmp_path / "bare").mkdir()
+    return {"PATH": str(tmp_path / "bare"), "XDG_CACHE_HOME": str(tmp_path / "bare")}
+
+
+def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[str, str], tmp_path: Path) -> None:
+    line = done("--version", cwd=tmp_path, **bare).splitlines()[3]
+    assert line.startswith("C compiler: none: kernels are interpreted")
+    assert GCC in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simulate two_link --stop 0.05",
+        "compare two_link --stop 0.05 --steps 1e-2",
+        "export two_link",
+        "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv",
+    ],
+)
+def test_without_a_compiler_a_command_works_interpreted_and_says_once_what_to_install(
+    arguments: str, bare: dict[str, str], tmp_path: Path
+) -> None:
+    found = run(*arguments.split(), cwd=tmp_path, **bare)
+    assert found.returncode == 0
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("mbfmu: notice: no C compiler found")
+    assert "run interpreted" in line
+    assert GCC in line
+    assert run(*arguments.split(), "--quiet", cwd=tmp_path, **bare).stderr == ""
+
+
+def run_without(library: str, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `mbfmu ARGUMENTS` where a library is not installed."""
+    script = (
+        "import importlib.util, sys\n"
+        "missing, find = sys.argv.pop(1), importlib.util.find_spec\n"
+        "sys.modules[missing] = None\n"
+        "importlib.util.find_spec = lambda name, package=None: None if name == missing else find(name, package)\n"
+        "from mbfmu.cli import main\n"
+        "main()\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, library, *arguments],
+        capture_output=True, text=True, cwd=cwd, timeout=100, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "arguments"),
+    [
+        ("plotly", "view", "view two_link --stop 1000"),
+        ("distributed", "sweep", "sweep two_link --stop 1 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv"),
+        ("pyarrow", "sweep", "sweep two_link --stop 1 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv"),
+        ("ziglang", "cross", "export two_link --backend native"),
+        ("ziglang", "cross", "export two_link --backend native --platform win64"),
+    ],
+)
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(
+    library: str, extra: str, arguments: str, bare: dict[str, str], tmp_path: Path
+) -> None:
+    found = run_without(library, *arguments.split(), cwd=tmp_path, **bare)
+    assert (found.returncode, found.stdout) == (1, "")
+    line = found.stderr.splitlines()[-1]
+    assert not [other for other in found.stderr.splitlines() if not other.startswith("mbfmu: ")]
+    assert f'pip install "mbfmu[{extra}]"' in line
+    assert [path.name for path in tmp_path.iterdir()] == ["bare"]
 
 
 # -- what is piped --------------------------------------------------------------------------------------------------

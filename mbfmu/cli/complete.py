@@ -1,8 +1,14 @@
 """What a shell completes on Tab: names from the tables of models, recipes and steppers, and those inside a model."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import typer
 
 from mbfmu.errors import MbfmuError
+
+if TYPE_CHECKING:
+    from mbfmu.model import Model
 
 
 def models() -> list[str]:
@@ -19,17 +25,17 @@ def exported() -> list[str]:
     return [*models(), *known_recipes()]
 
 
-def steppers() -> list[tuple[str, str]]:
-    """Return the steppers with their order and what they keep."""
+def steppers() -> list[str]:
+    """Return the steppers."""
     from mbfmu.steppers import FAMILIES
 
-    return [(name, f"order {family.order}; keeps {family.preserves}") for name, family in FAMILIES.items()]
+    return list(FAMILIES)
 
 
 def stepper_list(incomplete: str) -> list[str]:
     """Return comma-separated steppers: what is typed already, with each that may come next."""
     typed, comma, _ = incomplete.rpartition(",")
-    return [f"{typed}{comma}{name}" for name, _ in steppers()]
+    return [f"{typed}{comma}{name}" for name in steppers()]
 
 
 def options(context: typer.Context) -> list[tuple[str, str]]:
@@ -46,23 +52,21 @@ def options(context: typer.Context) -> list[tuple[str, str]]:
 
 def values(context: typer.Context) -> list[str]:
     """Return the parameters and start values of the model named before."""
-    from mbfmu.model.library import load
-
-    try:
-        return [f"{name}=" for name in load(context.params["model"]).values()]
-    except (KeyError, MbfmuError):
-        return []
+    return _of_model(context, lambda model: [f"{name}=" for name in model.values()])
 
 
 def inputs(context: typer.Context) -> list[str]:
     """Return the inputs of the model named before."""
     from mbfmu.dae import derive
-    from mbfmu.model.library import load
 
-    try:
-        return [f"{item.name}=" for item in derive(load(context.params["model"])).inputs]
-    except (KeyError, MbfmuError):
-        return []
+    return _of_model(context, lambda model: [f"{item.name}=" for item in derive(model).inputs])
+
+
+def outputs(context: typer.Context) -> list[str]:
+    """Return the outputs of the model named before."""
+    from mbfmu.dae import derive
+
+    return _of_model(context, lambda model: [item.name for item in derive(model).outputs])
 
 
 def coordinates() -> list[str]:
@@ -98,3 +102,14 @@ def upward() -> list[str]:
     from mbfmu.view.motion import UPWARD
 
     return list(UPWARD)
+
+
+def _of_model(context: typer.Context, read: "Callable[[Model], list[str]]") -> list[str]:
+    """Return what is read of the model named before; nothing if there is none, or none that can be."""
+    from mbfmu.model.library import load
+
+    named = context.params.get("model") or next(iter(context.args), None)  # Click leaves it there before a bare option
+    try:
+        return read(load(named)) if named else []
+    except MbfmuError:
+        return []

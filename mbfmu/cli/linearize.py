@@ -39,7 +39,13 @@ def linearize(
         ),
     ] = None,
     outputs: Annotated[
-        list[str] | None, typer.Option("--output-name", metavar="NAME", help="an output; default: those of the joints")
+        list[str] | None,
+        typer.Option(
+            "--output-name",
+            metavar="NAME",
+            help="an output; default: those of the joints",
+            autocompletion=complete.outputs,
+        ),
     ] = None,
     coordinates: Coordinates = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,

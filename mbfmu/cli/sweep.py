@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
+from mbfmu.cli import complete
 from mbfmu.cli.choices import (
     Coordinates,
     Inputs,
@@ -44,14 +45,20 @@ def sweep(
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            "--vary", metavar="NAME=START:STOP:N", help="N equally spaced values; repeated: every combination"
+            "--vary",
+            metavar="NAME=START:STOP:N",
+            help="N equally spaced values; repeated: every combination",
+            autocompletion=complete.values,
         ),
     ] = None,
     sample: Annotated[int, typer.Option("--sample", metavar="N", min=0, help="samples of the distributions")] = 0,
     distribution: Annotated[
         list[str] | None,
         typer.Option(
-            "--distribution", metavar="NAME=normal(MEAN,SD)|uniform(A,B)", help="what is drawn; may be repeated"
+            "--distribution",
+            metavar="NAME=normal(MEAN,SD)|uniform(A,B)",
+            help="what is drawn; may be repeated",
+            autocompletion=complete.values,
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="of the samples")] = 0,

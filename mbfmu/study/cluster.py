@@ -3,6 +3,7 @@
 import itertools
 import signal
 import time as clock
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -61,6 +62,8 @@ def run(
     if not left:
         report(1.0)
         return rows
+    if scheduler is None:
+        study.compile()
     with _client(scheduler, workers, len(left)) as client:
         save()  # a file that cannot be written is known before hours of work
         saved, cost = clock.monotonic(), 0.0
@@ -103,13 +106,14 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        client.register_worker_callbacks(_ignore_interrupt)
+        client.register_worker_callbacks(_leave_to_the_command)
         yield client
 
 
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the command: a terminal sends it to the workers too, which would each print a traceback."""
+def _leave_to_the_command() -> None:
+    """Leave Ctrl-C, which a terminal sends to the workers too, and the warning about compilers to the command."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", RuntimeWarning)
 
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:

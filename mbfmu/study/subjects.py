@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu.prepare import Prepared, prepare
-from mbfmu.kernel import describe
+from mbfmu.kernel import compiled_library, describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.result import Result
@@ -33,6 +33,9 @@ class Subject(Protocol):
 
     def open(self) -> Run:
         """Prepare what all runs share; the runner given back belongs to one thread."""
+
+    def compile(self) -> None:
+        """Compile once what the processes of this machine then find in the cache."""
 
     def fingerprint(self) -> str:
         """Return text that differs if the runs would."""
@@ -71,6 +74,9 @@ class Mechanism:
 
         return run
 
+    def compile(self) -> None:
+        compiled_library(self.prepared().bundle)
+
     def fingerprint(self) -> str:
         """Return functions, fixed numbers and steps as text."""
         prepared = self.prepared()
@@ -95,6 +101,9 @@ class Unit:
     def open(self) -> Run:
         """Return a runner that keeps one instance."""
         return _Instance(self).run
+
+    def compile(self) -> None:
+        """Leave it: an FMU is compiled."""
 
     def fingerprint(self) -> str:
         """Return file and fixed values as text."""
@@ -158,6 +167,10 @@ class Study:
 
     def __reduce__(self) -> Any:
         return Study, (self._subject, self._measures)
+
+    def compile(self) -> None:
+        """Compile the subject for the processes of this machine."""
+        self._subject.compile()
 
     def row(self, values: Mapping[str, float]) -> Row:
         """Make one run; what goes wrong is the row's failure."""
