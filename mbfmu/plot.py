@@ -3,10 +3,12 @@
 import io
 import math
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from mbfmu.compare import Comparison
@@ -16,12 +18,38 @@ from mbfmu.result import Result, coordinates
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 MARKERS = "osv^D<>ph*"
+COLOURS = 10
+"""Of curves; those after them are dashed."""
 FLOOR = 1e-17
 """Residuals below it are drawn here: a log scale has no zero."""
+ROUND_OFF = 100 * float(np.finfo(np.float64).eps)
+"""Residual of a constraint of some terms of size 1 that is met as well as numbers can."""
+ALIKE = 1e-6
+"""Curves that differ by less than this share of their size are drawn as one."""
+MOST = 12
+"""Curves of a panel; its legend counts the others."""
+KINDS = {
+    "rad": "angle [rad]",
+    "m": "position [m]",
+    "rad/s": "angular velocity\n[rad/s]",
+    "m/s": "velocity [m/s]",
+    "N.m": "torque [N.m]",
+    "N": "force [N]",
+}
+"""Labels of panels of coordinates, rates and inputs by their unit."""
+MOTIONS = ("rad", "m", "rad/s", "m/s")
+"""Units of coordinates and rates."""
+RESIDUALS = ("constraint.position", "constraint.velocity")
+ENERGIES = ("energy.total", "energy.kinetic", "energy.potential")
+
+Array = npt.NDArray[np.float64]
+Curves = dict[str, Array]
 
 
 def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -> Path:
-    """Draw coordinates, rates and inputs with units, constraint residuals on a log scale, and the energy.
+    """Draw what moves and what drives it, constraint residuals on a log scale, the energy and its change.
+
+    What is zero all the time is left out, and curves that are alike are drawn once.
 
     Args:
         result: what to draw.
@@ -29,35 +57,78 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
         title: over the picture.
 
     Raises:
-        UsageError: the ending names no format.
+        UsageError: the ending names no format, or all is zero.
         MbfmuError: the file cannot be written.
     """
-    panels: list[tuple[str, list[str], bool]] = []
-    for unit, label in (("rad", "angle [rad]"), ("m", "position [m]"), ("rad/s", "angular velocity [rad/s]"),
-                        ("m/s", "velocity [m/s]"), ("N.m", "torque [N.m]"), ("N", "force [N]")):  # fmt: skip
-        names = [name for name in coordinates(result) if result.units.get(name) == unit]
-        if names:
-            panels.append((label, names[:8], False))
-    panels.append(("constraint residual", _present(result, "constraint.position", "constraint.velocity"), True))
-    panels.append(("energy [J]", _present(result, "energy.total", "energy.kinetic", "energy.potential"), False))
-    panels = [panel for panel in panels if panel[1]]
-    figure = Figure(figsize=(8, 2.0 * len(panels) + 0.6), layout="constrained")
-    for axes, (label, names, logarithmic) in zip(
-        np.atleast_1d(figure.subplots(len(panels), 1, sharex=True)), panels, strict=True
-    ):
-        for name in names:
-            values = np.maximum(np.abs(result[name]), FLOOR) if logarithmic else result[name]
-            axes.plot(result.time, values, label=name, linewidth=1.2)
+    drawn = [(label, curves) for label, curves in _panels(result) if curves]
+    if not drawn:
+        raise UsageError("there is nothing to draw: all coordinates, rates and inputs are zero")
+    heights = [max(1.9, 0.22 * min(len(curves), MOST + 1)) for _, curves in drawn]
+    figure = Figure(figsize=(10, sum(heights) + 0.6), layout="constrained")
+    rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (label, curves) in zip(rows, drawn, strict=True):
+        residuals = curves.keys() <= {*RESIDUALS}
+        for number, (name, values) in enumerate(list(curves.items())[:MOST]):
+            style = {"color": f"C{number % COLOURS}", "linestyle": "-" if number < COLOURS else "--"}
+            shown = np.where(values, np.maximum(np.abs(values), FLOOR), np.nan) if residuals else values
+            axes.plot(
+                result.time,
+                shown,
+                label=name,
+                linewidth=0.8 if residuals else 1.2,
+                marker="." if residuals else "",  # a residual may stand alone between two zeros
+                markersize=2,
+                **style,
+            )
+        if len(curves) > MOST:
+            axes.plot([], [], " ", label=f"and {len(curves) - MOST} more")
+        if residuals:
+            axes.set_yscale("log")
+            axes.axhspan(FLOOR, _round_off(result), color="k", alpha=0.07, linewidth=0, label="round-off")
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
-        if logarithmic:
-            axes.set_yscale("log")
-        axes.legend(loc="best", fontsize="small", ncols=min(len(names), 4), framealpha=0.6)
         axes.margins(x=0)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False)
     axes.set_xlabel("time [s]")
     if title:
         figure.suptitle(title)
     return save(figure, path)
+
+
+def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
+    """Yield the label of each panel with its curves by name."""
+    names = coordinates(result)
+    units = {name: result.units.get(name, "") for name in names}
+    others = {unit: f"[{unit}]" for unit in units.values()}
+    for kind, label in (KINDS if any(unit in KINDS for unit in units.values()) else others).items():
+        yield label, _once({name: result[name] for name in names if units[name] == kind})
+    yield "constraint residual\n[m, rad; m/s, rad/s]", _some(result, RESIDUALS)
+    yield "energy [J]", _some(result, ENERGIES)
+    change = {name: result[name] - result[name][0] for name in ENERGIES[:1] if name in result.names}
+    yield "energy change [J]", {f"{name} - start": values for name, values in change.items()}
+
+
+def _some(result: Result, names: Sequence[str]) -> Curves:
+    return {name: result[name] for name in names if name in result.names and np.any(result[name])}
+
+
+def _once(curves: Curves) -> Curves:
+    """Return curves that are not zero, those that are alike as one under the first name with their number."""
+    groups: dict[str, list[str]] = {}
+    for name, values in curves.items():
+        if np.any(values):
+            size = np.max(np.abs(values))
+            same = (key for key in groups if np.max(np.abs(curves[key] - values)) <= ALIKE * size)
+            groups.setdefault(next(same, name), []).append(name)
+    return {
+        f"{name} and {len(group) - 1} alike" if len(group) > 1 else name: curves[name] for name, group in groups.items()
+    }
+
+
+def _round_off(result: Result) -> float:
+    """Return the residual that counts as round-off for coordinates and rates of the size they have."""
+    sizes = [float(np.max(np.abs(result[name]))) for name in coordinates(result) if result.units.get(name) in MOTIONS]
+    return ROUND_OFF * max(1.0, *sizes)
 
 
 def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -76,7 +147,9 @@ def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
     for number, (stepper, points) in enumerate(curves.items()):
         axes.loglog(
             *zip(*points, strict=True),
-            marker=MARKERS[(number + number // 10) % len(MARKERS)],
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle="-" if number < COLOURS else "--",
+            fillstyle="full" if number < COLOURS else "none",
             label=stepper,
             linewidth=1.2,
         )
@@ -104,7 +177,3 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     with matplotlib.rc_context({"savefig.dpi": 130}):
         figure.savefig(content, format=kind)
     return write_aside(target, content.getvalue())
-
-
-def _present(result: Result, *names: str) -> list[str]:
-    return [name for name in names if name in result.names]

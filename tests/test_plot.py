@@ -1,0 +1,93 @@
+"""Pictures of results: units on every axis, legends that hide nothing, residuals beside round-off."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import mbfmu
+from mbfmu import plot
+from mbfmu.errors import UsageError
+from mbfmu.result import Result
+
+STOP = 0.3
+
+
+def drawn(result: Result, monkeypatch: pytest.MonkeyPatch) -> dict[str, Axes]:
+    """Return the panels of a picture, laid out, by the first word of their label."""
+    figures: list[Figure] = []
+
+    def keep(figure: Figure, path: Path) -> Path:
+        figures.append(figure)
+        return path
+
+    monkeypatch.setattr(plot, "save", keep)
+    plot.plot_result(result, "unused.png", "title")
+    figures[0].draw_without_rendering()
+    return {axes.get_ylabel().replace("\n", " ").partition(" [")[0]: axes for axes in figures[0].axes}
+
+
+def legend(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("name", ["two_link", "crane", "rolling_disk", "quarter_car"])
+def test_every_axis_has_a_unit_and_no_legend_covers_a_curve(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    panels = drawn(mbfmu.simulate(mbfmu.load(name), STOP), monkeypatch)
+    for axes in panels.values():
+        assert axes.get_ylabel().endswith("]")
+        assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
+    assert axes.get_xlabel() == "time [s]"
+
+
+def test_a_legend_fits_into_its_panel_however_many_curves_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    panels = drawn(mbfmu.simulate(mbfmu.load("chain", {"N": 16}), STOP), monkeypatch)
+    assert legend(panels["angle"])[-1] == f"and {16 - plot.MOST} more"
+    for axes in panels.values():
+        assert axes.get_legend().get_window_extent().height <= axes.get_window_extent().height
+
+
+def test_curves_that_are_alike_are_one_that_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    panels = drawn(mbfmu.simulate(mbfmu.load("n_four_bar", {"N": 5}), STOP), monkeypatch)
+    assert legend(panels["angle"]) == ["a0.phi and 10 alike", "c0.phi and 4 alike"]
+
+
+def test_what_is_zero_all_the_time_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = mbfmu.load("two_link")
+    assert "torque" not in drawn(mbfmu.simulate(arm, STOP), monkeypatch)
+    driven = drawn(mbfmu.simulate(arm, STOP, inputs={"elbow.tau": "1"}), monkeypatch)
+    assert legend(driven["torque"]) == ["elbow.tau"]
+
+
+@pytest.mark.parametrize(("stepper", "kept"), [("rattle", True), ("direct", False)])
+def test_residuals_stay_in_the_band_of_round_off_where_the_stepper_keeps_constraints(
+    stepper: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = mbfmu.load("two_link")
+    axes = drawn(mbfmu.simulate(arm, 1.0, stepper=stepper, coordinates="absolute"), monkeypatch)["constraint residual"]
+    assert axes.get_yscale() == "log"
+    assert legend(axes) == ["constraint.position", "constraint.velocity", "round-off"]
+    band = axes.patches[0].get_extents().transformed(axes.transData.inverted()).y1
+    assert 1e-14 < band < 1e-11
+    largest = max(np.nanmax(np.asarray(line.get_ydata(), dtype=float)) for line in axes.lines)
+    assert (largest < band) == kept
+
+
+def test_the_change_of_the_energy_starts_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = mbfmu.simulate(mbfmu.load("heavy_top"), STOP)
+    (line,) = drawn(result, monkeypatch)["energy change"].lines
+    assert np.array_equal(line.get_ydata(), result["energy.total"] - result["energy.total"][0])
+
+
+def test_units_that_no_joint_has_are_drawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = Result(np.array([0.0, 1.0]), ("tank.p",), np.array([[1.0], [2.0]]), {"tank.p": "Pa"})
+    (axes,) = drawn(result, monkeypatch).values()
+    assert (axes.get_ylabel(), legend(axes)) == ("[Pa]", ["tank.p"])
+
+
+def test_a_result_that_is_zero_gives_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to draw"):
+        plot.plot_result(Result(np.array([0.0, 1.0]), ("x",), np.zeros((2, 1)), {"x": "m"}), tmp_path / "out.png")
+    assert list(tmp_path.iterdir()) == []
