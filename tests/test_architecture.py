@@ -39,6 +39,7 @@ HOMES = {
     "distributed": {"study/__init__.py", "study/cluster.py"},
     "pyarrow": {"study/__init__.py", "study/table.py"},
     "plotly": {"view/__init__.py"},
+    "trimesh": {"view/looks.py"},
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import trimesh
 from plotly.offline import get_plotlyjs
 
 import mbfmu
@@ -18,7 +19,8 @@ from mbfmu import cli
 from mbfmu.errors import ModelError, UsageError
 from mbfmu.model import System
 from mbfmu.result import Result
-from mbfmu.view import Motion, motion_of_model, motion_of_result, result_of_csv, write_page
+from mbfmu.view import Look, Motion, looks_of, motion_of_model, motion_of_result, result_of_csv, write_page
+from mbfmu.view.looks import MOST
 
 STOP = 0.3
 
@@ -198,6 +200,127 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(
     with pytest.raises(UsageError, match=r"needs plotly: .*pip install \"mbfmu\[view\]\""):
         write_page(motion, tmp_path / "page.html", "arm")
     assert list(tmp_path.iterdir()) == []
+
+
+# -- what links look like --------------------------------------------------------------------------------------------
+
+ARM = """<robot name="arm">
+<link name="base"><visual><geometry><box size="1 2 3"/></geometry></visual></link>
+<link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
+<visual><origin xyz="0.5 0 0" rpy="0 1.5707963267948966 0"/><geometry>ROD</geometry></visual></link>
+<link name="tool"><visual><origin xyz="0 0 1"/><geometry><sphere radius="0.1"/></geometry><material name="m">
+<color rgba="1 0 0 0.5"/></material></visual></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+<joint name="weld" type="fixed"><parent link="rod"/><child link="tool"/>
+<origin xyz="1 0 0" rpy="0 -1.5707963267948966 0"/></joint>
+</robot>"""
+"""A rod that swings about y, with a massless tool welded to its end, whose z points back along the rod."""
+
+
+def arm(folder: Path, rod: str = '<cylinder radius="0.1" length="1"/>') -> str:
+    """Write the arm with another geometry for its rod; return the path."""
+    path = folder / "arm.urdf"
+    path.write_text(ARM.replace("ROD", rod), encoding="utf-8")
+    return str(path)
+
+
+def volume(look: Look) -> float:
+    """Return the volume that triangles enclose whose corners go round counterclockwise from outside."""
+    a, b, c = (look.vertices[look.triangles[:, corner]] for corner in range(3))
+    return float(np.sum(a * np.cross(b, c))) / 6
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ('<box size="1 2 3"/>', 6.0),
+        ('<cylinder radius="0.2" length="3"/>', np.pi * 0.2**2 * 3),
+        ('<sphere radius="0.3"/>', 4 / 3 * np.pi * 0.3**3),
+        ('<capsule radius="0.2" length="3"/>', np.pi * 0.2**2 * 3 + 4 / 3 * np.pi * 0.2**3),
+    ],
+)
+def test_the_triangles_of_a_shape_enclose_its_volume(shape: str, size: float, tmp_path: Path) -> None:
+    look = looks_of(arm(tmp_path, shape))[1]
+    assert volume(look) == pytest.approx(size, rel=0.03)
+    assert np.allclose(look.vertices.mean(axis=0), (0.5, 0, 0), atol=1e-12)
+
+
+def test_a_look_belongs_to_the_body_its_link_is_fixed_to(tmp_path: Path) -> None:
+    base, rod, tool = looks_of(arm(tmp_path))
+    assert (base.body, rod.body, tool.body) == ("", "rod", "rod")
+    assert np.allclose(np.ptp(base.vertices, axis=0), (1, 2, 3))
+    assert np.allclose(np.ptp(rod.vertices, axis=0), (1, 0.2, 0.2), atol=2e-2)
+    assert np.allclose(tool.vertices.mean(axis=0), (0, 0, 0), atol=1e-12)  # 1 m out along the rod and 1 m back
+    assert (rod.colour, tool.colour) == (None, (1, 0, 0, 0.5))
+
+
+@pytest.mark.parametrize(("ending", "scale"), [("stl", 0.5), ("obj", 0.5), ("dae", 0.5), ("dae", 0.01)])
+@pytest.mark.parametrize("name", ["meshes/rod.", "package://robots/meshes/rod.", "file://FOLDER/robots/meshes/rod."])
+def test_a_mesh_is_read_by_its_path_or_package_in_its_scale_and_unit(
+    name: str, ending: str, scale: float, tmp_path: Path
+) -> None:
+    folder = tmp_path / "robots"
+    (folder / "meshes").mkdir(parents=True)
+    file = folder / "meshes" / f"rod.{ending}"
+    trimesh.creation.box((1, 2, 3)).export(file)
+    if scale == 0.01:  # in centimetres
+        unit = '<unit name="centimeter" meter="0.01"/><up_axis>'
+        file.write_text(file.read_text(encoding="utf-8").replace("<up_axis>", unit), encoding="utf-8")
+    given = f"{name}{ending}".replace("FOLDER", str(tmp_path))
+    text = "" if scale == 0.01 else f'scale="{scale} {scale} {scale}"'
+    look = looks_of(arm(folder, f'<mesh filename="{given}" {text}/>'))[1]
+    assert volume(look) == pytest.approx(6 * scale**3, rel=1e-5)
+
+
+def test_a_mesh_too_fine_for_a_browser_is_made_coarser(tmp_path: Path) -> None:
+    trimesh.creation.icosphere(subdivisions=6).export(tmp_path / "ball.stl")
+    look = looks_of(arm(tmp_path, '<mesh filename="ball.stl"/>'))[1]
+    assert MOST / 4 < len(look.triangles) <= MOST
+    assert volume(look) == pytest.approx(4 / 3 * np.pi, rel=0.05)
+    assert set(np.unique(look.triangles)) == set(range(len(look.vertices)))
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [("none.stl", "there is no such file"), ("junk.stl", "cannot be read"), ("good.stl", 'pip install "mbfmu[view]"')],
+)
+def test_a_mesh_that_cannot_be_drawn_is_named_and_left_out(
+    file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "junk.stl").write_text("no mesh", encoding="utf-8")
+    trimesh.creation.box().export(tmp_path / "good.stl")
+    if file == "good.stl":
+        monkeypatch.setitem(sys.modules, "trimesh", None)
+    with pytest.warns(UserWarning, match=f"'{file}' of the link 'rod' is not drawn: .*{re.escape(reason)}"):
+        base, tool = looks_of(arm(tmp_path, f'<mesh filename="{file}"/>'))
+    assert (base.body, tool.body) == ("", "rod")
+
+
+def test_the_page_places_a_shape_where_its_body_is(tmp_path: Path) -> None:
+    path = arm(tmp_path)
+    motion = motion_of_model(mbfmu.load(path), STOP, looks=looks_of(path))
+    content = data(write_page(motion, tmp_path / "page.html", "arm"))
+    base, _, tool = content["solids"]
+    assert base["axes"] == -1
+    frames = unpacked(content["frames"]).reshape(len(unpacked(content["frame_times"])), -1, 3)
+    axes = content["axes"][tool["axes"]]
+    origin = frames[:, axes["origin"]]
+    arms = (frames[:, axes["tips"]] - origin[:, None]) / content["arm"]  # as page.js reads them
+    placed = origin[:, None] + np.einsum("vk,tkj->tvj", unpacked(tool["vertices"]).reshape(-1, 3), arms)
+    phi = motion.result["hinge.phi"]
+    assert np.ptp(phi) > 0.1
+    center = placed.mean(axis=1)
+    assert np.allclose(center, 0.0, atol=1e-6)  # the tool's sphere lies on the hinge
+    rod = content["solids"][1]
+    middle = (origin[:, None] + np.einsum("vk,tkj->tvj", unpacked(rod["vertices"]).reshape(-1, 3), arms)).mean(axis=1)
+    assert np.allclose(middle, 0.5 * np.column_stack([np.cos(phi), 0 * phi, -np.sin(phi)]), atol=1e-6)
+
+
+def test_what_is_no_urdf_has_no_looks() -> None:
+    assert looks_of("two_link") == ()
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
 
 
 def call(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -48,7 +48,15 @@ def view(
     ] = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.view import is_table, motion_of_model, motion_of_result, refuse_page, result_of_csv, write_page
+    from mbfmu.view import (
+        is_table,
+        looks_of,
+        motion_of_model,
+        motion_of_result,
+        refuse_page,
+        result_of_csv,
+        write_page,
+    )
 
     name = Path(model).stem
     path = output or Path(f"{name}.html")
@@ -70,7 +78,7 @@ def view(
             motion = motion_of_model(
                 mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
                 tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs),
-                coordinates=coordinates, up=up, progress=lambda fraction: tell("view", fraction),
+                coordinates=coordinates, up=up, looks=looks_of(model), progress=lambda fraction: tell("view", fraction),
             )  # fmt: skip
     shown = float(motion.result.time[-1])
     tell("page", 0.0)

@@ -14,9 +14,20 @@ import numpy.typing as npt
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import Result, coordinates
-from mbfmu.view.motion import Motion, is_table, motion_of_model, motion_of_result, result_of_csv
+from mbfmu.view.looks import Look, looks_of
+from mbfmu.view.motion import AXIS, Motion, is_table, motion_of_model, motion_of_result, result_of_csv
 
-__all__ = ["Motion", "is_table", "motion_of_model", "motion_of_result", "refuse_page", "result_of_csv", "write_page"]
+__all__ = [
+    "Look",
+    "Motion",
+    "is_table",
+    "looks_of",
+    "motion_of_model",
+    "motion_of_result",
+    "refuse_page",
+    "result_of_csv",
+    "write_page",
+]
 
 FRAMES = 1000
 """At most so many pictures; the page interpolates between them."""
@@ -82,6 +93,7 @@ def _content(motion: Motion) -> dict[str, Any]:
     """Return a motion as the page's script reads it."""
     some = _thinned(len(motion.result.time), FRAMES)
     curve = _thinned(len(motion.result.time), CURVE)
+    places = {item.body: number for number, item in enumerate(motion.axes)}
     return {
         "dim": motion.points.shape[2],
         "size": motion.size,
@@ -91,6 +103,17 @@ def _content(motion: Motion) -> dict[str, Any]:
         "joints": list(motion.joints),
         "ground": motion.ground(),
         "axes": [{"origin": item.origin, "tips": item.tips, "wanted": item.wanted} for item in motion.axes],
+        "arm": AXIS * motion.size,
+        "solids": [
+            {
+                "body": look.body,
+                "axes": places.get(look.body, -1),
+                "vertices": _packed(look.vertices),
+                "triangles": look.triangles.tolist(),
+                "colour": look.colour,
+            }
+            for look in motion.looks
+        ],
         "up": motion.up,
         "plot_times": _packed(motion.result.time[curve]),
         "panels": [

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Model
 from mbfmu.result import Result, read_csv
 from mbfmu.simulation import Progress, Signal, run_prepared, signal
+from mbfmu.view.looks import Look
 
 Array = npt.NDArray[np.float64]
 
@@ -61,6 +62,7 @@ class Motion:
         joints: (full name, number of the point) of every joint.
         axes: of the bodies.
         up: upwards, in the world frame.
+        looks: what bodies look like.
     """
 
     result: Result
@@ -69,6 +71,7 @@ class Motion:
     joints: tuple[tuple[str, int], ...]
     axes: tuple[Axes, ...]
     up: tuple[float, ...]
+    looks: tuple[Look, ...] = ()
 
     @property
     def size(self) -> float:
@@ -99,6 +102,7 @@ def motion_of_model(
     inputs: Mapping[str, str | Signal] | None = None,
     coordinates: str | None = None,
     up: str | None = None,
+    looks: tuple[Look, ...] = (),
     progress: Progress | None = None,
 ) -> Motion:
     """Run a mechanism and note where its points are.
@@ -114,6 +118,7 @@ def motion_of_model(
         inputs: as for `simulate`.
         coordinates: as for `simulate`.
         up: axis of the world that points upwards; None: against gravity.
+        looks: what bodies look like, as `looks_of` gives them for a URDF.
         progress: is told the fraction done.
 
     Raises:
@@ -137,7 +142,7 @@ def motion_of_model(
     result = run_prepared(prepared, stop, output_interval, signals, progress or (lambda _: None), watch=watch)
     points = np.stack(found)
     upward = _upward(up, points.shape[2], tuple(-item for item in skeleton.down))
-    return _with_axes(result, points, skeleton.bones, skeleton.joints, upward)
+    return replace(_with_axes(result, points, skeleton.bones, skeleton.joints, upward), looks=looks)
 
 
 def motion_of_result(result: Result, source: str, up: str | None = None) -> Motion:

@@ -4,6 +4,7 @@ const element = (id) => document.getElementById(id);
 const INK = "#222222", GROUND = "#8a8a8a";
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
 const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
+const SAMPLES = 20; // times at which the room that solids need is measured
 const RINGS = 5, SIDES = 10; // of the spheres and cylinders that bodies in space are drawn with
 
 function numbers(text) {
@@ -104,6 +105,28 @@ function balls() {
   return out;
 }
 
+// -- what links look like, in the axes of their bodies -----------------------------------------------------------------
+
+/** Every triangle gets corners of its own, so that edges stay sharp. */
+const solids = motion.solids.map((item) => {
+  const shared = numbers(item.vertices), corners = item.triangles.flat();
+  return { ...item, vertices: Float32Array.from(corners.flatMap((n) => [shared[3 * n], shared[3 * n + 1], shared[3 * n + 2]])) };
+});
+const clad = new Set(solids.map((item) => item.body));
+
+function placed({ axes, vertices }) {
+  const item = motion.axes[axes], origin = item ? point(item.origin) : [0, 0, 0];
+  const arms = [0, 1, 2].map((k) => [0, 1, 2].map((j) =>
+    (item ? (now[item.tips[k] * dim + j] - origin[j]) / motion.arm : Number(j === k))));
+  return [0, 1, 2].map((j) => {
+    const column = new Float32Array(vertices.length / 3);
+    for (let n = 0; n < column.length; n++) {
+      column[n] = origin[j] + vertices[3 * n] * arms[0][j] + vertices[3 * n + 1] * arms[1][j] + vertices[3 * n + 2] * arms[2][j];
+    }
+    return column;
+  });
+}
+
 // -- what moves: [what gives its columns, its trace] ------------------------------------------------------------------
 
 const type = space ? "scatter3d" : "scatter";
@@ -114,6 +137,7 @@ for (const body of bodies) {
     const tubes = [...pointsOf(body).map(() => RINGS + 1), ...bonesOf(body).map(() => 2)];
     moving.push([() => solid(body), {
       type: "mesh3d", name: body, color: colour[body], showlegend: true, hoverinfo: "name", ...triangles(tubes),
+      visible: !clad.has(body),
       lighting: { ambient: 0.65, diffuse: 0.7, specular: 0.2, roughness: 0.5 }, flatshading: false,
     }]);
   } else {
@@ -122,6 +146,17 @@ for (const body of bodies) {
     }]);
   }
 }
+const firstSolid = moving.length;
+solids.forEach((item, number) => {
+  const [r, g, b, alpha] = item.colour ?? [null, null, null, 1];
+  const [i, j, k] = [0, 1, 2].map((corner) => item.triangles.map((_, n) => 3 * n + corner));
+  moving.push([() => placed(item), {
+    type: "mesh3d", name: item.body || "world", i, j, k, flatshading: false, opacity: alpha, hoverinfo: "name",
+    color: r === null ? colour[item.body] ?? GROUND : `rgb(${[r, g, b].map((value) => Math.round(255 * value)).join()})`,
+    showlegend: solids.findIndex((other) => other.body === item.body) === number,
+    legendgroup: `solid ${item.body}`, lighting: { ambient: 0.6, diffuse: 0.7, specular: 0.15, roughness: 0.6 },
+  }]);
+});
 if (space) {
   moving.push([balls, {
     type: "mesh3d", name: "joints", color: INK, hoverinfo: "skip", showlegend: false,
@@ -152,6 +187,16 @@ for (let k = 0; k < frames.length; k++) {
   low[k % dim] = Math.min(low[k % dim], frames[k]);
   high[k % dim] = Math.max(high[k % dim], frames[k]);
 }
+for (let sample = 0; sample <= SAMPLES && solids.length; sample++) {
+  place(begin + ((end - begin) * sample) / SAMPLES);
+  for (const item of solids) {
+    placed(item).forEach((column, k) => {
+      low[k] = column.reduce((a, b) => Math.min(a, b), low[k]);
+      high[k] = column.reduce((a, b) => Math.max(a, b), high[k]);
+    });
+  }
+}
+place(begin);
 const least = 0.3 * motion.size, pad = 0.08 * motion.size;
 for (let k = 0; k < dim; k++) {
   const missing = Math.max(0, least - (high[k] - low[k])) / 2;
@@ -304,6 +349,12 @@ const shown = (from, some, on) => Plotly.restyle("scene", { visible: on }, some.
 element("play").addEventListener("click", () => play(!playing));
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
 element("traces").addEventListener("change", (event) => shown(firstTraces, still.slice(firstTraces), event.target.checked));
+element("shapes").parentElement.hidden = !solids.length;
+element("shapes").addEventListener("change", (event) => {
+  const rods = indices.slice(0, bodies.length).filter((_, k) => clad.has(bodies[k]));
+  Plotly.restyle("scene", { visible: event.target.checked }, indices.slice(firstSolid, firstSolid + solids.length));
+  if (rods.length) Plotly.restyle("scene", { visible: !event.target.checked }, rods);
+});
 element("axes").addEventListener("change", (event) => {
   const others = indices.slice(firstAxes).filter((_, k) => k % 2 === 1);
   Plotly.restyle("scene", { visible: event.target.checked }, others);

@@ -1,6 +1,6 @@
 """Robots as URDF: the Unified Robot Description Format of ROS."""
 
-from mbfmu.model.urdf.reader import read_urdf, visuals
-from mbfmu.model.urdf.robot import Origin, Visual
+from mbfmu.model.urdf.reader import names_of, read_urdf, visuals
+from mbfmu.model.urdf.robot import Origin, Robot, Visual, read_robot
 
-__all__ = ["Origin", "Visual", "read_urdf", "visuals"]
+__all__ = ["Origin", "Robot", "Visual", "names_of", "read_robot", "read_urdf", "visuals"]

@@ -1,0 +1,187 @@
+"""Looks: what the links of a URDF look like, as triangles in the frames of the bodies they are fixed to."""
+
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.model.library import known_models
+from mbfmu.model.urdf import Origin, Robot, Visual, names_of, read_robot
+
+Array = npt.NDArray[np.float64]
+Triangles = npt.NDArray[np.int64]
+
+SIDES = 24
+"""Of what is round."""
+MOST = 4000
+"""Triangles of a mesh; a finer one is made coarser, as a browser moves all of them in every picture."""
+FINEST = 256
+"""Cells along a mesh that is made coarser, at first."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A solid fixed to a body.
+
+    Args:
+        body: full name of the body; empty for the world.
+        vertices: seen from the body's frame_a, or the world, shape (n, 3), m.
+        triangles: numbers of their vertices, shape (m, 3).
+        colour: red, green, blue, alpha from 0 to 1; None: as the page chooses.
+    """
+
+    body: str
+    vertices: Array
+    triangles: Triangles
+    colour: tuple[float, ...] | None = None
+
+
+def looks_of(source: str) -> tuple[Look, ...]:
+    """Return the looks of a model; none unless it is a URDF. A mesh that cannot be read is left out with a warning.
+
+    Args:
+        source: name or path of the model.
+
+    Raises:
+        ModelFileError, ModelError: the URDF cannot be read.
+    """
+    path = known_models().get(source, Path(source))
+    if path.suffix != ".urdf":
+        return ()
+    robot = read_robot(path)
+    names, places = names_of(robot), _places(robot)
+    found = []
+    for link in robot.links.values():
+        owner, pose = places[link.name]
+        for visual in link.visuals:
+            solid = _solid(visual, path)
+            if solid is not None:
+                vertices, triangles = solid
+                placed = _moved(pose @ _matrix(visual.origin), vertices)
+                found.append(Look(names["link", owner] if owner else "", placed, triangles, visual.colour))
+    return tuple(found)
+
+
+def _places(robot: Robot) -> dict[str, tuple[str, Array]]:
+    """Return the link with mass that each link is fixed to, or '' for the world, and its pose seen from there."""
+    base, pose = {robot.root: robot.root}, {robot.root: np.eye(4)}
+    for joint in robot.joints.values():
+        fixed = joint.kind == "fixed"
+        base[joint.child] = base[joint.parent] if fixed else joint.child
+        pose[joint.child] = pose[joint.parent] @ _matrix(joint.origin) if fixed else np.eye(4)
+    owners = {base[name]: name for name in reversed(base) if robot.links[name].massive}
+    found = {}
+    for name, root in base.items():
+        owner = "" if root == robot.root else owners[root]
+        seen_from = pose[owner] if owner else np.eye(4)
+        found[name] = owner, np.linalg.inv(seen_from) @ pose[name]
+    return found
+
+
+def _matrix(origin: Origin) -> Array:
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = origin.R, origin.xyz
+    return found
+
+
+def _moved(pose: Array, vertices: Array) -> Array:
+    turned: Array = vertices @ pose[:3, :3].T + pose[:3, 3]
+    return turned
+
+
+def _solid(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
+    """Return vertices and triangles in the frame of the geometry; None for a mesh that cannot be read."""
+    match visual.kind, visual.size:
+        case "box", sides:
+            corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+            faces = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+            triangles = [corner for a, b, c, d in faces for corner in ((a, b, c), (a, c, d))]
+            return corners * np.array(sides), np.array(triangles)
+        case "cylinder", (r, length):
+            return _revolved([(0, -length / 2), (r, -length / 2), (r, length / 2), (0, length / 2)])
+        case "capsule", (r, length):
+            return _revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
+        case "sphere", (r,):
+            return _revolved(_arc(r, 0.0, -90, 90))
+    return _mesh(visual, urdf)
+
+
+def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]:
+    degrees = np.arange(first, last + 1, 360 // SIDES)
+    return [
+        (0.0 if abs(d) == 90 else r * math.cos(math.radians(d)), z + r * math.sin(math.radians(d))) for d in degrees
+    ]
+
+
+def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
+    """Return the surface that points (radius, height), m, leave on their way about z."""
+    around = np.arange(SIDES) * math.tau / SIDES
+    rings = [np.column_stack([r * np.cos(around), r * np.sin(around), np.full(SIDES, z)]) for r, z in profile]
+    triangles = []
+    for ring, ((r, _), (above, _)) in enumerate(pairwise(profile)):
+        for side in range(SIDES):
+            a, b = ring * SIDES + side, ring * SIDES + (side + 1) % SIDES
+            triangles += [(a, b, b + SIDES)] * (r > 0) + [(a, b + SIDES, a + SIDES)] * (above > 0)
+    return np.concatenate(rings), np.array(triangles)
+
+
+def _mesh(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
+    what = f"the mesh '{visual.mesh}' of the link '{visual.link}' is not drawn"
+    file = next((path for path in _candidates(visual.mesh, urdf) if path.is_file()), None)
+    if file is None:
+        warnings.warn(f"{what}: there is no such file beside '{urdf}' or in a folder above it", stacklevel=2)
+        return None
+    try:
+        import trimesh
+
+        scene = trimesh.load_scene(file)
+        if scene.units:  # as COLLADA files say
+            scene = scene.convert_units("meters")
+        mesh = scene.to_mesh()
+        vertices, triangles = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
+        if not triangles.size:
+            raise ValueError("it holds no triangles")
+    except ImportError:
+        warnings.warn(f'{what}: it needs trimesh: python -m pip install "mbfmu[view]"', stacklevel=2)
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a reader raises over a foreign file
+        warnings.warn(f"{what}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
+        return None
+    vertices, triangles = _coarse(vertices, triangles)
+    return vertices * np.array(visual.size), triangles
+
+
+def _candidates(mesh: str, urdf: Path) -> Iterator[Path]:
+    """Yield where the file of a mesh may be; ``package://NAME/...`` is in a folder NAME around or above the URDF."""
+    scheme, separator, rest = mesh.partition("://")
+    if not separator:
+        yield urdf.parent / mesh
+    elif scheme == "file":
+        yield Path(rest)
+    elif scheme == "package":
+        package, _, inside = rest.partition("/")
+        for folder in Path(os.path.abspath(urdf)).parents:
+            yield folder / package / inside
+            if folder.name == package:
+                yield folder / inside
+
+
+def _coarse(vertices: Array, triangles: Triangles) -> tuple[Array, Triangles]:
+    """Return at most `MOST` triangles: vertices in one cell of a grid become the first of them."""
+    low, extent = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
+    found, cells = triangles, FINEST
+    while len(found) > MOST:
+        grid = np.floor((vertices - low) / extent * cells).astype(np.int64)
+        _, first, cell = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+        merged = first[cell.ravel()][triangles]
+        a, b, c = merged.T
+        found = merged[(a != b) & (b != c) & (c != a)]
+        cells = cells * 3 // 4
+    used, numbers = np.unique(found, return_inverse=True)
+    return vertices[used], numbers.reshape(-1, 3)
