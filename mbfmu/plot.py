@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from mbfmu.compare import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
-from mbfmu.result import Result, coordinates
+from mbfmu.result import KINDS, Result, coordinates
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 MARKERS = "osv^D<>ph*"
@@ -28,15 +28,6 @@ ALIKE = 1e-6
 """Curves that differ by less than this share of their size are drawn as one."""
 MOST = 12
 """Curves of a panel; its legend counts the others."""
-KINDS = {
-    "rad": "angle [rad]",
-    "m": "position [m]",
-    "rad/s": "angular velocity\n[rad/s]",
-    "m/s": "velocity [m/s]",
-    "N.m": "torque [N.m]",
-    "N": "force [N]",
-}
-"""Labels of panels of coordinates, rates and inputs by their unit."""
 MOTIONS = ("rad", "m", "rad/s", "m/s")
 """Units of coordinates and rates."""
 RESIDUALS = ("constraint.position", "constraint.velocity")

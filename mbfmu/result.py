@@ -13,6 +13,16 @@ import numpy.typing as npt
 from mbfmu.errors import MbfmuError, UnknownNameError, nearest
 from mbfmu.files import write_aside
 
+KINDS = {
+    "rad": "angle [rad]",
+    "m": "position [m]",
+    "rad/s": "ang. velocity [rad/s]",
+    "m/s": "velocity [m/s]",
+    "N.m": "torque [N.m]",
+    "N": "force [N]",
+}
+"""What a plot calls coordinates, rates and inputs, by their unit."""
+
 
 @dataclass(frozen=True)
 class Result:

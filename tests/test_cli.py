@@ -300,6 +300,14 @@ def test_json_tells_of_a_stepper_that_failed_without_a_number(tmp_path: Path, ca
     assert any(row["failure"] for row in rows)
 
 
+def test_what_a_model_file_prints_is_not_in_the_document(tmp_path: Path, call: Callable[..., Called]) -> None:
+    source = known_models()["two_link"].read_text(encoding="utf-8")
+    (tmp_path / "two_link.py").write_text(f"print('hello')\n{source}", encoding="utf-8")
+    found = call("describe", "./two_link.py", "--json", cwd=tmp_path)
+    assert json.loads(found.stdout)["model"] == "two_link"
+    assert found.stderr == "hello\n"
+
+
 def test_quiet_leaves_the_result_and_no_notice(tmp_path: Path, call: Callable[..., Called]) -> None:
     loud, quiet = (call("linearize", "two_link", *more, cwd=tmp_path) for more in ((), ("--quiet",)))
     assert "notice: not an equilibrium" in loud.stderr

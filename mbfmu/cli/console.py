@@ -7,7 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,7 +60,11 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*, as_json: bool, quiet: bool, **given: Any) -> None:
-        with _progress(function.__name__.strip("_"), quiet) as tell, warnings.catch_warnings():
+        with (
+            _progress(function.__name__.strip("_"), quiet) as tell,
+            warnings.catch_warnings(),
+            redirect_stdout(sys.stderr if as_json else sys.stdout),  # a model file may print
+        ):
             warnings.showwarning = _warn
             if quiet:
                 warnings.simplefilter("ignore")
@@ -127,10 +131,9 @@ def _show(report: Report) -> None:
         out.print(f"wrote {sizes}", markup=False, soft_wrap=True, highlight=False)
 
 
-def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Show a warning of the package as a notice; the one about kernels without a compiler with how to get one."""
-    mend = remedy() if issubclass(category, RuntimeWarning) else ""
-    notice(f"{message}{mend and f'; {mend}'}")
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning as a notice, the one about a missing compiler with how to get one."""
+    notice(f"{message}; {remedy()}" if "no C compiler" in str(message) else message)
 
 
 @contextmanager

@@ -30,10 +30,8 @@ def lines() -> Iterator[str]:
 
 
 def remedy() -> str:
-    """Return how to get a C compiler; empty if there is one."""
-    from mbfmu.kernel.toolchain import host
-
-    return "" if host() else REMEDIES.get(sys.platform, "install gcc or clang")
+    """Return how to get a C compiler."""
+    return REMEDIES.get(sys.platform, "install gcc or clang")
 
 
 def _compiler() -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
-from mbfmu.result import Result, coordinates
+from mbfmu.result import KINDS, Result, coordinates
 from mbfmu.view.looks import Look, looks_of
 from mbfmu.view.motion import AXIS, Motion, is_table, motion_of_model, motion_of_result, result_of_csv
 
@@ -35,14 +35,6 @@ CURVE = 2000
 """At most so many points of a curve."""
 PANELS, SERIES = 5, 4
 """At most so many plots, and curves in each."""
-KINDS = (
-    ("rad", "angle [rad]"),
-    ("m", "position [m]"),
-    ("rad/s", "ang. velocity [rad/s]"),
-    ("m/s", "velocity [m/s]"),
-    ("N.m", "torque [N.m]"),
-    ("N", "force [N]"),
-)
 
 
 def write_page(motion: Motion, path: str | os.PathLike[str], title: str, subtitle: str = "") -> Path:
@@ -128,7 +120,7 @@ def _content(motion: Motion) -> dict[str, Any]:
 
 def _panels(result: Result) -> list[tuple[str, list[str]]]:
     shown = [name for name in coordinates(result) if np.any(result[name])]
-    panels = [(label, [name for name in shown if result.units.get(name) == unit]) for unit, label in KINDS]
+    panels = [(label, [name for name in shown if result.units.get(name) == unit]) for unit, label in KINDS.items()]
     energies: list[str] = [
         name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names
     ]
