@@ -119,7 +119,7 @@ def _once(curves: Curves) -> Curves:
 def _round_off(result: Result) -> float:
     """Return the residual that counts as round-off for coordinates and rates of the size they have."""
     sizes = [float(np.max(np.abs(result[name]))) for name in coordinates(result) if result.units.get(name) in MOTIONS]
-    return ROUND_OFF * max(1.0, *sizes)
+    return ROUND_OFF * max([1.0, *sizes])
 
 
 def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
