@@ -87,6 +87,7 @@ class Comparison:
             UsageError: another ending.
             MbfmuError: the file cannot be written.
         """
+        refuse_table(path)
         names = [item.name for item in fields(Row)]
         if path.suffix == ".csv":
             text = io.StringIO()
@@ -94,12 +95,20 @@ class Comparison:
             writer.writerow(names)
             writer.writerows(astuple(row) for row in self.rows)
             return write_aside(path, text.getvalue().encode("utf-8"))
-        if path.suffix != ".md":
-            raise UsageError(f"'{path}': a table ends in .csv or .md")
         lines = [f"# {self.model}, {self.stop:g} s", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
         lines += ["| " + " | ".join(shown(value) for value in astuple(row)) + " |" for row in self.rows]
         lines += ["", f"The reference is converged to {self.accuracy:.1e} rad or m. {self.advice}", ""]
         return write_aside(path, "\n".join(lines).encode("utf-8"))
+
+
+def refuse_table(path: Path) -> None:
+    """Refuse a path that no table can be written to, before anything is compared for it.
+
+    Raises:
+        UsageError: it does not end in .csv or .md.
+    """
+    if path.suffix not in {".csv", ".md"}:
+        raise UsageError(f"'{path}': a table ends in .csv or .md")
 
 
 def shown(value: Any) -> str:

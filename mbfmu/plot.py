@@ -160,11 +160,19 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
         UsageError: the ending of the path names no format.
         MbfmuError: the file cannot be written.
     """
-    target = Path(path)
-    kind = target.suffix.removeprefix(".").lower()
-    if kind not in FORMATS:
-        raise UsageError(f"'{target}': a picture ends in .png, .svg or .pdf")
     content = io.BytesIO()
     with matplotlib.rc_context({"savefig.dpi": 130}):
-        figure.savefig(content, format=kind)
-    return write_aside(target, content.getvalue())
+        figure.savefig(content, format=picture_format(path))
+    return write_aside(Path(path), content.getvalue())
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """Return the format of a picture by its ending.
+
+    Raises:
+        UsageError: the ending names no format.
+    """
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise UsageError(f"'{os.fspath(path)}': a picture ends in .png, .svg or .pdf")
+    return kind

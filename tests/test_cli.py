@@ -572,6 +572,27 @@ def test_a_mistake_ends_in_one_clear_line_and_leaves_no_file(
     assert sorted(path for path in here.rglob("*") if "__pycache__" not in path.parts) == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simulate two_link --stop 1 --plot out.nonsense",
+        "compare two_link --stop 1 --plot out.nonsense",
+        "compare two_link --stop 1 -o out.nonsense",
+        "view two_link --stop 1 -o out.nonsense",
+    ],
+)
+def test_a_file_of_no_known_kind_is_refused_before_anything_runs(
+    arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., Called]
+) -> None:
+    def run_nothing(*_: object, **__: object) -> None:
+        pytest.fail("ran")
+
+    monkeypatch.setattr("mbfmu.kernel.runtime.Compiled.initialize", run_nothing)
+    found = call(*arguments.split(), cwd=tmp_path)
+    assert found.status == 1
+    assert "'out.nonsense'" in found.stderr
+
+
 FMU_MISTAKES = {
     "--set foo=1": "no variable 'foo'",
     "--set l1=-1": "l1 = -1.0: outside its bounds",

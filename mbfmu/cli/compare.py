@@ -36,8 +36,14 @@ def compare(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
     """Run every stepper with every step on a model and say which to take."""
-    from mbfmu.compare import compare, shown
+    from mbfmu.compare import compare, refuse_table, shown
 
+    if output:
+        refuse_table(output)
+    if plot:
+        from mbfmu.plot import picture_format, plot_comparison
+
+        picture_format(plot)
     lengths = [number("--steps", text) for text in steps.split(",")]
     names = steppers.split(",") if steppers else ()
     system = mbfmu.load(model, numbers(values))
@@ -48,8 +54,6 @@ def compare(
     if output:
         found.write(output)
     if plot:
-        from mbfmu.plot import plot_comparison
-
         tell("plot", 0.0)
         plot_comparison(found, plot)
     table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")

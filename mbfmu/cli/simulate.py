@@ -51,6 +51,10 @@ def simulate(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy."""
+    if plot:
+        from mbfmu.plot import picture_format, plot_result
+
+        picture_format(plot)
     if model.endswith(".fmu"):
         if stepper or option or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
@@ -73,8 +77,6 @@ def simulate(
     if output:
         result.write_csv(output)
     if plot:
-        from mbfmu.plot import plot_result
-
         tell("plot", 0.0)
         plot_result(result, plot, Path(model).stem)
     drift = max((result[name].max() for name in MONITORS[1:] if name in result.names), default=0.0)
