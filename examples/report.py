@@ -34,6 +34,7 @@ class Panel:
         x, y: what is on the axes, with units.
         curves: what is drawn; a curve has the colour of its name in all panels of a figure.
         log: logarithmic y axis.
+        log_x: logarithmic x axis.
         dots: size of points drawn instead of lines; 0: lines.
         equal: the same scale on both axes.
         window: limits (x0, x1, y0, y1) of the axes; None: of the data.
@@ -45,6 +46,7 @@ class Panel:
     y: str
     curves: Curves
     log: bool = False
+    log_x: bool = False
     dots: float = 0.0
     equal: bool = False
     window: Window = None
@@ -116,6 +118,8 @@ def draw(found: Found, path: str) -> Path:
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
         if panel.log:
             axes.set_yscale("log")
+        if panel.log_x:
+            axes.set_xscale("log")
         if panel.equal:
             axes.set_aspect("equal", adjustable="box" if panel.window else "datalim")
         if panel.window:

@@ -2,7 +2,7 @@
 
 Between communication points every input is held, or extrapolated from the last two points (order 1); in further passes
 it is interpolated between the step's ends. Where an FMU takes input derivatives it gets the slope; another gets the
-value that the line has in the middle of the step.
+value that the line has in the middle of the step, and after the step that at its end.
 """
 
 import math
@@ -329,6 +329,8 @@ class _Run:
             elif held:
                 part.set({item: value + slopes[item] * size / 2 for item, value in held.items()})
             part.step(time, size)
+            if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
+                part.set({item: value + slopes[item] * size for item, value in held.items()})
             if self.order == "gauss_seidel":
                 done.add(name)
 

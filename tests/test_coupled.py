@@ -1,11 +1,17 @@
 """The coupled examples: two FMUs against one system, actuators that hold what they should."""
 
 import json
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
+import pytest
 
-from examples.coupled import manipulator
+from examples import report
+from examples.coupled import accuracy, arm, crane, manipulator, masters, platform
+
+EXAMPLES = (accuracy, arm, crane, manipulator, masters, platform)
 
 SOURCE = Path(__file__).parent / "references" / "hydraulic_manipulator.json"
 REFERENCE = json.loads(SOURCE.read_text(encoding="utf-8"))
@@ -21,9 +27,87 @@ def test_the_manipulator_as_one_system_is_the_reference() -> None:
         np.testing.assert_allclose(found[name], rows[:, column], atol=0.1)
 
 
+@cache
+def found(example: ModuleType) -> report.Found:
+    result: report.Found = example.run()
+    return result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.rpartition(".")[2])
+def test_every_example_prints_its_table_and_draws_its_figure(
+    example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = found(example)
+    assert all(np.isfinite(value) for value in result.numbers.values())
+    path = tmp_path / "figure.png"
+    monkeypatch.setattr("sys.argv", ["example", "--plot", str(path)])
+    report.present("title", lambda: result, example.rows)
+    assert "measured" in capsys.readouterr().out
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
 def test_mechanics_and_oil_as_two_fmus_keep_the_cylinders_length_within_a_micrometre() -> None:
-    found = manipulator.main()
-    assert found["length"] < 1e-6
-    assert found["length, done once"] < 3e-6
-    assert found["length, inputs held"] > 1e-5
-    assert found["lift"] > 0.09
+    numbers = found(manipulator).numbers
+    assert numbers["length"] < 1e-6
+    assert numbers["length, done once"] < 3e-6
+    assert numbers["length, inputs held"] > 1e-5
+    assert numbers["lift"] > 0.09
+
+
+@pytest.mark.slow
+def test_every_way_of_coupling_has_its_order() -> None:
+    numbers = found(accuracy).numbers
+    for way, (backend, how) in accuracy.WAYS.items():
+        expected = 2.0 if how.get("extrapolation") else 1.0
+        assert numbers[f"{way}, order"] == pytest.approx(expected, abs=0.4 if backend == "python" else 0.3), way
+    assert numbers["both at once, lines, 1 ms"] < 0.1 * numbers["both at once, held, 1 ms"]
+    assert numbers["done twice, 1 ms"] < 0.5 * numbers["one after the other, lines, 1 ms"]
+
+
+@pytest.mark.slow
+def test_steps_chosen_by_rollback_are_few_where_little_happens_and_short_where_the_valve_moves() -> None:
+    numbers = found(accuracy).numbers
+    for tolerance in accuracy.TOLERANCES:
+        assert numbers[f"tolerance {tolerance:g}, steps"] < 1.1 * accuracy.STOP / accuracy.STEPS[0]
+        assert numbers[f"tolerance {tolerance:g}, shortest"] < 0.3 * accuracy.STEPS[0]
+    assert numbers["tolerance 1e-05"] < 0.5 * numbers["one after the other, lines, 1 ms"]
+
+
+@pytest.mark.slow
+def test_other_masters_give_the_numbers_of_couple() -> None:
+    numbers = found(masters).numbers
+    for name in masters.MASTERS:
+        assert numbers[f"{name}, length against couple"] < 1e-13
+        assert numbers[f"{name}, length"] < 2e-5
+
+
+@pytest.mark.slow
+def test_the_arm_follows_its_path_within_the_limits_of_its_motors() -> None:
+    numbers = found(arm).numbers
+    assert numbers["tracking"] < 1.5
+    assert numbers["end"] < 0.2
+    assert numbers["current"] < 20.0
+    assert numbers["voltage"] <= 24.0
+    assert numbers["work"] == pytest.approx(numbers["energy"], abs=5e-3)
+    assert numbers["electric"] > numbers["work"]
+    assert numbers["coupling"] < 5e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", [crane, platform], ids=["crane", "platform"])
+def test_a_mechanism_on_servo_axes_keeps_its_constraints_and_the_balance_of_energy(example: ModuleType) -> None:
+    numbers = found(example).numbers
+    assert numbers["residual"] < 1e-13
+    assert numbers["work"] == pytest.approx(numbers["energy"], rel=1e-4)
+    assert 0.0 < numbers["least pressure"] < numbers["greatest pressure"] < 21.0
+
+
+@pytest.mark.slow
+def test_the_tip_of_the_crane_and_the_platform_go_where_they_should() -> None:
+    assert found(crane).numbers["tip"] < 0.01
+    assert found(crane).numbers["end"] < 0.002
+    assert found(platform).numbers["place"] < 0.005
+    assert found(platform).numbers["attitude"] < 0.2
+    assert found(platform).numbers["hold"] < 1e-6  # all legs alike at home

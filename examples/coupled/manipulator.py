@@ -91,17 +91,16 @@ def monolithic(every: float, stop: float = STOP) -> tuple[Array, dict[str, Array
     size = np.array([1, 1, 1, 1, 1e6, 1e6])
     points = np.arange(round(stop / every) + 1) * every
     rows: list[Array] = []
-    for begin, end in pairwise(BREAKS):
-        inside = points[(points >= begin - 1e-9) & (points < min(end, stop) - 1e-9)]
+    corners = [t for t in BREAKS if t < stop] + [stop]
+    for begin, end in pairwise(corners):
+        inside = points[(points >= begin - 1e-9) & (points < end - 1e-9)]
         run = solve_ivp(
             lambda t, z: np.array(slope(z * size, valve(t))).ravel() / size, (begin, end), x0 / size,
             method="DOP853", rtol=1e-12, atol=1e-13, t_eval=np.append(np.maximum(inside, begin), end),
         )  # fmt: skip
         rows += [z * size for z in run.y.T[:-1]]
         x0 = run.y[:, -1] * size
-        if end >= stop:
-            rows.append(x0)
-            break
+    rows.append(x0)
     found = np.array([np.array(shown(z, valve(t))).ravel() for t, z in zip(points, rows, strict=True)])
     return points, dict(zip(SHOWN, found.T, strict=True))
 
