@@ -29,7 +29,7 @@ IMPLICIT: tuple[Scheme, ...] = (
 )
 LARGEST = 8
 """Links of a chain up to which everything is run."""
-LARGEST_ABSOLUTE = {True: 32, False: 8}
+LARGEST_ABSOLUTE = {True: 128, False: 32}
 """Links up to which one implicit method is run in absolute coordinates, planar or not: longer ones compile too long."""
 
 
