@@ -1,6 +1,8 @@
 """The linear system all methods share: [M C^T; C 0] [y; mu] = [f; g]."""
 
+import copy
 import math
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
@@ -46,6 +48,17 @@ class Factor:
             D = ca.if_else(least[p] < D, D, math.nan)
         self._factor = D, LT, p
 
+    @property
+    def entries(self) -> tuple[SX, SX]:
+        """D and L^T."""
+        return self._factor[:2]
+
+    def with_entries(self, D: SX, LT: SX) -> "Factor":
+        """Return the factor with other expressions in the places of the same sparsity."""
+        found = copy.copy(self)
+        found._factor = D, LT, self._factor[2]
+        return found
+
     def solve(self, b: SX) -> SX:
         """Return A^-1 b."""
         return ca.ldl_solve(b, *self._factor)
@@ -65,9 +78,9 @@ class SchurFactor:
 
     def __init__(self, mass_solve: OverMass, C: SX) -> None:
         self.C = C
-        self.mass_solve = mass_solve
+        self.mass_solve: Callable[[SX], SX] = mass_solve
         self._MiCt = mass_solve(C.T)
-        self._schur = None
+        self._schur: Factor | None = None
         if C.shape[0]:
             S = C @ self._MiCt
             shrunk = ca.SX.ones(C.shape[0])  # rows may lose not only their independence, but all their length
@@ -90,3 +103,30 @@ class SchurFactor:
             return free, ca.SX(0, 1)
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
+
+
+def kept(factor: SchurFactor, M: SX) -> tuple[SX, SX, SchurFactor, SX]:
+    """Return symbols for what a factor and its mass matrix consist of, its values, and both in terms of the symbols.
+
+    What is solved again and again with one matrix then computes it once. Entries that are numbers stay numbers.
+
+    Args:
+        factor: whose M^-1 is sparse.
+        M: SX, its mass matrix.
+    """
+    inverse = factor.mass_solve(ca.SX.eye(M.shape[0]))
+    D, LT = factor._schur.entries if factor._schur else (ca.SX(0, 1), ca.SX(0, 0))
+    matrices = (M, inverse, factor.C, factor._MiCt, ca.SX(D), LT)
+    entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
+    values = [item for item in entries if not item.is_constant()]
+    symbols = ca.SX.sym("kept", len(values))
+    names = iter(symbols.nonzeros())
+    known = iter([item if item.is_constant() else next(names) for item in entries])
+    M, inverse, C, MiCt, D, LT = (
+        ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
+        for matrix in matrices
+    )
+    found = copy.copy(factor)
+    found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
+    found._schur = factor._schur and factor._schur.with_entries(D, LT)
+    return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M

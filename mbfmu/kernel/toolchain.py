@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-LARGE, HUGE = 300_000, 1_500_000
+LARGE, HUGE = 600_000, 1_500_000
 """Characters of source above which -O1 is used, as gcc's -O2 takes minutes on functions of tens of thousands of lines,
 and -O0 for what is not the step."""
 TARGETS = {

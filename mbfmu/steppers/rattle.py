@@ -4,8 +4,11 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import SchurFactor, kept
 from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
+
+SPARSE = 16
+"""Entries of M^-1 a row up to which the matrix of the simplified iteration is kept from pass to pass."""
 
 
 def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
@@ -36,15 +39,20 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
     d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
     q1 = q0 + (d0 + d1) / 2
-    M0, P0 = problem.M(q0), problem.Phi_q(q0, t)
+    M0, over_mass = problem.M(q0), problem.over_mass(q0)
+    v0, factor = over_mass(p0), SchurFactor(over_mass, problem.Phi_q(q0, t))
+    before: tuple[Stage, ...] = ()
+    if iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
+        symbols, values, factor, M0 = kept(factor, M0)
+        before = (Stage(symbols, values, correction=ca.SX.zeros(symbols.shape)),)
+    P0 = factor.C
     balance = (
         M0 @ d0
         - h * p0
         - h**2 / 2 * problem.impulse_rate(q0, d0 / h, t)
         + P0.T @ impulse
     )  # fmt: skip
-    over_mass, gap = problem.over_mass(q0), problem.Phi(q1, t + h)
-    v0, factor = over_mass(p0), SchurFactor(over_mass, P0)
+    gap = problem.Phi(q1, t + h)
     if dae.constant_mass:
         unknowns, guess = ca.vertcat(d0, impulse), ca.vertcat(h * v0, h**2 / 2 * lambda0)
         residual = ca.vertcat(balance, gap)
@@ -54,7 +62,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         unknowns, guess = ca.vertcat(d0, d1, impulse), ca.vertcat(h * v0, h * v0, h**2 / 2 * lambda0)
         same = problem.M(q1) @ d1 - M0 @ d0
         residual = ca.vertcat(balance, same, gap)
-        apart = over_mass(same)
+        apart = factor.mass_solve(same)
         first, multipliers = factor.solve(-balance, P0 @ apart / 2 - gap)
         correction = ca.vertcat(first, first - apart, multipliers)
         watched = 2 * n
@@ -72,7 +80,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
             ca.vertcat(q_free, problem.M(q_free) @ v_free, problem.acceleration(q_free, v_free, t)[1]),
         ),
         step=Formula(
-            x, problem.given, (Stage(unknowns, guess, watched=watched, **solved),),
+            x, problem.given, (*before, Stage(unknowns, guess, watched=watched, **solved)),
             ca.vertcat(q1, M1 @ v1, 2 / h**2 * impulse),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0]),
