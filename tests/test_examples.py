@@ -1,18 +1,28 @@
 """Examples, models and recipes do what they say."""
 
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop
+from examples import animation, closed_loop, report, rolling
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = (rolling,)
+"""Those with a table and a figure."""
+
+
+@cache
+def run(example: ModuleType) -> report.Found:
+    found: report.Found = example.run()
+    return found
 
 
 def test_the_closed_loop_example_holds_the_pose_and_rolls_back_exactly() -> None:
@@ -50,3 +60,42 @@ def test_the_moving_picture_shows_a_crane_that_follows_and_holds_its_constraints
 
 def test_the_picture_in_the_readme_is_small() -> None:
     assert (ROOT / "docs" / "crane.gif").stat().st_size < 700e3
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.rpartition(".")[2])
+def test_an_example_with_a_figure_prints_its_table_and_draws_it(
+    example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run(example)
+    assert all(isinstance(value, float) and np.isfinite(value) for value in found.numbers.values())
+    monkeypatch.setattr("sys.argv", ["example", "--plot", str(tmp_path / "figure.png")])
+    report.present("title", lambda: found, example.rows)
+    assert "measured" in capsys.readouterr().out
+    with Image.open(tmp_path / "figure.png") as picture:
+        assert picture.width > 1000
+
+
+def test_skate_and_disk_follow_their_closed_forms_in_the_order_of_the_stepper() -> None:
+    found = run(rolling).numbers
+    assert found["radius"] == pytest.approx(4.7308693611, rel=1e-9)  # (C + M a^2) etc. put into the steady motion
+    for name, path in {"skate": 8.5e-4, "disk": 2.2e-2}.items():
+        assert found[f"{name}, nodal_impulse, path"] < path
+        assert found[f"{name}, nodal_impulse, order"] == pytest.approx(2, abs=0.01)
+        assert found[f"{name}, projected, path"] < 2e-8
+    assert found["skate, projected, order"] == pytest.approx(4, abs=0.05)
+
+
+def test_a_disk_rolls_for_2000_s_without_slip_and_nodal_impulses_keep_its_energy() -> None:
+    found = run(rolling).numbers
+    first, last = (found[f"long, nodal_impulse, energy, {quarter} quarter"] for quarter in ("first", "last"))
+    assert last == pytest.approx(first, rel=1e-3)
+    assert last < 5e-6
+    first, last = (found[f"long, projected, energy, {quarter} quarter"] for quarter in ("first", "last"))
+    assert 2 * first < last < 1e-4
+    assert max(value for name, value in found.items() if name.endswith("constraint")) < 1e-14
+
+
+def test_skate_and_disk_as_fmus_in_fmpy_give_the_models_numbers() -> None:
+    found = {name: value for name, value in run(rolling).numbers.items() if name.endswith("FMU - model")}
+    assert len(found) == 4
+    assert max(found.values()) < 1e-12
