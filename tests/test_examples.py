@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, report, rolling
+from examples import animation, closed_loop, report, robot, rolling
 from mbfmu.fmu.recipe import known_recipes, read_recipe
-from mbfmu.model import Block
+from mbfmu.model import Block, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling,)
+EXAMPLES = (rolling, robot)
 """Those with a table and a figure."""
 
 
@@ -99,3 +99,33 @@ def test_skate_and_disk_as_fmus_in_fmpy_give_the_models_numbers() -> None:
     found = {name: value for name, value in run(rolling).numbers.items() if name.endswith("FMU - model")}
     assert len(found) == 4
     assert max(found.values()) < 1e-12
+
+
+def test_a_robot_of_known_equations_follows_to_a_twentieth_of_a_millimetre_and_within_its_torques() -> None:
+    found = run(robot).numbers
+    assert found["computed torque, wrist"] < 5e-5
+    assert found["computed torque, error"] < 0.05
+    assert found["each joint alone, wrist"] > 100 * found["computed torque, wrist"]
+    assert all(found[f"{law}, effort"] < 0.5 for law in robot.LAWS)
+
+
+def test_the_robots_motors_work_for_what_is_stored_and_what_friction_takes() -> None:
+    found = run(robot).numbers
+    for law in robot.LAWS:
+        assert found[f"{law}, exchanged"] > 20
+        assert found[f"{law}, missing"] < 1e-6 * found[f"{law}, exchanged"]
+    # back at the start and nearly at rest, all the work has gone into friction
+    assert found["computed torque, work"] == pytest.approx(found["computed torque, friction"], abs=1e-4)
+
+
+def test_the_torques_of_the_wanted_motion_are_those_of_pinocchio() -> None:
+    import pinocchio
+
+    arm = pinocchio.buildModelFromXML(known_models()["robot"].read_text(encoding="utf-8"))
+    model = mbfmu.load("robot")
+    assert isinstance(model, System)
+    known, data = robot.Equations(model), arm.createData()
+    for t in np.linspace(0, robot.STOP, 61):
+        q, v, a = robot.wanted(float(t))
+        mine = known.inertia(q) @ a + known.bias(q, v)
+        np.testing.assert_allclose(mine, pinocchio.rnea(arm, data, q, v, a), atol=1e-12)
