@@ -26,6 +26,24 @@ DASHES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
+class Field:
+    """A quantity that is known at scattered places of a plane.
+
+    Args:
+        x, y: the places, shape (n,).
+        values: shape (n,), drawn as filled contours.
+        label: of the colours, with the unit.
+        limits: lines on which another quantity, shape (n,), has a value, by what the legend calls them.
+    """
+
+    x: Array
+    y: Array
+    values: Array
+    label: str
+    limits: Mapping[str, tuple[Array, float]]
+
+
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes.
 
@@ -39,6 +57,8 @@ class Panel:
         equal: the same scale on both axes.
         window: limits (x0, x1, y0, y1) of the axes; None: of the data.
         legend: where it is; empty: none.
+        field: what is drawn under the curves.
+        marks: names of curves that are drawn as large points.
     """
 
     title: str
@@ -51,6 +71,8 @@ class Panel:
     equal: bool = False
     window: Window = None
     legend: str = "best"
+    field: Field | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,11 +130,20 @@ def draw(found: Found, path: str) -> Path:
     rows = len(found.panels) // found.columns
     figure = Figure(figsize=(3.6 * found.columns, 2.9 * rows), layout="constrained")
     for axes, panel in zip(figure.subplots(rows, found.columns, squeeze=False).flat, found.panels, strict=True):
+        if panel.field:
+            field = panel.field
+            shades = axes.tricontourf(field.x, field.y, field.values, levels=16, cmap="Greys", alpha=0.6)
+            figure.colorbar(shades, ax=axes, label=field.label)
+            for dashes, (text, (values, level)) in zip(DASHES, field.limits.items(), strict=False):
+                axes.tricontour(field.x, field.y, values, levels=[level], colors="black", linestyles=dashes)
+                axes.plot([], [], "black", linestyle=dashes, label=text)
         for name, (x, y) in panel.curves.items():
             number = names.index(name)
             style: dict[str, Any] = {"linewidth": 1.2, "linestyle": DASHES[number // len(COLOURS)]}
             if panel.dots:
                 style = {"marker": ".", "markersize": panel.dots, "linestyle": "none"}
+            if name in panel.marks:
+                style = {"marker": "D", "markersize": 6, "markeredgecolor": "black", "linestyle": "none", "zorder": 5}
             values = np.maximum(np.abs(y), FLOOR) if panel.log else y
             axes.plot(x, values, label=name, color=COLOURS[number % len(COLOURS)], **style)
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
@@ -127,7 +158,12 @@ def draw(found: Found, path: str) -> Path:
         axes.title.set_fontsize("medium")
         axes.grid(alpha=0.3)
         if len(panel.curves) > 1 and panel.legend:
-            axes.legend(loc=panel.legend, fontsize="x-small", framealpha=0.7, markerscale=6 / (panel.dots or 6))
+            axes.legend(
+                loc=panel.legend,
+                fontsize="x-small",
+                framealpha=0.7,
+                markerscale=1 if panel.marks else 6 / (panel.dots or 6),
+            )
     return save(figure, path)
 
 
