@@ -1,5 +1,6 @@
 """Examples, models and recipes do what they say."""
 
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -62,6 +63,18 @@ def test_the_picture_in_the_readme_is_small() -> None:
     assert (ROOT / "docs" / "crane.gif").stat().st_size < 700e3
 
 
+def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    scripts = [path for path in (ROOT / "examples").rglob("*.py") if "__main__" in path.read_text(encoding="utf-8")]
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in scripts]
+    assert len(names) > 10
+    missing = [name for name in names if f"python -m {name}" not in page]
+    assert not missing
+    figures = [ROOT / "docs" / name for name in re.findall(r"\]\((examples/\w+\.png)\)", page)]
+    assert len(figures) == 3
+    assert max(figure.stat().st_size for figure in figures) < 150e3
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design"])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -92,6 +105,7 @@ def test_a_disk_rolls_for_2000_s_without_slip_and_nodal_impulses_keep_its_energy
     assert last < 5e-6
     first, last = (found[f"long, projected, energy, {quarter} quarter"] for quarter in ("first", "last"))
     assert 2 * first < last < 1e-4
+    assert found["long, projected, order 8, energy, last quarter"] < 1e-11
     assert max(value for name, value in found.items() if name.endswith("constraint")) < 1e-14
 
 
