@@ -14,7 +14,13 @@ from mbfmu.kernel.toolchain import BuildError, built, host
 def load(bundle: Bundle) -> Compiled | Interpreted:
     """Return a kernel for this machine: compiled if there is a C compiler, else interpreted (with one notice)."""
     library = compiled_library(bundle)
-    return Compiled(str(library)) if library else Interpreted(describe(bundle))
+    if library is None:
+        return Interpreted(describe(bundle))
+    try:
+        return Compiled(str(library))
+    except OSError:  # not a whole library, as a machine that stops may leave one
+        library.unlink(missing_ok=True)
+        return Compiled(str(compiled_library(bundle)))
 
 
 def describe(bundle: Bundle) -> dict[str, Any]:

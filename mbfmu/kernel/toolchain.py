@@ -1,5 +1,6 @@
 """C sources -> a shared library in the user's cache: by this machine's compiler, or by zig for other platforms."""
 
+import atexit
 import hashlib
 import importlib.util
 import os
@@ -83,6 +84,11 @@ def cross(name: str) -> tuple[Toolchain, ...]:
     )
 
 
+def cache_folder() -> Path:
+    """Return the user's folder for what can be made again."""
+    return Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
+
+
 def is_here(name: str) -> bool:
     """Whether libraries for an FMI platform run on this machine."""
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
@@ -91,7 +97,8 @@ def is_here(name: str) -> bool:
 def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
     """Return the path of the shared library of the sources, made now or found in the user's cache.
 
-    Its name in the cache is a hash of the sources, the compiler's version and the flags.
+    Its name in the cache is a hash of the sources, the compiler's version and the flags. Where the cache cannot be
+    written, it lasts as long as this process.
 
     Args:
         sources: texts by file name; those in .h are included, the others compiled side by side.
@@ -113,12 +120,13 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
         *(flag for each in flags.values() for flag in each),
     ]
     key = hashlib.sha256("\n".join([name, *sources, *sources.values(), *told]).encode()).hexdigest()[:32]
-    cache_folder = Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
-    folder = cache_folder / "kernels"
-    library = folder / f"{key}{toolchain.suffix}"
-    if library.exists():
+    library = cache_folder() / "kernels" / f"{key}{toolchain.suffix}"
+    if os.path.exists(library):
         return library
-    folder.mkdir(parents=True, exist_ok=True)
+    lasting = cache_folder() if _writable(library.parent) else _passing_folder()
+    folder = lasting / "kernels"
+    folder.mkdir(exist_ok=True)
+    library = folder / library.name
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         for file, text in sources.items():
             (Path(scratch) / file).write_text(text, encoding="utf-8")
@@ -128,7 +136,7 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
         environment = {
             **os.environ,
             "ZIG_LOCAL_CACHE_DIR": str(Path(scratch) / "zig"),
-            "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR", str(cache_folder / "zig")),
+            "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR", str(lasting / "zig")),
         }
         for commands in (compiling, [linking]):
             _run_together(commands, scratch, environment)
@@ -136,6 +144,22 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
             _forget_time(Path(scratch) / made)
         os.replace(Path(scratch) / made, library)
     return library
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+@cache
+def _passing_folder() -> Path:
+    """Return a folder for what cannot be kept; it goes with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="mbfmu-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _forget_time(dll: Path) -> None:
