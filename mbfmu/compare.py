@@ -189,23 +189,23 @@ class _End:
 
 
 def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
-    dae = prepared.dae
+    outline = prepared.outline
     n = max(1, round(stop / h))
-    kernel, p = prepared.kernel, vector(dae.p_default())
-    u = vector(dae.u_default())
-    x0, begun = kernel.initialize(vector(dae.s_default()), u, p, 0.0, stop / n)
+    kernel, p = prepared.kernel, vector(outline.p_default())
+    u = vector(outline.u_default())
+    x0, begun = kernel.initialize(vector(outline.s_default()), u, p, 0.0, stop / n)
     if begun.code != OK:
         prepared.initial_state()
-        raise StepError(begun.message(dae.name))
+        raise StepError(begun.message(outline.name))
     seconds = math.inf
     for _ in range(repeats):
         begin = clock.perf_counter()
         x, status = kernel.advance(x0, u, u, p, 0.0, stop / n, n)
         seconds = min(seconds, clock.perf_counter() - begin)
         if status.code != OK:
-            raise StepError(status.message(dae.name))
-    y = dict(zip((item.name for item in dae.outputs), kernel.outputs(x, u, p, stop), strict=False))
-    units = {item.name: item.unit for item in dae.outputs if item.kind == "output"}
+            raise StepError(status.message(outline.name))
+    y = dict(zip((item.name for item in outline.outputs), kernel.outputs(x, u, p, stop), strict=False))
+    units = {item.name: item.unit for item in outline.outputs if item.kind == "output"}
     coordinates = np.array([y[name] for name, unit in units.items() if unit in {"rad", "m"}])
     return _End(
         coordinates,

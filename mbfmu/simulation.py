@@ -176,17 +176,18 @@ def run_prepared(
         StepError: a step could not be done.
         UsageError, UnknownNameError: an input cannot be.
     """
-    name, step, tolerance = prepared.dae.name, prepared.step, prepared.tolerance
+    outline = prepared.outline
+    name, step, tolerance = outline.name, prepared.step, prepared.tolerance
     signals = signals or {}
-    inputs = [item.name for item in prepared.dae.inputs]
+    inputs = [item.name for item in outline.inputs]
     for item in signals:
         if item not in inputs:
             raise UnknownNameError(f"'{name}' has no input '{item}'; {nearest(item, inputs)}")
     points = communication_points(stop, step, interval)
     table = _sampled(signals, points)
-    columns = [table.get(item.name, np.full(len(points), item.start)) for item in prepared.dae.inputs]
+    columns = [table.get(item.name, np.full(len(points), item.start)) for item in outline.inputs]
     kernel = prepared.kernel
-    p = vector(prepared.dae.p_default() if p is None else p)
+    p = vector(outline.p_default() if p is None else p)
     u, still = vector([column[0] for column in columns]), vector([0.0] * len(inputs))
     x = prepared.initial_state(u, None if s is None else vector(s), p)
     watch(0.0, x)
@@ -203,7 +204,7 @@ def run_prepared(
         u = vector([column[k + 1] for column in columns])
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
         report((k + 1) / (len(points) - 1))
-    signals_out = [*prepared.dae.inputs, *prepared.dae.outputs]
+    signals_out = [*outline.inputs, *outline.outputs]
     n_shown = len(signals_out)
     return Result(
         points,

@@ -122,13 +122,11 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         p: parameters, shape (n_p,).
         t: s.
     """
-    C = scaled_rows(np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))]))
-    if not C.shape[0] or not np.all(np.isfinite(C)):
-        return ""
-    left, values, _ = np.linalg.svd(C)
-    missing = C.shape[0] - int(np.sum(values > SINGULAR))
+    C = np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))])
+    missing = dependent(C)
     if not missing:
         return ""
+    left, _, _ = np.linalg.svd(scaled_rows(C))
     weight = np.abs(left[: dae.m, -missing:]).max(axis=1)
     names = dict.fromkeys(name for name, share in zip(dae.row_names, weight, strict=True) if share > SHARE)
     for loop in dae.assembly.loops:
@@ -141,6 +139,18 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) say the same as others there, "
         "and the mechanism could leave it in more than one way; start a little away from it"
     )
+
+
+def dependent(C: npt.NDArray[np.float64]) -> int:
+    """Return how many rows of a constraint Jacobian follow from the others; 0 for one that is not finite.
+
+    Args:
+        C: [Phi_q; G], shape (m + k, n).
+    """
+    scaled = scaled_rows(C)
+    if not C.shape[0] or not np.all(np.isfinite(scaled)):
+        return 0
+    return len(C) - int(np.sum(np.linalg.svd(scaled, compute_uv=False) > SINGULAR))
 
 
 def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

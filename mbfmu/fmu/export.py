@@ -25,7 +25,7 @@ from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import Native, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
-from mbfmu.kernel import compiled_library, describe
+from mbfmu.kernel import Compiled, describe
 from mbfmu.model import Model
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -167,9 +167,8 @@ def _python(
         **_pythonfmu(header.identifier, platforms),
     }
     here = sys.platform == "linux" and "linux64" in platforms
-    library = compiled_library(prepared.bundle) if here else None
-    if library is not None:
-        members["resources/kernel_linux64.so"] = library.read_bytes()
+    if here and isinstance(prepared.kernel, Compiled):
+        members["resources/kernel_linux64.so"] = Path(prepared.kernel.path).read_bytes()
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
     runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
     unique = _unique((model_description(interface, header, ""), slave.encode(), runtime.encode()), members)

@@ -1,47 +1,88 @@
 """Model -> everything an FMU or a simulation is made of, in one go."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mbfmu.dae import Dae, Equations, Ode, derive
-from mbfmu.dae.start import singularity, start_error
+from mbfmu.dae.start import dependent, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.fmu.interface import LOOSEST, Interface, interface
+from mbfmu.fmu.warm import Kept, Outline, keep, outline, question, recall
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
 from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
 from mbfmu.model import Model
 from mbfmu.steppers import Scheme, make_scheme
+
+Parts = tuple[Equations, Scheme, Bundle]
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A model with its stepper, ready to run or to pack.
 
+    After a warm start the equations are derived when they are first asked for; a run does not ask for them.
+
     Args:
-        dae: the equations.
-        scheme: the stepper.
-        bundle: its functions.
-        interface: the variables.
+        derived: gives the equations, the stepper and its functions.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
+        key: under which the cache keeps what a run needs; None: nowhere.
+        kept: what the cache kept.
     """
 
-    dae: Equations
-    scheme: Scheme
-    bundle: Bundle
-    interface: Interface
+    derived: Callable[[], Parts]
     step: float
     tolerance: float = 0.0
+    key: str | None = None
+    kept: Kept | None = None
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return self.derived()
+
+    @property
+    def dae(self) -> Equations:
+        """The equations."""
+        return self._parts[0]
+
+    @property
+    def scheme(self) -> Scheme:
+        """The stepper."""
+        return self._parts[1]
+
+    @property
+    def bundle(self) -> Bundle:
+        """Its functions."""
+        return self._parts[2]
+
+    @cached_property
+    def interface(self) -> Interface:
+        """The variables."""
+        return interface(self.dae, self.scheme, self.bundle, self.step, self.tolerance)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Names, defaults and sizes: what a run needs of the model, which a warm start knows."""
+        return self.kept.outline if self.kept else outline(self.dae, self.scheme)
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
         """The kernel for this machine."""
-        return load(self.bundle)
+        if self.kept:
+            with suppress(OSError):  # it went, or is damaged: it is made anew
+                return Compiled(str(self.kept.library))
+        kernel = load(self.bundle)
+        if self.key and isinstance(kernel, Compiled):
+            keep(self.key, Kept(self.outline, Path(kernel.path)))
+        return kernel
 
     @property
     def stepper(self) -> str:
@@ -59,24 +100,25 @@ class Prepared:
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
         """
-        s = vector(self.dae.s_default()) if s is None else s
-        p = vector(self.dae.p_default()) if p is None else p
-        u = vector(self.dae.u_default()) if u is None else u
+        s = vector(self.outline.s_default()) if s is None else s
+        p = vector(self.outline.p_default()) if p is None else p
+        u = vector(self.outline.u_default()) if u is None else u
         x, status = self.kernel.initialize(s, u, p, 0.0, self.step)
+        if status.code == OK:
+            if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
+                raise StartError(singular)
+            return x
         if status.code == NOT_FINITE and status.correction <= CONSISTENT:
             raise StartError(
                 f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
                 f"{self.step:g} s; take a smaller step"
             )
         if isinstance(self.dae, Ode):
-            if status.code != OK:
-                raise StartError(f"{self.dae.name}: the start values are not finite")
-            return x
-        if status.code != OK:
-            raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
-        if singular := singularity(self.dae, self.coordinates_of(x, p), list(self.dae.extended(p)), 0.0):
-            raise StartError(singular)
-        return x
+            raise StartError(f"{self.dae.name}: the start values are not finite")
+        raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
+
+    def _singularity(self, x: Any, p: Any) -> str:
+        return singularity(self.mechanism, self.coordinates_of(x, p), list(self.mechanism.extended(p)), 0.0)
 
     @property
     def mechanism(self) -> Dae:
@@ -126,6 +168,20 @@ def prepare(
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
         )
+    options = dict(options or {})
+    key = question(system, stepper, options, coordinates, tolerance > 0)
+    kept = recall(key) if key else None
+    if kept:
+        system = deepcopy(system)  # its lists and mappings may change before it is derived
+    prepared = Prepared(partial(_derived, system, stepper, options, tolerance, coordinates), step, tolerance, key, kept)
+    if not kept:
+        prepared.dae  # noqa: B018 - what was asked for is refused here, not later
+    return prepared
+
+
+def _derived(
+    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None
+) -> Parts:
     dae = derive(system, coordinates)
     stepper = stepper or system.stepper or _usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
@@ -134,8 +190,7 @@ def prepare(
             f"stepper '{stepper}' is a multistep method here and cannot choose its steps by a tolerance: leave the "
             "tolerance out, or take a one-step method such as 'projected'"
         )
-    bundle = compose(dae, scheme)
-    return Prepared(dae, scheme, bundle, interface(dae, scheme, bundle, step, tolerance), step, tolerance)
+    return dae, scheme, compose(dae, scheme)
 
 
 def _usual_stepper(dae: Equations) -> str:

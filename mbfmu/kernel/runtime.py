@@ -101,6 +101,7 @@ class Compiled:
     """
 
     def __init__(self, path: str) -> None:
+        self.path = path
         library = ctypes.CDLL(path)
         sizes = (ctypes.c_longlong * 7)()
         library.mbfmu_sizes(sizes)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu.prepare import Prepared, prepare
-from mbfmu.kernel import compiled_library, describe
+from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.result import Result
@@ -59,12 +59,13 @@ class Mechanism:
     def open(self) -> Run:
         """Prepare the kernel once."""
         prepared = self.prepared()
-        p_names = [item.name for item in prepared.dae.parameters]
-        s_names = [item.name for item in prepared.dae.starts]
+        outline = prepared.outline
+        p_names = [item.name for item in outline.parameters]
+        s_names = [item.name for item in outline.starts]
 
         def run(values: Mapping[str, float]) -> Result:
             self.system.with_values(values)  # says which value is out of its bounds
-            p, s = prepared.dae.p_default(), prepared.dae.s_default()
+            p, s = outline.p_default(), outline.s_default()
             for name, value in values.items():
                 if name in p_names:
                     p[p_names.index(name)] = value
@@ -75,7 +76,8 @@ class Mechanism:
         return run
 
     def compile(self) -> None:
-        compiled_library(self.prepared().bundle)
+        """Make the kernel."""
+        self.prepared().kernel  # noqa: B018 - to ask for it makes it
 
     def fingerprint(self) -> str:
         """Return functions, fixed numbers and steps as text."""
@@ -209,17 +211,17 @@ def mechanism(
             raise UnknownNameError(
                 f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
             )
-    dae = prepare(system, **choices).dae
-    free = {item.name for item in (*dae.parameters, *dae.starts)}
+    outline = prepare(system, **choices).outline
+    free = {item.name for item in (*outline.parameters, *outline.starts)}
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
     if missing:  # an expression, or a start value that is left free: with a number it is one of the equations' symbols
-        dae = prepare(system.with_values(missing), **choices).dae
-        free = {item.name for item in (*dae.parameters, *dae.starts)}
+        outline = prepare(system.with_values(missing), **choices).outline
+        free = {item.name for item in (*outline.parameters, *outline.starts)}
     for name in names:
         if name not in free:
             raise _structural(name, system.name)
-    shown = [item.name for item in (*dae.inputs, *dae.outputs)]
-    _check(measures, signals, shown, [item.name for item in dae.inputs], system.name)
+    shown = [item.name for item in (*outline.inputs, *outline.outputs)]
+    _check(measures, signals, shown, [item.name for item in outline.inputs], system.name)
     return Mechanism(system.with_values(missing), names, choices, stop, interval, signals)
 
 

@@ -1,0 +1,386 @@
+"""A warm start is a cold one, only sooner: the same numbers, files and refusals, whatever the cache holds."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mechanisms import slider_crank
+
+import mbfmu
+from mbfmu.dae import Layout
+from mbfmu.errors import StartError, StepperError, UnknownNameError
+from mbfmu.fmu import warm
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.fmu.warm import question
+from mbfmu.kernel import Compiled
+from mbfmu.model import Block, Body, FixedTranslation, Parameter, Revolute, System, Value, World, connect, quantity
+from mbfmu.model.library import known_models
+from mbfmu.model.system import Subsystem
+
+RUNS = """
+import sys, numpy, mbfmu, mbfmu.fmu.prepare as room
+derive, derived = room.derive, []
+room.derive = lambda *given: derived.append(0) or derive(*given)
+RUNS = [
+    ("two_link", dict(stepper="direct")),
+    ("two_link", dict(stepper="rattle", values={"l1": 0.8, "shoulder.phi": 0.3}, inputs={"shoulder.tau": "sin(time)"})),
+    ("two_link", dict(stepper="gauss", options={"stages": 2}, coordinates="absolute")),
+    ("slider_crank", dict(stepper="projected", options={"order": 5}, tolerance=1e-6)),
+    ("four_bar", dict(stepper="radau", coordinates="joint")),
+    ("chaplygin_sleigh", dict()),
+    ("dc_motor", dict()),
+    ("cart_pendulum", dict(stepper="lobatto")),
+    ("trajectory", dict()),
+]
+found = [mbfmu.simulate(mbfmu.load(name), 0.02, step=1e-3, **given) for name, given in RUNS]
+numpy.savez(sys.argv[1], *(numpy.column_stack([item.time, item.values]) for item in found))
+print(len(RUNS), len(derived))
+"""
+EXPORTS = """
+import sys, mbfmu
+mbfmu.export(mbfmu.load("slider_crank"), sys.argv[1] + "/python.fmu", stepper="projected")
+mbfmu.export(mbfmu.load("two_link"), sys.argv[1] + "/native.fmu", backend="native", stepper="rattle")
+"""
+
+
+def started(script: str, argument: Path, cache: Path) -> subprocess.Popen[str]:
+    """Start a script in a new process, with a cache of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", script, str(argument)],
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def told(process: subprocess.Popen[str]) -> str:
+    """What a script says in the end."""
+    out, complaints = process.communicate(timeout=300)
+    assert process.returncode == 0, complaints
+    return out
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "mbfmu"
+
+
+@pytest.fixture
+def kept(cache: Path, two_link: System) -> Path:
+    """The file that a first start of the two-link arm keeps."""
+    first(two_link)
+    (found,) = (cache / "starts").iterdir()
+    return found
+
+
+def first(system: System | Block, stepper: str | None = "direct", **given: Any) -> tuple[Prepared, Any]:
+    """A model with its stepper, and its first state."""
+    prepared = prepare(system, stepper, {}, 1e-3, **given)
+    return prepared, bytes(prepared.initial_state())
+
+
+# -- the same ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_warm_run_derives_nothing_and_gives_a_cold_runs_numbers_bit_for_bit(tmp_path: Path) -> None:
+    files = [tmp_path / "cold.npz", tmp_path / "warm.npz"]
+    said = [told(started(RUNS, file, tmp_path / "cache")).split() for file in files]
+    assert said == [["9", "9"], ["9", "0"]]
+    cold, again = (np.load(file) for file in files)
+    assert len(cold.files) == 9
+    for name in cold.files:
+        assert cold[name].tobytes() == again[name].tobytes()
+
+
+def test_processes_that_start_at_once_disturb_nobody(tmp_path: Path) -> None:
+    files = [tmp_path / f"{k}.npz" for k in range(3)]
+    for process in [started(RUNS, file, tmp_path / "cache") for file in files[:2]]:
+        told(process)
+    assert told(started(RUNS, files[2], tmp_path / "cache")).split() == ["9", "0"]
+    runs = [np.load(file) for file in files]
+    for name in runs[0].files:
+        assert len({run[name].tobytes() for run in runs}) == 1
+
+
+def test_a_warm_export_writes_the_bytes_of_a_cold_one(tmp_path: Path) -> None:
+    for name in ("cold", "warm"):
+        (tmp_path / name).mkdir()
+        told(started(EXPORTS, tmp_path / name, tmp_path / "cache"))
+    for name in ("python.fmu", "native.fmu"):
+        assert (tmp_path / "cold" / name).read_bytes() == (tmp_path / "warm" / name).read_bytes()
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_outline_says_what_the_equations_say() -> None:
+    for model in ("two_link", "slider_crank", "dc_motor"):
+        cold, again = (first(mbfmu.load(model), None)[0] for _ in range(2))
+        assert cold.kept is None
+        assert again.kept is not None
+        assert replace(again.outline, rows=None) == replace(cold.outline, rows=None)
+        assert isinstance(cold.dae, Layout)
+        for name in ("name", "inputs", "parameters", "outputs", "starts"):
+            assert getattr(again.outline, name) == getattr(cold.dae, name)
+        assert again.interface == cold.interface
+
+
+def test_a_start_that_is_refused_is_refused_again_with_the_same_words(cache: Path) -> None:
+    wrong = [
+        slider_crank(crank_phi=1.5, l1=2.0, l2=1.0),
+        mbfmu.load("n_four_bar", {"N": 1, "a0.phi": np.pi / 2}),
+    ]
+    for system in wrong:
+        said = []
+        for _ in range(2):
+            with pytest.raises(StartError) as caught:
+                first(system, "projected", coordinates="absolute")
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+    assert "singular position" in said[0]
+    assert len(list((cache / "starts").iterdir())) == len(wrong)
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_is_wrong_with_a_question_is_said_at_once_however_warm(two_link: System) -> None:
+    with pytest.raises(UnknownNameError, match="no stepper 'nothing'"):
+        prepare(two_link, "nothing", {}, 1e-3)
+    with pytest.raises(StepperError, match="no option 'nothing'"):
+        prepare(two_link, "direct", {"nothing": 1}, 1e-3)
+    multistep = {"method": "abm4"}
+    prepare(two_link, "direct", multistep, 1e-3).kernel  # noqa: B018
+    with pytest.raises(StepperError, match="multistep"):
+        prepare(two_link, "direct", multistep, 1e-3, tolerance=1e-6)
+
+
+@pytest.mark.usefixtures("kept")
+def test_step_and_tolerance_are_those_asked_for(two_link: System) -> None:
+    prepared = prepare(two_link, "direct", {}, 2e-3, 0.0)
+    assert prepared.kept is not None
+    assert prepared.step == 2e-3
+    starts = {item.name: item.start for item in prepared.interface.variables}
+    assert starts["solver.step"] == 2e-3
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_model_that_changes_after_a_warm_start_is_derived_as_it_was() -> None:
+    places: list[Value] = [2.0, 0.0]
+    system = pendulum(FixedTranslation("hook", r=places))  # type: ignore[arg-type]
+    cold = first(system)[0].dae
+    again = first(system)[0]
+    assert again.kept is not None
+    places[0] = 3.0
+    assert again.dae.parameters == cold.parameters
+
+
+# -- the hash ---------------------------------------------------------------------------------------------------------
+
+
+def pendulum(hook: Any) -> System:
+    """A pendulum on a hook."""
+    return System(
+        name="hung",
+        planar=True,
+        components=(World(), hook, Revolute("pin", phi=0.5), Body("bob", m=1.0, I_33=1.0)),
+        connections=(
+            connect("world.frame_b", "hook.frame_a"),
+            connect("hook.frame_b", "pin.frame_a"),
+            connect("pin.frame_b", "bob.frame_a"),
+        ),
+    )
+
+
+def test_the_models_of_the_library_start_warm_but_those_with_a_class_of_their_own() -> None:
+    found = {name for name in known_models() if question(mbfmu.load(name), None, {}, None, False) is None}
+    assert found == {"driven_pendulum", "ice_skate_harmonic", "quarter_car"}
+
+
+def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
+    two_link: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longer = tuple(replace(item, value=1.1) if item.name == "l1" else item for item in two_link.parameters)
+    actuated = tuple(
+        replace(item, actuated=not item.actuated) if isinstance(item, Revolute) else item
+        for item in two_link.components
+    )
+    systems: Mapping[str, System] = {
+        "as it is": two_link,
+        "parameter": replace(two_link, parameters=longer),
+        "type of a number": replace(two_link, parameters=tuple(replace(p, min=-0.0) for p in two_link.parameters)),
+        "bound": replace(two_link, parameters=tuple(replace(p, max=9.0) for p in two_link.parameters)),
+        "one parameter more": replace(two_link, parameters=(*two_link.parameters, Parameter("spare", 1.0))),
+        "start value": two_link.with_values({"shoulder.phi": 0.1}),
+        "name": replace(two_link, name="other"),
+        "description": replace(two_link, description="other"),
+        "order": replace(two_link, components=two_link.components[::-1]),
+        "switch": replace(two_link, components=tuple(actuated)),
+        "connections": replace(two_link, connections=two_link.connections[::-1]),
+        "stepper": replace(two_link, stepper="radau"),
+        "within": System("two_link", (Subsystem("inner", two_link),), planar=True),
+        "within, with a value": System("two_link", (Subsystem("inner", two_link, {"l1": 0.5}),), planar=True),
+    }
+    found = {name: question(system, None, {}, None, False) for name, system in systems.items()}
+    found["stepper asked for"] = question(two_link, "direct", {}, None, False)
+    found["option"] = question(two_link, "direct", {"method": "rk4"}, None, False)
+    found["coordinates"] = question(two_link, None, {}, "absolute", False)
+    found["tolerance"] = question(two_link, None, {}, None, True)
+    monkeypatch.setattr(warm, "PROGRAM", warm.PROGRAM + " ")
+    found["versions or sources"] = question(two_link, None, {}, None, False)
+    monkeypatch.setenv("CC", sys.executable)
+    found["compiler"] = question(two_link, None, {}, None, False)
+    assert None not in found.values()
+    for (a, one), (b, other) in permutations(found.items(), 2):
+        assert one != other, (a, b)
+
+
+def test_the_same_model_read_again_has_the_same_hash() -> None:
+    first_time, second_time = (question(mbfmu.load("stewart"), "radau", {}, None, False) for _ in range(2))
+    assert first_time == second_time
+
+
+def test_the_source_that_decides_is_in_the_hash() -> None:
+    for name in (
+        "model/joints/revolute.py", "dae/redundancy.py", "steppers/radau.py", "kernel/driver.c", "kernel/codegen.py",
+        "fmu/prepare.py", "fmu/warm.py",
+    ):  # fmt: skip
+        assert f"'{name}'" in warm.PROGRAM
+
+
+@dataclass(frozen=True)
+class Hook(FixedTranslation):
+    """A part of a user's."""
+
+    length: Value = quantity(1.0, "m", "length of the hook")
+
+
+class Text(str):
+    """A text that could do anything."""
+
+
+def with_attribute(part: FixedTranslation) -> FixedTranslation:
+    object.__setattr__(part, "wrench", lambda: None)
+    return part
+
+
+FOREIGN = {
+    "class": pendulum(Hook("hook", r=(2.0, 0.0))),
+    "class within": System("outer", (Subsystem("inner", pendulum(Hook("hook", r=(2.0, 0.0)))),), planar=True),
+    "value": replace(pendulum(FixedTranslation("hook", r=(2.0, 0.0))), description=Text("a pendulum")),
+    "attribute": pendulum(with_attribute(FixedTranslation("hook", r=(2.0, 0.0)))),
+}
+"""Models in which something is not mbfmu's own."""
+
+
+@pytest.mark.parametrize("system", FOREIGN.values(), ids=list(FOREIGN))
+def test_a_model_with_something_that_is_not_mbfmus_own_is_never_kept(system: System, cache: Path) -> None:
+    for _ in range(2):
+        assert first(system)[0].kept is None
+    assert not (cache / "starts").exists()
+
+
+def test_a_class_that_pretends_to_be_mbfmus_own_is_never_kept() -> None:
+    names = {key: getattr(FixedTranslation, key) for key in ("__module__", "__qualname__")}
+    pretender = type("FixedTranslation", (FixedTranslation,), names)
+    assert question(pendulum(pretender("hook", r=(2.0, 0.0))), None, {}, None, False) is None
+
+
+def test_with_a_stepper_that_is_not_mbfmus_own_nothing_is_kept(
+    two_link: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = warm.FAMILIES["direct"]
+    monkeypatch.setitem(warm.FAMILIES, "direct", replace(family, make=foreign))
+    assert question(two_link, "direct", {}, None, False) is None
+
+
+def foreign() -> None:
+    """Not a stepper."""
+
+
+# -- the files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole[:0],
+        lambda whole: whole[:-1],
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole.partition(b"\n")[2],
+        lambda whole: whole.replace(b"shoulder", b"Shoulder"),
+        lambda whole: whole + b" ",
+        lambda whole: whole[::-1],
+    ],
+    ids=["empty", "an end short", "cut", "no checksum", "one letter", "longer", "backwards"],
+)
+def test_a_file_that_is_not_whole_is_ignored_and_written_again(damage: Any, kept: Path, two_link: System) -> None:
+    whole = kept.read_bytes()
+    kept.write_bytes(damage(whole))
+    prepared, x = first(two_link)
+    assert prepared.kept is None
+    assert kept.read_bytes() == whole
+    again, same = first(two_link)
+    assert again.kept is not None
+    assert same == x
+
+
+def test_a_file_of_another_hash_is_ignored(kept: Path, two_link: System) -> None:
+    other = two_link.with_values({"l1": 0.5})
+    key = question(other, "direct", {}, None, False)
+    kept.with_name(f"{key}.json").write_bytes(kept.read_bytes())
+    prepared = first(other)[0]
+    assert prepared.kept is None
+    assert dict(zip((p.name for p in prepared.dae.parameters), prepared.dae.p_default(), strict=True))["l1"] == 0.5
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\x7fELF and no more"], ids=["missing", "empty", "cut"])
+def test_a_library_that_is_missing_or_damaged_is_made_again(
+    content: bytes | None, kept: Path, cache: Path, tmp_path: Path
+) -> None:
+    (library,) = (cache / "kernels").glob("*.so")
+    whole = library.read_bytes()
+    library.unlink()
+    if content is not None:
+        library.write_bytes(content)
+    script = (
+        "import mbfmu.fmu.prepare, mbfmu\n"
+        "print(mbfmu.fmu.prepare.prepare(mbfmu.load('two_link'), 'direct', {}, 1e-3).kernel.path)"
+    )
+    assert told(started(script, kept, tmp_path / "cache")).strip() == str(library)
+    assert library.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_link: System
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    states = set()
+    for _ in range(2):
+        prepared, x = first(two_link)
+        states.add(x)
+        assert isinstance(prepared.kernel, Compiled)
+        assert prepared.kept is None
+    assert len(states) == 1
+
+
+def test_the_oldest_files_go_where_there_are_too_many(
+    cache: Path, two_link: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "MOST", 3)
+    for k in range(5):
+        first(two_link.with_values({"shoulder.phi": 0.1 * k}))
+        for path in (cache / "starts").iterdir():
+            os.utime(path, (path.stat().st_atime - 10, path.stat().st_mtime - 10))
+    assert len(list((cache / "starts").iterdir())) == 3
+    assert first(two_link.with_values({"shoulder.phi": 0.1 * 4}))[0].kept is not None
+    assert first(two_link)[0].kept is None
+
+
+def test_without_a_compiler_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_link: System) -> None:
+    monkeypatch.setenv("CC", str(tmp_path / "none"))
+    assert question(two_link, "direct", {}, None, False) is None
