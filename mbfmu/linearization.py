@@ -28,7 +28,6 @@ from mbfmu.files import write_aside
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
 from mbfmu.model import Block, Model
-from mbfmu.steppers.scheme import acceleration
 
 Array = npt.NDArray[np.float64]
 
@@ -156,7 +155,7 @@ def _about_start(ode: Ode, x0: Array, u0: Array, chosen: tuple[str, ...]) -> Lin
 def _about(dae: Dae, q0: Array, v0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
     q, v, u = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("u", len(dae.inputs))
     p, t = ca.DM(dae.extended(dae.p_default())), ca.DM(0.0)
-    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, u, p, t)
     names = [item.name for item in dae.outputs]
     y = dae.output(q, v, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
     constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))

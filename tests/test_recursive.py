@@ -39,7 +39,6 @@ from mbfmu.model import (
 )
 from mbfmu.model.library import known_models
 from mbfmu.steppers import make_scheme
-from mbfmu.steppers.scheme import acceleration
 
 Array = npt.NDArray[np.float64]
 
@@ -155,7 +154,7 @@ def test_the_arm_of_six_joints_is_pinocchios() -> None:
         force = u - pin.rnea(model, data, q, v, np.zeros(6))
         np.testing.assert_allclose(column(dae.force(q, v, u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max()))
         a = pin.aba(model, data, q, v, u)
-        for found in (dae.free_acceleration(q, v, u, p, 0.0), acceleration(dae)(q, v, u, p, 0.0)[0]):
+        for found in (dae.free_acceleration(q, v, u, p, 0.0), dae.acceleration(q, v, u, p, 0.0)[0]):
             np.testing.assert_allclose(column(found), a, rtol=1e-10, atol=1e-10 * np.abs(a).max())
 
 
@@ -217,7 +216,7 @@ def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> No
     rng = np.random.default_rng(seed)
     system, model = random_chain(rng, 10)
     dae, data = derive(system, "joint"), model.createData()
-    found = acceleration(dae)
+    found = dae.acceleration
     for _ in range(3):
         q, v, u = admissible(dae, rng)
         a = column(found(q, v, u, dae.p_default(), 0.0)[0])

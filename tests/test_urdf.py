@@ -48,7 +48,6 @@ from mbfmu.model.source import Source
 from mbfmu.model.urdf import Origin, Visual, read_urdf, visuals
 from mbfmu.model.urdf.reader import axis_angle, frames_of, names_of, system_of
 from mbfmu.model.urdf.robot import LARGEST, robot_of
-from mbfmu.steppers.scheme import acceleration
 
 Array = npt.NDArray[np.float64]
 ROBOT = known_models()["robot"]
@@ -90,7 +89,7 @@ def instant(
     u = np.array([efforts.get(item.name, 0.0) for item in dae.inputs])
     q = np.array(dae.assembly.guess(s, p, t), dtype=float).ravel()
     v = _rates(dae, q, s, p)
-    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, u, p, t)
     y = dae.output(q, v, dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
     found = dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
     assert max([0.0, *np.abs(np.array(dae.Phi(q, p, t))).ravel()]) < 1e-13

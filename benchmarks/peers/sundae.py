@@ -26,7 +26,6 @@ from benchmarks.ours import RK4, bundled, ended, kernel_of
 from benchmarks.task import Task
 from mbfmu.dae import Dae
 from mbfmu.kernel import vector
-from mbfmu.steppers.scheme import acceleration
 
 ida = import_module("sksundae.ida")
 
@@ -52,7 +51,7 @@ def run(task: Task, rtol: float) -> End:
     p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
     x, _ = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop)
     q, v = np.array(x[:n]), np.array(x[n : 2 * n])
-    a, lambda_ = (np.array(item).ravel() for item in acceleration(dae)(q, v, u, p, 0.0))
+    a, lambda_ = (np.array(item).ravel() for item in dae.acceleration(q, v, u, p, 0.0))
     residual, jacobian = compiled(dae)
     solver = ida.IDA(
         lambda _, y, yp, out: residual(out, y, yp),

@@ -14,10 +14,13 @@ additional term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from mbfmu.dae.kkt import acceleration
 
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
@@ -268,6 +271,11 @@ class Dae(Layout):
     def redundant(self) -> tuple[str, ...]:
         """Joint or body of each holonomic row that was left out as redundant."""
         return tuple(self.assembly.constraint_names[row] for row in self.dropped)
+
+    @cached_property
+    def acceleration(self) -> Function:
+        """Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
+        return acceleration(self)
 
     @property
     def n_p(self) -> int:

@@ -3,11 +3,12 @@
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from mbfmu.dae.dae import Dae
+if TYPE_CHECKING:
+    from mbfmu.dae.dae import Dae
 
 SX = Any
 
@@ -25,7 +26,7 @@ class OverMass:
         p: SX, shape (n_p,).
     """
 
-    def __init__(self, dae: Dae, q: SX, p: SX) -> None:
+    def __init__(self, dae: "Dae", q: SX, p: SX) -> None:
         self._dae, self._q, self._p = dae, q, p
         self.row_lengths = dae.row_lengths
 
@@ -130,3 +131,17 @@ def kept(factor: SchurFactor, M: SX) -> tuple[SX, SX, SchurFactor, SX]:
     found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
     found._schur = factor._schur and factor._schur.with_entries(D, LT)
     return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M
+
+
+def acceleration(dae: "Dae") -> Any:
+    """Return the Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form
+
+    [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
+    """  # noqa: D415 - the claim ends in its equation
+    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
+    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
+    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
+    gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    factor = SchurFactor(OverMass(dae, q, p), C)
+    a, lambda_ = factor.constrained(dae.free_acceleration(q, v, u, p, t), gamma)
+    return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))

@@ -21,7 +21,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
-from mbfmu.steppers.scheme import Scheme, acceleration
+from mbfmu.steppers.scheme import Scheme
 
 FORMULAS = ("start", "begin", "step")
 
@@ -167,7 +167,7 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
     u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     q, v = scheme.read(x[:n_scheme], p, t)
-    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, u, p, t)
     y = ca.vertcat(dae.output(q, v, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
     return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
 

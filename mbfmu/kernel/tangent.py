@@ -19,7 +19,7 @@ import casadi as ca
 from mbfmu.dae import Equations, Ode
 from mbfmu.dae.dae import Dae
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_held
-from mbfmu.steppers.scheme import Scheme, acceleration
+from mbfmu.steppers.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
 """Which arguments of a formula's function change: x, u, p, z."""
@@ -126,7 +126,7 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     q, v, turned = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("turned", dae.n_angles)
     u, du = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("du", len(dae.inputs))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    a, lambda_ = acceleration(dae)(q, v, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, u, p, t)
     moving = ca.vertcat(q, v, turned, u, t)
     y = ca.densify(dae.output(q, v, turned, a, lambda_, u, p, t))
     angles = ca.densify(dae.angles(q, p, t))

@@ -13,7 +13,7 @@ from scipy.integrate import DOP853, RK45
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.steppers.scheme import SX, Option, Problem, Scheme, acceleration
+from mbfmu.steppers.scheme import SX, Option, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
@@ -115,7 +115,7 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
 
 def kind_of(dae: Dae, evaluations: int) -> Any:
     """Return the kind of symbols that makes the faster step with so many accelerations: `casadi.SX` writes them out."""
-    return ca.SX if evaluations * acceleration(dae).n_instructions() <= INLINED else ca.MX
+    return ca.SX if evaluations * dae.acceleration.n_instructions() <= INLINED else ca.MX
 
 
 def explicit_scheme(

@@ -45,7 +45,6 @@ class Problem:
         self.n, self.m, self.k = dae.n, dae.m, dae.k
         self.given = arguments(len(dae.inputs), dae.n_p, kind)
         self.t, self.h, self.p = self.given.t, self.given.h, self.given.p
-        self._acceleration: Any = None
 
     def u(self, t: SX) -> SX:
         """Return the inputs at time t, shape (n_u,)."""
@@ -105,24 +104,8 @@ class Problem:
 
     def acceleration(self, q: SX, v: SX, t: SX) -> tuple[SX, SX]:
         """Return (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
-        if self._acceleration is None:
-            self._acceleration = acceleration(self.dae)
-        a, lambda_ = self._acceleration(q, v, self.u(t), self.p, t)
+        a, lambda_ = self.dae.acceleration(q, v, self.u(t), self.p, t)
         return a, lambda_
-
-
-def acceleration(dae: Dae) -> Any:
-    """Return the Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form
-
-    [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
-    """  # noqa: D415 - the claim ends in its equation
-    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
-    gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
-    factor = SchurFactor(OverMass(dae, q, p), C)
-    a, lambda_ = factor.constrained(dae.free_acceleration(q, v, u, p, t), gamma)
-    return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))
 
 
 @dataclass(frozen=True)
