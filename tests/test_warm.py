@@ -48,6 +48,10 @@ import sys, mbfmu
 mbfmu.export(mbfmu.load("slider_crank"), sys.argv[1] + "/python.fmu", stepper="projected")
 mbfmu.export(mbfmu.load("two_link"), sys.argv[1] + "/native.fmu", backend="native", stepper="rattle")
 """
+KERNEL = """
+import mbfmu, mbfmu.fmu.prepare
+print(mbfmu.fmu.prepare.prepare(mbfmu.load("two_link"), "direct", {}, 1e-3).kernel.path)
+"""
 
 
 def started(script: str, argument: Path, cache: Path) -> subprocess.Popen[str]:
@@ -337,20 +341,33 @@ def test_a_file_of_another_hash_is_ignored(kept: Path, two_link: System) -> None
     assert dict(zip((p.name for p in prepared.dae.parameters), prepared.dae.p_default(), strict=True))["l1"] == 0.5
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\x7fELF and no more"], ids=["missing", "empty", "cut"])
+@pytest.mark.parametrize(
+    "damage",
+    [None, lambda whole: whole[:0], lambda whole: whole[:5000], lambda whole: whole[:-9] + b"?" + whole[-8:]],
+    ids=["missing", "empty", "cut", "one letter"],
+)
 def test_a_library_that_is_missing_or_damaged_is_made_again(
-    content: bytes | None, kept: Path, cache: Path, tmp_path: Path
+    damage: Any, kept: Path, cache: Path, tmp_path: Path
 ) -> None:
     (library,) = (cache / "kernels").glob("*.so")
     whole = library.read_bytes()
     library.unlink()
-    if content is not None:
-        library.write_bytes(content)
-    script = (
-        "import mbfmu.fmu.prepare, mbfmu\n"
-        "print(mbfmu.fmu.prepare.prepare(mbfmu.load('two_link'), 'direct', {}, 1e-3).kernel.path)"
-    )
-    assert told(started(script, kept, tmp_path / "cache")).strip() == str(library)
+    if damage is not None:
+        library.write_bytes(damage(whole))
+    assert told(started(KERNEL, kept, tmp_path / "cache")).strip() == str(library)
+    assert library.read_bytes() == whole
+
+
+def test_a_library_that_is_empty_is_made_again_though_nothing_else_is_kept(
+    kept: Path, cache: Path, tmp_path: Path
+) -> None:
+    """It is then found by its source alone."""
+    (library,) = (cache / "kernels").glob("*.so")
+    whole = library.read_bytes()
+    library.unlink()
+    library.touch()
+    kept.unlink()
+    assert told(started(KERNEL, kept, tmp_path / "cache")).strip() == str(library)
     assert library.read_bytes() == whole
 
 

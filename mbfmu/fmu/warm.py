@@ -5,15 +5,14 @@ it, and the C compiler. A model with a class, a stepper or a value that is not m
 behind it could be anything: it is derived each time. The step and the tolerance decide nothing here: they are given to
 the kernel. Code of mbfmu that is replaced while it runs is not seen.
 
-A file holds a checksum and, as JSON, an outline, a CasADi Function and the name of a compiled library. Nothing in it is
+A file holds a checksum and, as JSON, an outline, a CasADi Function, and name and hash of a compiled library. Nothing is
 unpickled: what can run is the library and the Function, which is as safe as to load the library alone, from the same
-user's folder. A file that is not whole counts as not there.
+user's folder. A file that is not whole counts as not there; a library that is not is made again.
 """
 
 import contextlib
 import hashlib
 import json
-import os
 import platform
 import sys
 from collections.abc import Mapping
@@ -126,7 +125,7 @@ def question(
         asked = _told([system, stepper, dict(options), coordinates, tolerant])
     except _ForeignError:
         return None
-    return hashlib.sha256(repr([asked, compiler, PROGRAM]).encode()).hexdigest()
+    return _hash(repr([asked, compiler, PROGRAM]).encode())
 
 
 class _ForeignError(Exception):
@@ -165,10 +164,14 @@ def _owned(item: Any, home: str) -> bool:
     return module.startswith(home) and getattr(sys.modules.get(module), item.__qualname__, None) is item
 
 
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _sources() -> list[tuple[str, str]]:
     package = Path(mbfmu.__file__).parent
     found = sorted(path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in {".py", ".c", ".h"})
-    return [(path.relative_to(package).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()) for path in found]
+    return [(path.relative_to(package).as_posix(), _hash(path.read_bytes())) for path in found]
 
 
 PROGRAM = repr(
@@ -186,7 +189,7 @@ PROGRAM = repr(
 
 
 def recall(key: str) -> Kept | None:
-    """Return what is kept under a hash, if it is there, whole, and its library is there."""
+    """Return what is kept under a hash, if it and its library are there, and whole."""
     try:
         checksum, _, text = _path(key).read_bytes().partition(b"\n")
     except OSError:
@@ -195,7 +198,11 @@ def recall(key: str) -> Kept | None:
         return None
     found = json.loads(text)
     library = cache_folder() / found["library"]
-    if not os.path.isfile(library):
+    try:
+        if _hash(library.read_bytes()) != found["library_hash"]:
+            library.unlink()  # who looks for it by its source shall not find it either
+            return None
+    except OSError:
         return None
     return Kept(
         Outline(
@@ -213,9 +220,9 @@ def recall(key: str) -> Kept | None:
 
 def keep(key: str, kept: Kept) -> None:
     """Keep something under a hash; where it, or its library, cannot be kept, the next start takes its time."""
-    view = kept.outline
     if not kept.library.is_relative_to(cache_folder()):
         return
+    view, path = kept.outline, _path(key)
     content = {
         "library": kept.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
@@ -226,9 +233,9 @@ def keep(key: str, kept: Kept) -> None:
         "held": view.held,
         "rows": view.rows and view.rows.serialize(),
     }
-    text = json.dumps(content, separators=(",", ":")).encode()
-    path = _path(key)
     with contextlib.suppress(MbfmuError, OSError):
+        content["library_hash"] = _hash(kept.library.read_bytes())
+        text = json.dumps(content, separators=(",", ":")).encode()
         write_aside(path, _checksum(key, text) + b"\n" + text)
         others = sorted(path.parent.glob("*.json"), key=lambda other: other.stat().st_mtime)
         for other in others[:-MOST]:
@@ -240,4 +247,4 @@ def _path(key: str) -> Path:
 
 
 def _checksum(key: str, text: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + text).hexdigest().encode()
+    return _hash(key.encode() + text).encode()
