@@ -91,7 +91,8 @@ def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
     names = coordinates(result)
     units = {name: result.units.get(name, "") for name in names}
     others = {unit: f"[{unit}]" for unit in units.values()}
-    for kind, label in (KINDS if any(unit in KINDS for unit in units.values()) else others).items():
+    mechanism = RESIDUALS[0] in result.names and any(unit in KINDS for unit in units.values())
+    for kind, label in (KINDS if mechanism else others).items():
         yield label, _once({name: result[name] for name in names if units[name] == kind})
     yield "constraint residual\n[m, rad; m/s, rad/s]", _some(result, RESIDUALS)
     yield "energy [J]", _some(result, ENERGIES)

@@ -1,6 +1,8 @@
 """Blocks: first-order equations given as text, through the same kernel, steppers and FMUs as mechanisms."""
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +169,11 @@ def test_the_state_space_form_of_a_linear_block_is_its_matrices() -> None:
     np.testing.assert_allclose(found.C, [[1.0, 2e-6]])
     np.testing.assert_allclose(found.D, [[0.0]])
     assert found.outputs == ("y",)
+
+
+def test_the_command_line_shows_the_quantities_of_a_block_and_draws_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mbfmu", "simulate", "pid", "--stop", "1", "--input", "reference=1"]
+    shown = subprocess.run([*command, "--plot", "pid.png"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "integral" in shown.stdout
+    assert "proportional" in shown.stdout
+    assert (tmp_path / "pid.png").read_bytes().startswith(b"\x89PNG")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DRIFT = 1e-6
 """Constraint residual from which a run is worth a notice."""
 MOST = 12
-"""Coordinates and rates of joints that the table shows."""
+"""Coordinates and rates of joints that the table shows; twice as many quantities of a model without joints."""
 MONITORS = ("energy.total", "constraint.position", "constraint.velocity")
 
 
@@ -106,7 +106,8 @@ def _table(result: "Result") -> Table:
     for heading in ("variable", "unit", "last", "min", "max"):
         table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
     joints = [n for n in result.names if n.rsplit(".", 1)[-1] in {"phi", "s", "w", "v"} and n.count(".") >= 1]
-    for name in [*joints[:MOST], *(name for name in MONITORS if name in result.names)]:
+    others = [name for name in result.names if name not in MONITORS]
+    for name in [*(joints[:MOST] or others[: 2 * MOST]), *(name for name in MONITORS if name in result.names)]:
         unit, *numbers = _extremes(result, name).values()
         table.add_row(name, unit, *(f"{number:.6g}" for number in numbers))
     return table
