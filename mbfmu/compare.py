@@ -17,7 +17,7 @@ from mbfmu.files import write_aside
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
-from mbfmu.model import Model
+from mbfmu.model import Block, Model
 from mbfmu.steppers import FAMILIES
 
 Array = npt.NDArray[np.float64]
@@ -140,7 +140,7 @@ def compare(
         progress: is told the fraction done.
 
     Raises:
-        UsageError: a step or the stop time is not a positive number.
+        UsageError: a step or the stop time is not a positive number, or the model is a block.
         MbfmuError: the model or a stepper named cannot be.
     """
     for number in (stop, *steps):
@@ -148,6 +148,8 @@ def compare(
             raise UsageError(f"{number} s is not a time: stop and steps are positive numbers")
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
+    if isinstance(system, Block):
+        raise UsageError(f"'{system.name}' is a block, which 'radau' alone takes: there is nothing to compare")
     system = system.with_values(values or {})
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]

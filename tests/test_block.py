@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mbfmu
+from mbfmu.compare import compare
 from mbfmu.dae import ode
 from mbfmu.errors import (
     MbfmuError,
@@ -159,6 +160,8 @@ def test_what_is_for_mechanisms_is_refused_for_a_block() -> None:
         prepare(oscillator(), None, None, 0.01, coordinates="joint")
     with pytest.raises(UsageError, match="is a block of equations, and this takes a mechanism"):
         motion_of_model(oscillator(), 1.0)
+    with pytest.raises(UsageError, match="'oscillator' is a block, which 'radau' alone takes"):
+        compare(oscillator(), 1.0)
 
 
 def test_the_state_space_form_of_a_linear_block_is_its_matrices() -> None:

@@ -68,5 +68,5 @@ def linearize(
         size = abs(value)
         shown = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
         table.add_row(shown, f"{value.imag / math.tau:.6g}", f"{-value.real / size:.4g}" if size else "")
-    moving = f"not an equilibrium: accelerations of up to {found.rest:.3g}; set inputs that balance it with --input"
+    moving = f"not an equilibrium: it accelerates by up to {found.rest:.3g}; set inputs that balance it with --input"
     return Report(found.data(), (table,), present(output), (moving,) if found.rest > AT_REST else ())
