@@ -90,7 +90,7 @@ def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.Monke
     assert [line[0] for line in lines] == ["two_link rattle, 4 corrections a step", "two_link direct method=rk4"]
     for line in lines:
         kernel, fmu, ratio, most, worst = map(float, line[1:])
-        assert 0 < fmu <= most <= 1.01 * worst
+        assert 0 < fmu <= most <= worst + 0.05  # the worst is told in tenths
         assert ratio == pytest.approx(fmu / kernel, abs=0.02)
 
 

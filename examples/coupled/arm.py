@@ -115,7 +115,7 @@ def run() -> Found:
         Panel("currents", "t [s]", "[A]", {joint: (found.time, found[f"{joint}_motor.i"]) for joint in PATHS}),
         Panel("torques", "t [s]", "[N.m]", {joint: (found.time, found[f"{joint}_motor.tau"]) for joint in PATHS}),
     )
-    return Found(numbers, panels, 4)
+    return Found(numbers, panels, 2)
 
 
 def main() -> dict[str, float]:

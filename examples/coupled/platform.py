@@ -163,7 +163,7 @@ def run() -> Found:
         Panel("distance from the place wanted", "t [s]", "[mm]", {"platform": (time, 1e3 * off)}),
         Panel("angle to the attitude wanted", "t [s]", "[deg]", {"platform": (time, np.degrees(turned))}),
     )
-    return Found(numbers, panels, 4)
+    return Found(numbers, panels, 2)
 
 
 def main() -> dict[str, float]:

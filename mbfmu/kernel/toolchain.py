@@ -18,8 +18,8 @@ from pathlib import Path
 import platformdirs
 
 LARGE, HUGE = 600_000, 1_500_000
-"""Characters of source above which -O1 is used, as gcc's -O2 takes minutes on functions of tens of thousands of lines,
-and -O0 for what is not the step."""
+"""Characters of source above which the step is compiled by -O1, as gcc's -O2 takes long on functions of tens of
+thousands of lines; what is not the step by -O1 above half of that, and by -O0 above the second."""
 TARGETS = {
     "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
     "win64": (("x86_64-windows-gnu",), ".dll"),
@@ -171,9 +171,10 @@ def _forget_time(dll: Path) -> None:
 
 
 def _optimisation(name: str, size: int) -> str:
-    if size < LARGE:
+    hot = name == "step.c"
+    if size < (LARGE if hot else LARGE // 2):
         return "-O2"
-    return "-O1" if size < HUGE or name == "step.c" else "-O0"
+    return "-O1" if hot or size < HUGE else "-O0"
 
 
 def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
