@@ -5,10 +5,11 @@ Jelali & Kroll, Hydraulic Servo-systems, 2003, chapter 4 (valve of second order,
 Hydraulic Control Systems, 1967, chapters 3 and 5. Pressures are above the atmosphere's.
 
 Sources of the numbers: bore and rod of the series of ISO 3320; flow of the largest valve of Moog's Series 32, 54 l/min
-at 210 bar, so 105 bar at each edge; its spool as the approximation of second order of Thayer, Transfer functions for
-Moog servovalves, Moog Technical Bulletin 103, 1965; oil of the LIM hydraulic manipulator benchmark; leakage, friction,
-dead volumes, make-up valves: own choice of usual size. Known facts: with the spool in the middle and no leakage the
-pressures stay; without a load, p_t = 0 and a small command the rod moves at q_n sqrt((p_s - p_a)/dp_n)/A_a.
+at 210 bar, so 105 bar at each edge; oil of the LIM hydraulic manipulator benchmark. The spool is an approximation of
+second order as in Thayer, Transfer functions for Moog servovalves, Moog Technical Bulletin 103, 1965; its frequency and
+damping, leakage, friction, dead volumes and make-up valves are own choice of usual size. Known facts: with the spool
+in the middle and no leakage the pressures stay; without a load, p_t = 0 and a small command the rod moves at
+q_n sqrt((p_s - p_a)/dp_n)/A_a.
 """
 
 from mbfmu.model import Block, Defined, Parameter, Port, State
