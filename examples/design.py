@@ -12,6 +12,7 @@ from typing import Any
 import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave
+from scipy.integrate import trapezoid
 from scipy.linalg import expm
 from scipy.optimize import minimize
 
@@ -72,7 +73,7 @@ def best(rows: Sequence[Variant]) -> Variant:
 
 def reduced(columns: Array) -> dict[str, float]:
     """Return the measures of a run, from acceleration, stroke and force, shape (n_t, 3)."""
-    squares = np.sqrt(np.trapezoid(columns**2, dx=STEP, axis=0) / STOP)
+    squares = np.sqrt(trapezoid(columns**2, dx=STEP, axis=0) / STOP)
     return {"acceleration": float(squares[0]), "stroke": float(columns[:, 1].min()), "force": float(squares[2])}
 
 

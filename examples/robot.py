@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave
+from scipy.integrate import cumulative_trapezoid
 
 import mbfmu
 from examples.report import Array, Curves, Found, Panel, Row, present
@@ -171,7 +172,7 @@ def balance(run: Driven, known: Equations) -> tuple[Array, Array, Array]:
     """
     work = np.concatenate([[0.0], np.cumsum(np.sum(run.tau * np.diff(run.phi, axis=0), axis=1))])
     power = np.array([known.friction(phi, w) @ w for phi, w in zip(run.phi, run.w, strict=True)])
-    lost = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * STEP)])
+    lost = cumulative_trapezoid(power, dx=STEP, initial=0.0)
     return work, lost, run.energy - run.energy[0] - work + lost
 
 

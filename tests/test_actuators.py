@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 import mbfmu
 from mbfmu.fmu.prepare import prepare
@@ -68,7 +69,7 @@ def test_a_motor_obeys_the_balance_of_its_power() -> None:
         - 20.0 * slip**2 - found["tau"] * found["w"]
     )  # fmt: skip
     stored = (8.23e-5 * found["i"] ** 2 + 1.38e-5 * found["w_m"] ** 2 + 2e4 * found["twist"] ** 2) / 2
-    gained = np.trapezoid(power, found.time) if hasattr(np, "trapezoid") else np.trapz(power, found.time)
+    gained = trapezoid(power, found.time)
     assert gained == pytest.approx(stored[-1] - stored[0], abs=2e-4 * stored.max())
 
 

@@ -15,6 +15,7 @@ from math import pi
 from pathlib import Path
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 import mbfmu
 from examples.report import Found, Panel, Row, present
@@ -102,8 +103,8 @@ def run() -> Found:
         "end": float(np.degrees(max(abs(item[-1]) for item in error.values()))),
         "current": float(max(np.abs(found[f"{joint}_motor.i"]).max() for joint in PATHS)),
         "voltage": float(max(np.abs(found[f"{joint}_motor.u"]).max() for joint in PATHS)),
-        "electric": float(np.sum((power[1:] + power[:-1]) / 2) * STEP),
-        "work": float(np.sum((work[1:] + work[:-1]) / 2) * STEP),
+        "electric": float(trapezoid(power, found.time)),
+        "work": float(trapezoid(work, found.time)),
         "energy": float(found["arm.energy.total"][-1] - found["arm.energy.total"][0]),
         "coupling": float(max(np.abs(found[f"arm.{j}.phi"] - fine[f"arm.{j}.phi"][::4]).max() for j in PATHS)),
     }

@@ -9,14 +9,14 @@ Run: python -m examples.coupled.crane [--plot FILE]
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import pi
 from pathlib import Path
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 
 import mbfmu
+from examples.coupled import servo
 from examples.report import Array, Found, Panel, Row, present
-from mbfmu.fmu.ssp import Connection
 
 STOP, STEP = 8.0, 1e-3
 L1, L2 = 3.5, 2.5
@@ -69,33 +69,12 @@ def forward(axis: str, t: float) -> float:
 
 
 def fmus(folder: Path) -> dict[str, Path]:
-    """Write the FMUs; return their paths by component. Both axes share one FMU of valve and cylinder."""
+    """Write the FMUs; return their paths by component."""
     crane = mbfmu.export(
-        mbfmu.load("crane"),
-        folder / "crane.fmu",
-        stepper="projected",
-        options={"order": 4},
-        step=STEP,
-        backend="native",
-    )
-    servo = mbfmu.export(mbfmu.load("hydraulic_servo"), folder / "servo.fmu", step=5e-4, backend="native")
-    control = mbfmu.export(mbfmu.load("pid"), folder / "control.fmu", step=STEP, backend="native")
-    axes = {f"{axis}_{name}": path for axis in BARRELS for name, path in (("control", control), ("servo", servo))}
-    return {"crane": crane, **axes}
-
-
-def connections() -> list[Connection]:
-    """Return who tells whom."""
-    found = []
-    for axis in BARRELS:
-        found += [
-            Connection(f"crane.{axis}.s", f"{axis}_control.measured"),
-            Connection(f"{axis}_control.y", f"{axis}_servo.command"),
-            Connection(f"crane.{axis}.s", f"{axis}_servo.s"),
-            Connection(f"crane.{axis}.v", f"{axis}_servo.v"),
-            Connection(f"{axis}_servo.f", f"crane.{axis}.f"),
-        ]
-    return found
+        mbfmu.load("crane"), folder / "crane.fmu",
+        stepper="projected", options={"order": 4}, step=STEP, backend="native",
+    )  # fmt: skip
+    return servo.fmus(crane, "crane", BARRELS, STEP)
 
 
 HOLD = {"lift": 26752.0, "tilt": -13823.0}
@@ -106,13 +85,8 @@ def values() -> dict[str, float]:
     """Return the parameters and start values of the components; the oil holds the crane at its start."""
     found: dict[str, float] = {}
     for axis, (bore, rod) in BORES.items():
-        area_a, area_b = pi / 4 * bore**2, pi / 4 * (bore**2 - rod**2)
-        p_b = 6e6
-        servo = {"D": bore, "d": rod, "L": 1.2, "s_0": 0.1, "p_b": p_b, "p_a": (HOLD[axis] + area_b * p_b) / area_a}
-        control = {"K": 25.0, "T_i": 1.0, "T_d": 1e-3, "T_t": 0.2, "y_min": -1.0, "y_max": 1.0}
-        control["filtered"] = wanted(axis, 0.0)
-        found |= {f"{axis}_servo.{name}": value for name, value in servo.items()}
-        found |= {f"{axis}_control.{name}": value for name, value in control.items()}
+        cylinder = {"D": bore, "d": rod, "L": 1.2, "s_0": 0.1}
+        found |= servo.values(axis, cylinder, HOLD[axis], p_b=6e6, gain=25.0, start=wanted(axis, 0.0))
     return found
 
 
@@ -132,15 +106,14 @@ def run() -> Found:
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found = mbfmu.couple(
-            fmus(Path(folder)), connections(), STOP, STEP,
+            fmus(Path(folder)), servo.connections("crane", BARRELS), STOP, STEP,
             order="gauss_seidel", extrapolation=1, values=values(), inputs=inputs(), outputs=shown,
         )  # fmt: skip
     time = found.time
     tip = np.array([found["crane.hook.r_0[1]"], found["crane.hook.r_0[2]"]])
     error = np.linalg.norm(tip - np.array([line(t) for t in time]).T, axis=0)
-    work = sum(found[f"{axis}_servo.f"] * found[f"crane.{axis}.v"] for axis in BARRELS)
-    supply = sum(found[f"{axis}_servo.P"] for axis in BARRELS)
-    done, used = (np.concatenate([[0.0], np.cumsum((item[1:] + item[:-1]) / 2) * STEP]) for item in (work, supply))
+    done = servo.work(found, "crane", BARRELS)
+    used = cumulative_trapezoid(sum(found[f"{axis}_servo.P"] for axis in BARRELS), time, initial=0.0)
     energy = found["crane.energy.total"] - found["crane.energy.total"][0]
     pressures = {f"{axis}, {chamber}": found[f"{axis}_servo.p_{chamber}"] / 1e6 for axis in BARRELS for chamber in "ab"}
     numbers = {

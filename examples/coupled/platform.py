@@ -16,12 +16,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mbfmu
+from examples.coupled import servo
 from examples.report import Array, Found, Panel, Row, present
-from mbfmu.fmu.ssp import Connection
 from mbfmu.model import System
 
 STOP, STEP = 4.0, 1e-3
 LEGS = tuple(range(1, 7))
+AXES = tuple(f"leg{k}" for k in LEGS)
 HOME = np.array([0.0, 0.0, 2.0])
 """m, where the platform is at the start."""
 BORE, ROD = 0.063, 0.036
@@ -77,39 +78,19 @@ def holding(system: System) -> Array:
 
 
 def fmus(system: System, folder: Path) -> dict[str, Path]:
-    """Write the FMUs; return their paths by component. The legs share one FMU of valve and cylinder."""
+    """Write the FMUs; return their paths by component."""
     platform = mbfmu.export(
         system, folder / "platform.fmu", stepper="projected", options={"order": 4}, step=STEP, backend="native"
     )
-    servo = mbfmu.export(mbfmu.load("hydraulic_servo"), folder / "servo.fmu", step=5e-4, backend="native")
-    control = mbfmu.export(mbfmu.load("pid"), folder / "control.fmu", step=STEP, backend="native")
-    axes = {f"{name}{k}": path for k in LEGS for name, path in (("control", control), ("servo", servo))}
-    return {"platform": platform, **axes}
-
-
-def connections() -> list[Connection]:
-    """Return who tells whom."""
-    found = []
-    for k in LEGS:
-        found += [
-            Connection(f"platform.leg{k}.s", f"control{k}.measured"),
-            Connection(f"control{k}.y", f"servo{k}.command"),
-            Connection(f"platform.leg{k}.s", f"servo{k}.s"),
-            Connection(f"platform.leg{k}.v", f"servo{k}.v"),
-            Connection(f"servo{k}.f", f"platform.leg{k}.f"),
-        ]
-    return found
+    return servo.fmus(platform, "platform", AXES, STEP)
 
 
 def values(hold: Array) -> dict[str, float]:
     """Return the parameters and start values of the components; the oil holds the platform at its start."""
-    area_a, area_b, p_b = pi / 4 * BORE**2, pi / 4 * (BORE**2 - ROD**2), 8e6
+    cylinder = {"D": BORE, "d": ROD, "L": 1.0, "s_0": 0.4}
     found: dict[str, float] = {}
-    for k, force in zip(LEGS, hold, strict=True):
-        servo = {"D": BORE, "d": ROD, "L": 1.0, "s_0": 0.4, "p_b": p_b, "p_a": (force + area_b * p_b) / area_a}
-        control = {"K": 20.0, "T_i": 1.0, "T_d": 1e-3, "T_t": 0.2, "y_min": -1.0, "y_max": 1.0}
-        found |= {f"servo{k}.{name}": float(value) for name, value in servo.items()}
-        found |= {f"control{k}.{name}": value for name, value in control.items()}
+    for axis, force in zip(AXES, hold, strict=True):
+        found |= servo.values(axis, cylinder, float(force), p_b=8e6, gain=20.0)
     return found
 
 
@@ -119,17 +100,20 @@ def run() -> Found:
     assert isinstance(system, System)
     legs, hold = Legs(system), holding(system)
     inputs: dict[str, Callable[[float], float]] = {}
-    for k in LEGS:
-        inputs |= {f"control{k}.reference": partial(legs.wanted, k), f"control{k}.forward": partial(legs.forward, k)}
+    for k, axis in zip(LEGS, AXES, strict=True):
+        inputs |= {
+            f"{axis}_control.reference": partial(legs.wanted, k),
+            f"{axis}_control.forward": partial(legs.forward, k),
+        }
     shown = [
         *(f"platform.platform.r_0[{i}]" for i in (1, 2, 3)), *(f"platform.platform.Q[{i}]" for i in (1, 2, 3, 4)),
         "platform.constraint.position", "platform.constraint.velocity", "platform.energy.total",
-        *(f"platform.leg{k}.{name}" for k in LEGS for name in ("s", "v")),
-        *(f"servo{k}.{name}" for k in LEGS for name in ("f", "p_a", "p_b")),
+        *(f"platform.{axis}.{name}" for axis in AXES for name in ("s", "v")),
+        *(f"{axis}_servo.{name}" for axis in AXES for name in ("f", "p_a", "p_b")),
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found = mbfmu.couple(
-            fmus(system, Path(folder)), connections(), STOP, STEP,
+            fmus(system, Path(folder)), servo.connections("platform", AXES), STOP, STEP,
             order="gauss_seidel", extrapolation=1, values=values(hold), inputs=inputs, outputs=shown,
         )  # fmt: skip
     time = found.time
@@ -138,11 +122,10 @@ def run() -> Found:
     poses = [pose(t) for t in time]
     off = np.linalg.norm(place - np.array([r for r, _ in poses]), axis=1)
     turned = np.array([(turn.inv() * item).magnitude() for (_, turn), item in zip(poses, attitude, strict=True)])
-    work = sum(found[f"servo{k}.f"] * found[f"platform.leg{k}.v"] for k in LEGS)
-    done = np.concatenate([[0.0], np.cumsum((work[1:] + work[:-1]) / 2) * STEP])
+    done = servo.work(found, "platform", AXES)
     energy = found["platform.energy.total"] - found["platform.energy.total"][0]
-    forces = {f"leg {k}": (time, found[f"servo{k}.f"] / 1e3) for k in LEGS}
-    pressures = np.array([found[f"servo{k}.p_{chamber}"] for k in LEGS for chamber in "ab"]) / 1e6
+    forces = {f"leg {k}": (time, found[f"leg{k}_servo.f"] / 1e3) for k in LEGS}
+    pressures = np.array([found[f"{axis}_servo.p_{chamber}"] for axis in AXES for chamber in "ab"]) / 1e6
     numbers = {
         "hold": float(np.ptp(hold)),
         "place": float(off.max()),

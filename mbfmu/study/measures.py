@@ -15,7 +15,9 @@ Array = npt.NDArray[np.float64]
 
 
 def _mean(time: Array, values: Array) -> float:
-    return float(np.trapezoid(values, time) / (time[-1] - time[0]))  # output points need not be equally spaced
+    from scipy.integrate import trapezoid
+
+    return float(trapezoid(values, time) / (time[-1] - time[0]))  # output points need not be equally spaced
 
 
 MEASURES: dict[str, Callable[[Array, Array], float]] = {
