@@ -16,8 +16,6 @@ import typer
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from mbfmu.cli.machine import remedy
-
 PAGE = 150
 """Columns of a table that goes to a file or another program."""
 
@@ -132,8 +130,8 @@ def _show(report: Report) -> None:
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show a warning as a notice, the one about a missing compiler with how to get one."""
-    notice(f"{message}; {remedy()}" if "no C compiler" in str(message) else message)
+    """Show a warning as a notice."""
+    notice(message)
 
 
 @contextmanager

@@ -8,13 +8,6 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 
 import mbfmu
 
-REMEDIES = {
-    "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`",
-    "darwin": "install the command line tools: `xcode-select --install`",
-    "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
-}
-"""How to get a C compiler, by `sys.platform`."""
-
 
 def lines() -> Iterator[str]:
     """Yield what `mbfmu --version` says."""
@@ -29,13 +22,8 @@ def lines() -> Iterator[str]:
         yield f'extras not installed: {", ".join(missing)} (python -m pip install "mbfmu[{",".join(missing)}]")'
 
 
-def remedy() -> str:
-    """Return how to get a C compiler."""
-    return REMEDIES.get(sys.platform, "install gcc or clang")
-
-
 def _compiler() -> str:
-    from mbfmu.kernel.toolchain import host
+    from mbfmu.kernel.toolchain import host, remedy
 
     found = host()
     if found is None:

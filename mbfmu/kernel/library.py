@@ -8,7 +8,7 @@ from typing import Any
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled, Interpreted
-from mbfmu.kernel.toolchain import BuildError, built, host
+from mbfmu.kernel.toolchain import BuildError, built, host, remedy
 
 
 def load(bundle: Bundle) -> Compiled | Interpreted:
@@ -37,7 +37,7 @@ def compiled_library(bundle: Bundle) -> Path | None:
     """Return the path of the compiled kernel, made now or found in the user's cache; None without a compiler."""
     compiler = host()
     if compiler is None:
-        _notice("no C compiler found (cc, gcc or clang, or $CC)")
+        _notice("no C compiler found (cc, gcc or clang, or $CC)", f"; {remedy()}")
         return None
     try:
         return built(c_sources(bundle), compiler, "kernel")
@@ -47,6 +47,6 @@ def compiled_library(bundle: Bundle) -> Path | None:
 
 
 @cache
-def _notice(reason: str) -> None:
+def _notice(reason: str, remedy: str = "") -> None:
     """Say once that kernels are interpreted."""
-    warnings.warn(f"{reason}: kernels run interpreted, about 20 times slower", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"{reason}: kernels run interpreted, about 20 times slower{remedy}", RuntimeWarning, stacklevel=4)

@@ -26,6 +26,12 @@ TARGETS = {
     "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
 """Zig's names of the processors of each FMI platform, and the suffix of its libraries."""
+REMEDIES = {
+    "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`",
+    "darwin": "install the command line tools: `xcode-select --install`",
+    "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
+}
+"""How to get a C compiler, by `sys.platform`."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
@@ -63,6 +69,11 @@ def host() -> Toolchain | None:
     if path is None:
         return None
     return Toolchain((path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC",), ("-lm",))
+
+
+def remedy() -> str:
+    """Return how to get a C compiler."""
+    return REMEDIES.get(sys.platform, "install gcc or clang")
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
