@@ -25,6 +25,7 @@ import mbfmu.fmu.check.archive as archive
 import mbfmu.fmu.check.dynamic as dynamic
 import mbfmu.fmu.check.outcome as outcome
 import mbfmu.fmu.check.static as static
+from mbfmu.cli.console import plain
 from mbfmu.errors import UsageError
 from mbfmu.fmu.check import RULES, Outcome, check, report, show, variables
 
@@ -897,7 +898,7 @@ def test_rules_that_few_fmus_keep_are_tried_on_demand_only(tmp_path: Path) -> No
 
 def test_json_gives_rule_section_status_where_and_message_of_each_outcome(tmp_path: Path) -> None:
     found = report(pack(swap(swing(), DESCRIPTION, "{5c1f}", " "), tmp_path / "x.fmu"))
-    entries = json.loads(show.as_json(found))
+    entries = json.loads(json.dumps(plain(found)))
     assert [Outcome(**entry) for entry in entries] == list(found)
     (entry,) = (entry for entry in entries if entry["status"] == "fail")
     assert list(entry) == ["rule", "section", "status", "where", "message"]

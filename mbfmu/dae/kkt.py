@@ -105,32 +105,30 @@ class SchurFactor:
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
+    def kept(self, M: SX) -> tuple[SX, SX, "SchurFactor", SX]:
+        """Return symbols for what the factor and its mass matrix consist of, its values, and both in those symbols.
 
-def kept(factor: SchurFactor, M: SX) -> tuple[SX, SX, SchurFactor, SX]:
-    """Return symbols for what a factor and its mass matrix consist of, its values, and both in terms of the symbols.
+        What is solved again and again with one matrix then computes it once. Entries that are numbers stay numbers.
 
-    What is solved again and again with one matrix then computes it once. Entries that are numbers stay numbers.
-
-    Args:
-        factor: whose M^-1 is sparse.
-        M: SX, its mass matrix.
-    """
-    inverse = factor.mass_solve(ca.SX.eye(M.shape[0]))
-    D, LT = factor._schur.entries if factor._schur else (ca.SX(0, 1), ca.SX(0, 0))
-    matrices = (M, inverse, factor.C, factor._MiCt, ca.SX(D), LT)
-    entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
-    values = [item for item in entries if not item.is_constant()]
-    symbols = ca.SX.sym("kept", len(values))
-    names = iter(symbols.nonzeros())
-    known = iter([item if item.is_constant() else next(names) for item in entries])
-    M, inverse, C, MiCt, D, LT = (
-        ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
-        for matrix in matrices
-    )
-    found = copy.copy(factor)
-    found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
-    found._schur = factor._schur and factor._schur.with_entries(D, LT)
-    return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M
+        Args:
+            M: SX, the mass matrix; its inverse is sparse.
+        """
+        inverse = self.mass_solve(ca.SX.eye(M.shape[0]))
+        D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
+        matrices = (M, inverse, self.C, self._MiCt, ca.SX(D), LT)
+        entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
+        values = [item for item in entries if not item.is_constant()]
+        symbols = ca.SX.sym("kept", len(values))
+        names = iter(symbols.nonzeros())
+        known = iter([item if item.is_constant() else next(names) for item in entries])
+        M, inverse, C, MiCt, D, LT = (
+            ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
+            for matrix in matrices
+        )
+        found = copy.copy(self)
+        found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
+        found._schur = self._schur and self._schur.with_entries(D, LT)
+        return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M
 
 
 def acceleration(dae: "Dae") -> Any:

@@ -4,7 +4,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor, kept
+from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
 
 SPARSE = 16
@@ -43,7 +43,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     v0, factor = over_mass(p0), SchurFactor(over_mass, problem.Phi_q(q0, t))
     before: tuple[Stage, ...] = ()
     if iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
-        symbols, values, factor, M0 = kept(factor, M0)
+        symbols, values, factor, M0 = factor.kept(M0)
         before = (Stage(symbols, values, correction=ca.SX.zeros(symbols.shape)),)
     P0 = factor.C
     balance = (

@@ -1,8 +1,6 @@
-"""What the command line prints of a check: a picture for a terminal, a line a rule for a file, or JSON."""
+"""What the command line prints of a check: a picture for a terminal, or a line a rule for a file."""
 
-import json
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
 from typing import Literal
 
 from rich.columns import Columns
@@ -19,11 +17,6 @@ WORDS: dict[Status, Shown] = {"fail": "fail", "pass": "pass", "not applicable": 
 
 MOST = 5
 """Findings of one rule a terminal shows."""
-
-
-def as_json(outcomes: Collection[Outcome]) -> str:
-    """Return the outcomes as a JSON list of {rule, section, status, where, message}."""
-    return json.dumps([asdict(outcome) for outcome in outcomes], indent=2)
 
 
 def as_lines(name: str, outcomes: Collection[Outcome]) -> Iterator[str]:
