@@ -1,15 +1,11 @@
 """Bundle -> C sources: the generated functions, the tables of their formulas, and the driver."""
 
-import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-import casadi as ca
-
 from mbfmu.kernel.bundle import FORMULAS, Bundle
+from mbfmu.kernel.generated import generated
 from mbfmu.kernel.tangent import Tangents
 
 ARGUMENTS = "const casadi_real **, casadi_real **, casadi_int *, casadi_real *, int"
@@ -44,18 +40,19 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
     ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
     """
     hot, rest = _parted(bundle)
-    functions = bundle.functions()
+    parts = {"step.c": generated("step.c", hot, external=False), "rest.c": generated("rest.c", rest, external=True)}
+    working = _work_sizes(bundle.functions(), max(part.loops for part in parts.values()))
     return {
         "step.c": "\n".join(
             [
-                _generated("step.c", hot, external=False),
+                parts["step.c"].text,
                 _declared(rest),
-                _definitions({**_sizes(bundle), **_work_sizes(functions)}),
+                _definitions({**_sizes(bundle), **working}),
                 _tables(bundle, 0),
                 _text("driver.c"),
             ]
         ),
-        "rest.c": _generated("rest.c", rest, external=True),
+        "rest.c": parts["rest.c"].text,
     }
 
 
@@ -74,7 +71,9 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
     hot, rest = _parted(bundle)
     derived = tangents.functions()
     functions = [*bundle.functions(), *derived]
-    sizes, working = _sizes(bundle), _work_sizes(functions)
+    named = {"step.c": hot, "rest.c": rest, "tangent.c": derived}
+    parts = {file: generated(file, each, external=file != "step.c") for file, each in named.items()}
+    sizes, working = _sizes(bundle), _work_sizes(functions, max(part.loops for part in parts.values()))
     state = max(bundle.nx, bundle.nqv + 1)
     numbers = {**sizes, "WORK_SIZE": 4 * sizes["NZ"] + 3 * state + sum(working.values())}
     external = [*(item.name() for item in (*rest, *derived)), *(_named(item) for item in ENTRIES)]
@@ -96,7 +95,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
         "step.c": "\n".join(
             [
                 include,
-                _generated("step.c", hot, external=False),
+                parts["step.c"].text,
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, passes),
@@ -105,8 +104,8 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
                 _text("derivatives.c"),
             ]
         ),
-        "rest.c": include + _generated("rest.c", rest, external=True),
-        "tangent.c": include + _generated("tangent.c", derived, external=True),
+        "rest.c": include + parts["rest.c"].text,
+        "tangent.c": include + parts["tangent.c"].text,
     }
 
 
@@ -131,38 +130,6 @@ def _definitions(sizes: Mapping[str, int]) -> str:
     return "\n".join(f"#define {name} {value}" for name, value in sizes.items())
 
 
-def _generated(file: str, functions: Sequence[Any], external: bool) -> str:
-    """Return generated code whose functions are static but for those asked for, if they are to be external."""
-    generator = ca.CodeGenerator(file, {"with_export": False, "with_import": False})
-    for function in functions:
-        generator.add(function)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(generator.generate(folder + "/"))
-        text = path.read_text(encoding="utf-8")
-    open_names = {function.name() for function in functions} if external else set()
-
-    def stored(found: re.Match[str]) -> str:
-        return found[0] if found[2] in open_names else f"static {found[0]}"
-
-    declaration = r"^((?:const )?(?:void|int|casadi_real|casadi_int|char)\*? )(\w+)\("
-    return re.sub(declaration, stored, _unguarded(text), flags=re.MULTILINE)
-
-
-def _unguarded(text: str) -> str:
-    """Return generated code without the questions whether a result is wanted, where it always is.
-
-    The driver wants all; a call inside the code that does not says so by ``res1[1]=0;``. Each question is a branch, and
-    gcc takes up to three times as long with thousands of them. The same questions at the arguments stay: without any
-    branch a long function is a single block, and gcc then takes long to give out its registers.
-    """
-    unwanted = set(re.findall(r"\bres\d*\[(\d+)\]=0;", text))
-
-    def write(found: re.Match[str]) -> str:
-        return found[0] if found[1] in unwanted else ""
-
-    return re.sub(r"\bif \(res\[(\d+)\]!=0\) ", write, text)
-
-
 def _sizes(bundle: Bundle) -> dict[str, int]:
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
@@ -172,12 +139,12 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _work_sizes(functions: Sequence[Any]) -> dict[str, int]:
+def _work_sizes(functions: Sequence[Any], loops: int) -> dict[str, int]:
     return {
         "SZ_ARG": max(function.sz_arg() for function in functions),
         "SZ_RES": max(max(function.sz_res() for function in functions), 2),
         "SZ_IW": max(function.sz_iw() for function in functions),
-        "SZ_W": max(function.sz_w() for function in functions),
+        "SZ_W": max(function.sz_w() for function in functions) + loops,
     }
 
 

@@ -1,0 +1,338 @@
+"""Program -> Families: operations that recur body after body, found by their surroundings alone.
+
+A chain of bodies is derived body by body, so that its code says the same again and again with other operands. A family
+is such an operation in all its places: one member for each k, with operands that are the members of other families at
+a fixed distance in k, leaves, or the same for all k. Then a loop over k computes what was written out.
+
+Members are found in three steps. Operations with equal surroundings get equal colours (as in Weisfeiler and Leman's
+refinement); a colour with one member a body is a first family; and the operands of a family form families again, which
+reach on to where the bodies stop being alike.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from mbfmu.kernel.program import OPERANDS, Flags, Nodes, Program
+
+ROUNDS = 6
+"""Of refinement: enough to tell the parts of a body apart, few enough that most bodies do not see the chain's ends."""
+LEAST = 6
+"""Members of a family from which it counts."""
+SIZES = 6
+"""Sizes of colours from which first families are taken, the most frequent ones."""
+MARGIN = 64
+"""How far a family may reach beyond the first ones, on both sides."""
+REACH = 100
+"""Operands looked at for the place of a first family beside the others."""
+NEAR = 2
+"""How far a family is shifted to share a loop."""
+NOTHING, LEAF, SAME = -1, -2, -3
+"""Operands that are no family's: there is none; leaves of one template; one node for all k."""
+
+
+@dataclass(frozen=True)
+class Families:
+    """Operations that recur.
+
+    Args:
+        members: node of each family at each k, -1 where there is none, shape (families, span).
+        valid: where a member's operands follow the family's pattern, shape (families, span).
+        operands: family of each operand, or `NOTHING`, `LEAF`, `SAME`, shape (families, `OPERANDS`).
+        distance: of an operand's member in k, shape (families, `OPERANDS`).
+    """
+
+    members: Nodes
+    valid: Flags
+    operands: Nodes
+    distance: Nodes
+
+    def edges(self) -> Nodes:
+        """Return (user, family used, distance) of all operands that are families', shape (edges, 3)."""
+        user, place = np.nonzero(self.operands >= 0)
+        return np.stack([user, self.operands[user, place], self.distance[user, place]], axis=1)
+
+    def needs(self, family: int) -> list[tuple[int, int]]:
+        """Return (family used, distance) of a family's operands that are families'."""
+        operands, distance = self.operands[family].tolist(), self.distance[family].tolist()
+        return [(used, apart) for used, apart in zip(operands, distance, strict=True) if used >= 0]
+
+    def shifted(self, by: Nodes) -> "Families":
+        """Return the families each with its k smaller by a number of its own."""
+        count, span = self.members.shape
+        places = np.arange(span) + by.max() - by[:, None]
+        members = np.full((count, span + int(by.max() - by.min())), -1)
+        valid = np.zeros(members.shape, dtype=bool)
+        np.put_along_axis(members, places, self.members, axis=1)
+        np.put_along_axis(valid, places, self.valid, axis=1)
+        nearer = np.where(self.operands >= 0, by[:, None] - by[np.maximum(self.operands, 0)], 0)
+        return replace(self, members=members, valid=valid, distance=self.distance + nearer)
+
+
+def find_families(program: Program) -> Families | None:
+    """Return the families of a program, near each other in k; None where nothing recurs."""
+    members = _members(program)
+    if members is None:
+        return None
+    families = _patterned(program, members)
+    return families.shifted(_offsets(families))
+
+
+def components(count: int, source: Nodes, target: Nodes) -> Nodes:
+    """Return the number of the strongly connected component of each node of a graph, shape (count,)."""
+    graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(count, count))
+    found: Nodes = connected_components(graph.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
+    return found
+
+
+def _colours(program: Program) -> npt.NDArray[np.uint64]:
+    """Return a number for each node that is equal where the surroundings within `ROUNDS` steps are."""
+    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.templates]
+    at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
+    odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
+    half = np.uint64(31)
+    colour = at_first
+    for _ in range(ROUNDS):
+        below, above = np.zeros_like(colour), np.zeros_like(colour)
+        for place in range(OPERANDS):
+            users = np.flatnonzero(program.operands[:, place] >= 0)
+            used = program.operands[users, place]
+            seen = (colour[used] ^ odd[place]) * odd[-1]
+            below[users] += (seen ^ seen >> half) * odd[place]
+            seen = (colour[users] ^ odd[OPERANDS + place]) * odd[-1]
+            np.add.at(above, used, (seen ^ seen >> half) * odd[OPERANDS + place])
+        mixed = colour * odd[-2] + below + above * odd[-1]
+        colour = np.where(program.leaf, at_first, mixed ^ mixed >> half)
+    return colour
+
+
+class _Table:
+    """Families that grow: members by family and k, and both by member."""
+
+    def __init__(self, program: Program, span: int) -> None:
+        self.program, self.span = program, span
+        self.rows: list[Nodes] = []
+        self.family = np.full(len(program.kind), -1)
+        self.k = np.zeros(len(program.kind), dtype=np.int64)
+
+    def put(self, family: int, nodes: Nodes, k: Nodes) -> int:
+        """Make nodes members of a family, or of a new one (-1); return which."""
+        if family < 0:
+            family = len(self.rows)
+            self.rows.append(np.full(self.span, -1))
+        self.rows[family][k] = nodes
+        self.family[nodes], self.k[nodes] = family, k
+        return family
+
+    def grow(self, family: int) -> None:
+        """Make families of a family's operands, and of theirs."""
+        waiting = [family]
+        while waiting:
+            family = waiting.pop()
+            k = np.flatnonzero(self.rows[family] >= 0)
+            for place in range(OPERANDS):
+                used = self.program.operands[self.rows[family][k], place]
+                if used[0] < 0:
+                    break
+                waiting += self._followed(used, k)
+
+    def _followed(self, used: Nodes, k: Nodes) -> list[int]:
+        """Make operands of a family's members at k members of one family too; return it if it grew."""
+        new = ~self.program.leaf[used] & (self.family[used] < 0)
+        if not new.any() or (used == used[0]).all():
+            return []
+        kind, known = self.program.kind[used], self.family[used] >= 0
+        if known.any():
+            family = _most(self.family[used[known]])
+            ours = self.family[used] == family
+            at = k + _most(self.k[used[ours]] - k[ours])
+            example = self.rows[family][self.rows[family] >= 0][0]
+            fitting = new & (kind == self.program.kind[example]) & (at >= 0) & (at < self.span)
+            fitting[fitting] &= self.rows[family][at[fitting]] < 0
+            if fitting.any() and _distinct(used[fitting]):
+                return [self.put(family, used[fitting], at[fitting])]
+        fitting = new & (kind == _most(kind[new]))
+        if fitting.sum() < LEAST or not _distinct(used[fitting]):
+            return []
+        return [self.put(-1, used[fitting], k[fitting])]
+
+    def aligned(self, nodes: Nodes) -> Nodes | None:
+        """Return the k of nodes, found at the nearest operands that are all in one family; None without any."""
+        layers = [nodes]
+        for layer in layers:
+            if len(layers) > REACH:
+                return None
+            for place in range(OPERANDS):
+                used = self.program.operands[layer, place]
+                if (used < 0).any() or self.program.leaf[used].any() or not _distinct(used):
+                    continue
+                family = self.family[used]
+                if (family >= 0).all() and (family == family[0]).all():
+                    return np.asarray(self.k[used])
+                if (family < 0).all():
+                    layers.append(used)
+        return None
+
+
+def _members(program: Program) -> Nodes | None:
+    """Return the members of all families, shape (families, span)."""
+    operations = np.flatnonzero(~program.leaf)
+    _, which, count = np.unique(_colours(program)[operations], return_inverse=True, return_counts=True)
+    sizes = Counter[int]()
+    for size in count[count >= LEAST].tolist():
+        sizes[size] += size
+    if not sizes:
+        return None
+    by_colour = operations[np.argsort(which, kind="stable")]
+    first = np.concatenate([[0], np.cumsum(count)])
+    frequent = [size for size, _ in sizes.most_common(SIZES)]
+    table = _Table(program, 2 * frequent[0] + 2 * MARGIN)
+    for size in frequent:
+        for colour in np.flatnonzero(count == size)[::-1]:
+            nodes = by_colour[first[colour] : first[colour + 1]]
+            if (table.family[nodes] >= 0).any():
+                continue
+            k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
+            if k is not None:
+                table.grow(table.put(-1, nodes, k))
+    return np.array(table.rows)
+
+
+def _patterned(program: Program, members: Nodes) -> Families:
+    """Return families with the pattern that most members' operands follow."""
+    count, span = members.shape
+    family, at = np.full(len(program.kind), -1), np.zeros(len(program.kind), dtype=np.int64)
+    rows, columns = np.nonzero(members >= 0)
+    family[members[rows, columns]], at[members[rows, columns]] = rows, columns
+    valid = members >= 0
+    operands = np.full((count, OPERANDS), NOTHING)
+    distance = np.zeros((count, OPERANDS), dtype=np.int64)
+    for row in range(count):
+        k = np.flatnonzero(members[row] >= 0)
+        for place in range(OPERANDS):
+            used = program.operands[members[row, k], place]
+            if used[0] < 0:
+                break
+            common = _most(used)
+            follows = used == common
+            if 2 * follows.sum() > len(k):
+                operands[row, place] = SAME
+            else:
+                known = (family[used] >= 0) & ~program.leaf[used]
+                meant = np.where(known, family[used] * 2 * span + at[used] - k + span, -2 - program.kind[used])
+                meant[~known & ~program.leaf[used]] = NOTHING
+                common = _most(meant)
+                follows = meant == common
+                if common == NOTHING:
+                    follows[:] = False
+                elif common < 0:
+                    operands[row, place] = LEAF
+                else:
+                    operands[row, place] = common // (2 * span)
+                    distance[row, place] = common % (2 * span) - span
+            valid[row, k] &= follows
+    return Families(members, valid, operands, distance)
+
+
+def _offsets(families: Families) -> Nodes:
+    """Return how far to shift each family, so that loops over k meet operands before their users.
+
+    A recurrence, a strongly connected component, gets the least shifts that make all its distances of one sign (a
+    retiming, found as Bellman and Ford find shortest paths), if there are any. Then each component in turn is shifted
+    to where most of its operands have distance 0, or a little further if it can then share their loop.
+    """
+    count = len(families.members)
+    edges = families.edges()
+    offsets = np.zeros(count, dtype=np.int64)
+    component = components(count, edges[:, 0], edges[:, 1])
+    inner = component[edges[:, 0]] == component[edges[:, 1]]
+    within: dict[int, list[Nodes]] = defaultdict(list)
+    between: dict[int, list[Nodes]] = defaultdict(list)
+    belonging: dict[int, list[int]] = defaultdict(list)
+    for edge, same in zip(edges, inner, strict=True):
+        (within if same else between)[int(component[edge[0]])].append(edge)
+    for family, number in enumerate(component.tolist()):
+        belonging[number].append(family)
+    steps: list[int] = []
+    loop: dict[int, int] = {}
+    for number in _in_order(component, edges[~inner]):
+        step, shifts = _retimed(np.array(within[number]), count, len(belonging[number])) if within[number] else (0, 0)
+        offsets += shifts
+        wanted = np.array([offsets[used] - apart - offsets[user] for user, used, apart in between[number]])
+        loops = np.array([loop[int(component[used])] for _, used, _ in between[number]])
+        loop[number], shift = _shared(step, wanted, loops, steps)
+        offsets[belonging[number]] += shift
+    return offsets
+
+
+def _shared(step: int, wanted: Nodes, loops: Nodes, steps: list[int]) -> tuple[int, int]:
+    """Return a loop for a component and its shift.
+
+    Args:
+        step: its direction; 0: any.
+        wanted: shifts after which each of its operands has distance 0.
+        loops: where these are.
+        steps: directions of all loops, of which one may be set or added.
+    """
+    if not len(wanted):
+        at, shift = 0, 0
+    else:
+        at, shift = int(loops.max()), _most(wanted)
+    while at < len(steps):
+        here = wanted[loops == at]
+        if step * steps[at] >= 0:
+            downwards = (step or steps[at]) < 0
+            enough = int(max(here.max(), shift) if downwards else min(here.min(), shift)) if len(here) else shift
+            if abs(enough - shift) <= NEAR:
+                uneven = (here != enough).any()
+                steps[at] = step or steps[at] or int(uneven)
+                return at, enough
+        at += 1
+    steps.append(step)
+    return at, shift
+
+
+def _retimed(edges: Nodes, count: int, members: int) -> tuple[int, Nodes]:
+    """Return the direction in which a recurrence can run, and shifts for it; 0 and zeros where there is none."""
+    user, used, distance = edges.T
+    for step in (1, -1):
+        shifts = np.zeros(count, dtype=np.int64)
+        for _ in range(members + 1):
+            before = shifts.copy()
+            np.minimum.at(shifts, user, before[used] - step * distance)
+            if (shifts == before).all():
+                return step, step * shifts
+    return 0, np.zeros(count, dtype=np.int64)
+
+
+def _in_order(component: Nodes, edges: Nodes) -> Iterator[int]:
+    """Yield the components of a graph, each after those it has edges to."""
+    users = defaultdict(set)
+    waiting = dict.fromkeys(component.tolist(), 0)
+    for user, used in {(int(component[a]), int(component[b])) for a, b, _ in edges}:
+        users[used].add(user)
+        waiting[user] += 1
+    ready = sorted(number for number, left in waiting.items() if not left)
+    while ready:
+        number = ready.pop()
+        yield number
+        for user in sorted(users[number]):
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+
+
+def _distinct(values: Nodes) -> bool:
+    return len(np.unique(values)) == len(values)
+
+
+def _most(values: Nodes) -> int:
+    """Return the most frequent value."""
+    found, count = np.unique(values, return_counts=True)
+    return int(found[count.argmax()])

@@ -1,0 +1,403 @@
+"""Generated C text -> C text with loops: what recurs body after body is written once.
+
+The same operations are done on the same numbers, so that the results are the same bits; only the code is shorter. A
+chain of 128 links then fits into the processor's caches, and compiles in seconds.
+
+Families (`families.py`) share loops over k where the distances allow it; a loop runs upwards where its recurrences look
+back (distances below 0), downwards where they look ahead. What is in no loop stands between the loops. Values that are
+needed beyond the next turn are kept in the work vector, a row for each k.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families
+from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
+
+LONG = 4000
+"""Operations of a function from which loops are looked for: shorter code fits into the processor's caches."""
+WORTH = 0.5
+"""Part of the operations that loops must hold to be written."""
+SHORTEST = 4
+"""Turns of a loop from which it counts."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where each operation of a program stands.
+
+    Args:
+        first, last: k over which all loops run.
+        steps: of k in each loop, 1 or -1.
+        loop: number of each family's loop, -1 for families in none, shape (families,).
+        order: families of the loops, operands before their users.
+        looped: which nodes are in loops, shape (n,).
+        before: for each node in no loop the loop it stands before, shape (n,).
+    """
+
+    first: int
+    last: int
+    steps: tuple[int, ...]
+    loop: Nodes
+    order: tuple[int, ...]
+    looped: Flags
+    before: Nodes
+
+
+@dataclass(frozen=True)
+class Loops:
+    """A function's body with loops, and how many numbers of the work vector it needs."""
+
+    body: str
+    size: int
+
+
+def with_loops(body: str) -> Loops | None:
+    """Return a generated function's body with loops; None if they do not pay.
+
+    Args:
+        body: the text between the function's braces, as CasADi writes it.
+    """
+    if body.count("\n") < LONG:
+        return None
+    program = read_program(body)
+    families = find_families(program) if program else None
+    plan = make_plan(program, families) if program and families else None
+    if program is None or families is None or plan is None or plan.looped.sum() < WORTH * (~program.leaf).sum():
+        return None
+    writer = _Writer(program, families, plan)
+    return Loops(writer.text(), writer.size)
+
+
+def make_plan(program: Program, families: Families) -> Plan | None:
+    """Return where each operation stands; None without loops."""
+    window = _window(families)
+    if window is None:
+        return None
+    first, last, kept = window
+    while kept.any():
+        graph = _Graph(program, families, kept, first, last)
+        tangled = graph.tangled()
+        if not tangled.any():
+            return graph.plan()
+        kept = kept & ~tangled
+    return None
+
+
+def _window(families: Families) -> tuple[int, int, Flags] | None:
+    """Return the first and last k that put most operations into loops, and the families that are there throughout.
+
+    A recurrence is there only as a whole.
+    """
+    count, span = families.members.shape
+    begin, end = np.array([_longest_run(row) for row in families.valid]).T
+    user, used, _ = families.edges().T
+    recurrence = components(count, user, used)
+    there_from, there_to = np.zeros(count, dtype=np.int64), np.full(count, span)
+    np.maximum.at(there_from, recurrence, begin)
+    np.minimum.at(there_to, recurrence, end)
+    begin, end = there_from[recurrence], there_to[recurrence]
+    best, found = 0, None
+    for first in np.unique(begin):
+        for last in np.unique(end[end >= first + SHORTEST - 1]):
+            there = (begin <= first) & (end >= last)
+            held = int(there.sum()) * int(last - first + 1)
+            if held > best:
+                best, found = held, (int(first), int(last), there)
+    return found
+
+
+def _longest_run(flags: Flags) -> tuple[int, int]:
+    """Return the first and last place of the longest run of what is true; (0, -1) without any."""
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    if not len(ends):
+        return 0, -1
+    longest = (ends[1::2] - ends[::2]).argmax()
+    return int(ends[2 * longest]), int(ends[2 * longest + 1]) - 1
+
+
+class _Graph:
+    """What needs what: families for all their k at once, and nodes in no loop.
+
+    Families have their own numbers, nodes theirs after the number of families.
+    """
+
+    def __init__(self, program: Program, families: Families, kept: Flags, first: int, last: int) -> None:
+        self.families, self.kept, self.first, self.last = families, kept, first, last
+        self.count, n = len(families.members), len(program.kind)
+        self.looped = np.zeros(n, dtype=bool)
+        self.looped[families.members[kept, first : last + 1]] = True
+        self.single = np.flatnonzero(~self.looped & ~program.leaf)
+        vertex = self.count + np.arange(n)
+        for family in np.flatnonzero(kept):
+            vertex[families.members[family, first : last + 1]] = family
+        users, places = np.nonzero(program.operands >= 0)
+        used = program.operands[users, places]
+        real = ~program.leaf[used]
+        user, used = vertex[users[real]], vertex[used[real]]
+        self.component = components(self.count + n, user, used)
+        self.edges = set(zip(self.component[user].tolist(), self.component[used].tolist(), strict=True))
+        fixed, places = np.nonzero((families.operands == SAME) & kept[:, None])
+        members = program.operands[families.members[fixed, first], places]
+        again = self.looped[members]
+        self.whole = set(  # users of one member for all k, which need its loop to be over
+            zip(self.component[fixed[again]].tolist(), self.component[vertex[members[again]]].tolist(), strict=True)
+        )
+
+    def tangled(self) -> Flags:
+        """Return which families need, for some k, what needs them for another k and is in no loop of theirs."""
+        bad = np.zeros(self.component.max() + 1, dtype=bool)
+        bad[self.component[self.count + self.single]] = True
+        bad &= np.bincount(self.component) > 1
+        bad[[user for user, used in self.whole if user == used]] = True
+        return self.kept & bad[self.component[: self.count]]
+
+    def plan(self) -> Plan:
+        """Return the plan: each operation in the first loop, or before the first one, in which it can be."""
+        middle = self.families.members[:, (self.first + self.last) // 2]
+        recurrences = defaultdict(list)
+        for family in np.flatnonzero(self.kept).tolist():
+            recurrences[int(self.component[family])].append(family)
+        nodes = {int(self.component[self.count + node]): node for node in self.single.tolist()}
+        place = {number: min(int(middle[family]) for family in each) for number, each in recurrences.items()} | nodes
+        users = defaultdict(list)
+        for user, used in sorted(self.edges):
+            if user != used:
+                users[used].append(user)
+        loop, before = np.full(self.count, -1), np.zeros(len(self.looped), dtype=np.int64)
+        steps: list[int] = []
+        earliest = dict.fromkeys(place, 0)
+        for number in _sorted(place, users):
+            if number in nodes:
+                at = before[nodes[number]] = earliest[number]
+            else:
+                at = loop[recurrences[number]] = self._loop_for(recurrences[number], earliest[number], loop, steps)
+            for user in users[number]:
+                over = number in recurrences and (user in nodes or (user, number) in self.whole)
+                earliest[user] = max(earliest[user], at + over)
+        within = defaultdict(list)
+        for user, used, apart in self.families.edges().tolist():
+            if not apart and loop[user] >= 0 and loop[user] == loop[used]:
+                within[used].append(user)
+        families = {family: (int(loop[family]), int(middle[family])) for family in np.flatnonzero(self.kept).tolist()}
+        order = tuple(_sorted(families, within))
+        return Plan(self.first, self.last, tuple(step or 1 for step in steps), loop, order, self.looped, before)
+
+    def _loop_for(self, recurrence: Sequence[int], earliest: int, loop: Nodes, steps: list[int]) -> int:
+        """Return the first loop whose direction suits a recurrence and what it needs there; it may be a new one."""
+        needed = [
+            (used, apart) for family in recurrence for used, apart in self.families.needs(family) if self.kept[used]
+        ]
+        at = earliest
+        while True:
+            if at == len(steps):
+                steps.append(0)
+            here = {
+                -1 if apart > 0 else 1 for used, apart in needed if apart and (loop[used] == at or used in recurrence)
+            }
+            if len(here | {steps[at]} - {0}) <= 1:
+                steps[at] = next(iter(here), steps[at])
+                return at
+            at += 1
+
+
+def _sorted(place: dict[int, Any], users: dict[int, list[int]]) -> Iterator[int]:
+    """Yield the keys of `place` in the order of its values, but each before its users."""
+    waiting = dict.fromkeys(place, 0)
+    for each in users.values():
+        for user in each:
+            waiting[user] += 1
+    ready = [(place[number], number) for number, left in waiting.items() if not left]
+    heapq.heapify(ready)
+    while ready:
+        _, number = heapq.heappop(ready)
+        yield number
+        for user in users.get(number, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (place[user], user))
+
+
+class _Writer:
+    """The C text of a program with a plan.
+
+    In it ``i0``, ``o0`` ... are arguments and results, ``s9`` is the value of node 9, in no loop, and within a loop
+    ``a7`` family 7's value in this turn, ``b7`` the one of the turn before, ``v`` this turn's row of the work vector.
+    """
+
+    def __init__(self, program: Program, families: Families, plan: Plan) -> None:
+        self.program, self.families, self.plan = program, families, plan
+        self.turns = range(plan.first, plan.last + 1)
+        self.tables: list[str] = []
+        self.place = {  # family and k of nodes in loops
+            int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
+        }
+        self.stored, self.alone = self._stores(program.outputs)
+        self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
+        self.filled: dict[int, tuple[int, int]] = {}  # family and k of nodes in no loop that are kept there
+        kept_k = [plan.first, plan.last]
+        for family in plan.order:
+            for used, apart in families.needs(family):
+                if self._at_hand(family, used, apart):
+                    continue
+                self.slots.setdefault(used, len(self.slots))
+                kept_k += [plan.first + apart, plan.last + apart]
+                for k in range(plan.first + apart, plan.last + apart + 1):
+                    if not plan.looped[node := int(families.members[used, k])]:
+                        self.filled[node] = used, k
+        for node in self._needed_outside():
+            if node in self.place:
+                self.slots.setdefault(self.place[node][0], len(self.slots))
+        self.first_row = min(kept_k)
+        self.size = len(self.slots) * (max(kept_k) - self.first_row + 1)
+
+    @cached_property
+    def single(self) -> list[int]:
+        """Nodes in no loop."""
+        found: list[int] = np.flatnonzero(~self.plan.looped & ~self.program.leaf).tolist()
+        return found
+
+    def text(self) -> str:
+        """Return the function's body."""
+        stores = defaultdict(list)
+        for item in self.alone:
+            stores[item.node].append(self._store(item, str(item.index), self._name(item.node)))
+        lines = []
+        nodes = defaultdict(list)
+        for node in self.single:
+            nodes[int(self.plan.before[node])].append(node)
+        for number in range(len(self.plan.steps) + 1):
+            for node in nodes[number]:
+                names = [self._name(used) for used in self.program.operands[node].tolist() if used >= 0]
+                lines.append(f"  const casadi_real s{node} = {self.program.expression(node, names)};")
+                if node in self.filled:
+                    lines.append(f"  {self._slot(*self.filled[node])} = s{node};")
+                lines += stores.pop(node, [])
+            if number < len(self.plan.steps):
+                lines += self._loop(number)
+        lines += [line for each in stores.values() for line in each]
+        return "\n".join([*self._head(), *self.tables, *lines, "  return 0;", ""])
+
+    def _head(self) -> Iterator[str]:
+        """Yield the declarations of arguments and results."""
+        yield f"  static const casadi_real none[{1 + max(self.program.index)}] = {{0}};"
+        for kind in np.unique(self.program.kind[self.program.index >= 0]):
+            name = self.program.templates[kind]
+            yield f"  const casadi_real *const restrict {name} = arg[{name[1:]}] ? arg[{name[1:]}] : none;"
+        for which in sorted({item.which for item in self.program.outputs}):
+            yield f"  casadi_real *const restrict o{which} = res[{which}];"
+
+    def _loop(self, number: int) -> Iterator[str]:
+        """Yield a loop."""
+        ours = [family for family in self.plan.order if self.plan.loop[family] == number]
+        last = len(self.turns) - 1
+        if self.plan.steps[number] > 0:
+            span, before = f"k = 0; k <= {last}; ++k", self.turns[0] - 1
+        else:
+            span, before = f"k = {last}; k >= 0; --k", self.turns[-1] + 1
+        carried = sorted(
+            {
+                used
+                for family in ours
+                for used, apart in self.families.needs(family)
+                if apart and self._at_hand(family, used, apart)
+            }
+        )
+        for family in carried:
+            yield f"  casadi_real b{family} = {self._name(int(self.families.members[family, before]))};"
+        yield f"  for (int {span}) {{"
+        if self.slots:
+            yield f"    casadi_real *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
+        for family in ours:
+            members = self.families.members[family, self.turns.start : self.turns.stop]
+            places = np.flatnonzero(self.families.operands[family] != NOTHING)
+            names = [self._name_in_loop(family, int(place), members) for place in places]
+            yield f"    const casadi_real a{family} = {self.program.expression(int(members[0]), names)};"
+            if family in self.slots:
+                yield f"    v[{self.slots[family]}] = a{family};"
+            for items in self.stored[family]:
+                indices = np.array([item.index for item in items])
+                yield "  " + self._store(items[0], self._index(indices), f"a{family}")
+        for family in carried:
+            yield f"    b{family} = a{family};"
+        yield "  }"
+
+    def _name_in_loop(self, family: int, place: int, members: Nodes) -> str:
+        """Return what an operand of a family is called in its loop."""
+        used = self.program.operands[members, place]
+        pattern, apart = int(self.families.operands[family, place]), int(self.families.distance[family, place])
+        if pattern >= 0:
+            if self._at_hand(family, pattern, apart):
+                return f"b{pattern}" if apart else f"a{pattern}"
+            return f"v[{len(self.slots) * apart + self.slots[pattern]}]"
+        if pattern != LEAF:
+            return self._name(int(used[0]))
+        if used[0] in self.program.numbers:
+            texts = [self.program.numbers[node] for node in used.tolist()]
+            return f"({texts[0]})" if len(set(texts)) == 1 else f"{self._table('casadi_real', texts)}[k]"
+        return f"{self.program.templates[self.program.kind[used[0]]]}[{self._index(self.program.index[used])}]"
+
+    def _name(self, node: int) -> str:
+        """Return what a node is called outside of its loop."""
+        if node in self.program.numbers:
+            return f"({self.program.numbers[node]})"
+        if self.program.leaf[node]:
+            return f"{self.program.templates[self.program.kind[node]]}[{self.program.index[node]}]"
+        return self._slot(*self.place[node]) if node in self.place else f"s{node}"
+
+    def _slot(self, family: int, k: int) -> str:
+        return f"w[{len(self.slots) * (k - self.first_row) + self.slots[family]}]"
+
+    def _index(self, indices: Nodes) -> str:
+        """Return an index for each turn: linear in k, or from a table."""
+        steps = set(np.diff(indices).tolist())
+        if len(steps) == 1:
+            return f"{steps.pop()} * k + {indices[0]}"
+        return f"{self._table('int', map(str, indices.tolist()))}[k]"
+
+    def _table(self, kind: str, values: Iterable[str]) -> str:
+        """Return the name of a new table of values."""
+        self.tables.append(f"  static const {kind} t{len(self.tables)}[] = {{{', '.join(values)}}};")
+        return f"t{len(self.tables) - 1}"
+
+    def _store(self, item: Output, index: str, value: str) -> str:
+        guard = f"if (o{item.which}) " if item.guarded else ""
+        return f"  {guard}o{item.which}[{index}] = {value};"
+
+    def _at_hand(self, family: int, used: int, apart: int) -> bool:
+        """Return whether a family's operand is of the same turn of its loop or of the turn before."""
+        number = self.plan.loop[family]
+        return bool(self.plan.loop[used] == number and apart in (0, -self.plan.steps[number]))
+
+    def _needed_outside(self) -> Iterator[int]:
+        """Yield nodes that are called by their own name."""
+        yield from self.program.operands[self.single].ravel().tolist()
+        yield from (item.node for item in self.alone)
+        for family in self.plan.order:
+            node = self.families.members[family, self.plan.first]
+            for place in np.flatnonzero(self.families.operands[family] == SAME):
+                yield int(self.program.operands[node, place])
+
+    def _stores(self, outputs: Sequence[Output]) -> tuple[dict[int, list[list[Output]]], list[Output]]:
+        """Return results that loops store, one for each turn, by family; and those that are stored one by one."""
+        at_turns: Any = defaultdict(lambda: defaultdict(list))
+        alone = []
+        for item in outputs:
+            if item.node in self.place:
+                family, k = self.place[item.node]
+                at_turns[family, item.which][k].append(item)
+            else:
+                alone.append(item)
+        stored: dict[int, list[list[Output]]] = defaultdict(list)
+        for (family, _), items in at_turns.items():
+            if len(items) == len(self.turns) and len({len(each) for each in items.values()}) == 1:
+                stored[family] += [list(each) for each in zip(*(items[k] for k in self.turns), strict=True)]
+            else:
+                alone += [item for each in items.values() for item in each]
+        return stored, alone
