@@ -19,7 +19,7 @@ Options = Mapping[str, Any]
 Scheme = tuple[str, Options]
 
 RK4: Scheme = ("direct", {"method": "rk4"})
-HIGHER: tuple[Scheme, ...] = (("projected", {"order": 5}), ("projected", {"order": 8}))
+HIGHER: tuple[Scheme, ...] = tuple(("projected", {"order": order}) for order in (5, 8, 9))
 PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), *HIGHER)
 IMPLICIT: tuple[Scheme, ...] = (
     ("rattle", {"iteration": "simplified"}),

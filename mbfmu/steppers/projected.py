@@ -9,8 +9,9 @@ from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, Stage
+from mbfmu.steppers.verner import VERNER9
 
-TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8)}
+TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8, VERNER9)}
 
 
 def projected(dae: Dae, order: int = 4) -> Scheme:
@@ -26,7 +27,7 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
 
     Args:
         dae: the equations.
-        order: 4 (classical), 5 or 8 (Dormand & Prince).
+        order: 4 (classical), 5, 8 (Dormand & Prince) or 9 (Verner).
     """
     tableau = TABLEAUS[order]
     kind = kind_of(dae, len(tableau.b))
@@ -75,9 +76,9 @@ def projections(dae: Dae) -> tuple[Any, Any]:
 FAMILY = Family(
     name="projected",
     make=projected,
-    order="4, 5 or 8",
+    order="4, 5, 8 or 9",
     preserves="position and velocity constraints at every step end",
     needs="any model",
-    source="Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4; Dormand & Prince",
-    options={"order": Option(4, "of the Runge-Kutta method", choices=(4, 5, 8))},
+    source="Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4; Dormand & Prince; Verner",
+    options={"order": Option(4, "of the Runge-Kutta method", choices=tuple(TABLEAUS))},
 )
