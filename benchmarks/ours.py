@@ -19,6 +19,7 @@ Options = Mapping[str, Any]
 Scheme = tuple[str, Options]
 
 RK4: Scheme = ("direct", {"method": "rk4"})
+AB7: Scheme = ("direct", {"method": "ab7"})
 HIGHER: tuple[Scheme, ...] = tuple(("projected", {"order": order}) for order in (5, 8, 9))
 PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), *HIGHER)
 IMPLICIT: tuple[Scheme, ...] = (
@@ -48,7 +49,7 @@ def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
         return
     tree, small = not task.pins, len(task.links) <= LARGEST
     implicit = IMPLICIT if small else ()
-    for scheme in (RK4, *(HIGHER if tree else PROJECTED), *implicit):  # on a tree there is nothing to project
+    for scheme in (RK4, *((AB7, *HIGHER) if tree else PROJECTED), *implicit):  # on a tree there is nothing to project
         yield "joint", scheme
     if small and (task.planar or not tree):
         yield from (("absolute", scheme) for scheme in (RK4, *PROJECTED, *IMPLICIT))

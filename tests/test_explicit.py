@@ -25,6 +25,7 @@ from mbfmu.kernel.runtime import OK
 from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World, connect
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.steppers import make_scheme
+from mbfmu.steppers.bashforth import WEIGHTS
 from mbfmu.steppers.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled
 from mbfmu.steppers.partition import pivot_columns, unpivoted_solve
 from mbfmu.steppers.verner import VERNER9
@@ -38,7 +39,7 @@ def prepare(model: Model, *arguments: Any) -> Prepared:
 Array = npt.NDArray[np.float64]
 METHODS = ("rk4", "abm4", "dopri5")
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    *(("direct", {"method": method}) for method in METHODS),
+    *(("direct", {"method": method}) for method in (*METHODS, "ab7")),
     *(("baumgarte", {"method": method}) for method in METHODS),
     *(("partition", {"selection": selection}) for selection in ("lu", "qr")),
     *(("projected", {"order": order}) for order in (4, 5, 8, 9)),
@@ -213,6 +214,23 @@ def test_a_tableau_meets_all_conditions_of_its_order_and_not_of_the_next(tableau
     assert gap(tableau, tableau.order + 1) > 1e-6
 
 
+def test_adams_bashforth_weights_integrate_polynomials_of_degree_6_exactly_and_7_not() -> None:
+    errors = [abs(WEIGHTS @ (-np.arange(7.0)) ** k - 1 / (k + 1)) for k in range(8)]
+    assert max(errors[:7]) < 1e-12
+    assert errors[7] > 1
+
+
+def test_ab7_stays_bounded_up_to_the_products_its_docstring_names() -> None:
+    """Of a step with a rate: y_{n+1} = y_n + z (w_0 y_n + ... + w_6 y_{n-6}), z = lambda h / 6."""
+
+    def growth(z: complex) -> float:
+        return float(np.max(np.abs(np.roots([1, -1 - z * WEIGHTS[0], *(-z * WEIGHTS[1:])]))))
+
+    assert max(growth(-decay / 6) for decay in (0.05, 0.15, 0.279)) < 1
+    assert max(growth(1j * angle / 6) for angle in (0.05, 0.2, 0.34)) < 1 + 1e-12
+    assert min(growth(-0.285 / 6), growth(0.36j / 6)) > 1.001
+
+
 def test_adams_weights_integrate_cubics_exactly() -> None:
     for k in range(4):
         assert PREDICTOR @ np.array([0.0, -1, -2, -3]) ** k == pytest.approx(1 / (k + 1), abs=1e-14)
@@ -294,6 +312,25 @@ def test_abm4_keeps_order_4_while_the_step_changes_at_every_call(family: str, ra
         errors.append(largest(np.array(x)[: this.dae.n] - exact.q))
     assert 3.85 < slope(errors, h) < 5.3
     assert errors[-1] < 1e-8
+
+
+@pytest.mark.parametrize("ratios", [(1.0,), (1.0, 0.6, 1.3, 1.1), (1.0, 4.0), (0.5, 0.8, 1.2, 1.5)])
+def test_ab7_keeps_its_order_while_the_step_changes_at_every_call(ratios: tuple[float, ...]) -> None:
+    """It makes its history anew; with equal steps it is the order from the first step on."""
+    this, stop = of("two_link", "direct", method="ab7"), 0.4
+    exact = run(of("two_link", "projected", order=8), stop, 0.005, 0.3)
+    p, u, still = vector(this.dae.p_default()), vector([0.3, 0.3]), vector([0.0, 0.0])
+    h, errors = [0.05, 0.025, 0.0125], []
+    for mean in h:
+        pattern = np.array(ratios) * mean / np.mean(ratios)
+        steps = np.tile(pattern, round(stop / pattern.sum()))
+        x, status = this.kernel.initialize(vector(this.dae.s_default()), u, p, 0.0, steps[0])
+        for dt in steps:
+            x, status = this.kernel.advance(x, u, still, p, 0.0, dt, 1)
+            assert status.code == OK
+        errors.append(largest(np.array(x)[: this.dae.n] - exact.q))
+    assert slope(errors, h) > 6.7
+    assert errors[-1] < 5e-11
 
 
 @pytest.mark.parametrize("order", [8, 9])

@@ -34,6 +34,7 @@ ARM = Case("two_link", "rattle")
 DERIVED = (
     ARM,
     Case("two_link", "direct", (("method", "rk4"),), "joint", 1e-7),
+    Case("two_link", "direct", (("method", "ab7"),), "joint"),
     Case("two_link", "local"),
     Case("slider_crank", "radau", (), "absolute"),
     Case("slider_crank", "gauss", (), "joint"),

@@ -95,7 +95,9 @@ def test_an_fmu_with_a_tolerance_equals_the_kernel_and_the_tolerance_is_tunable(
         assert 1e-9 < np.abs(inside[name] - loose[name]).max() < 1e-2
 
 
-@pytest.mark.parametrize(("name", "options"), [("block", {}), ("direct", {"method": "abm4"})])
+@pytest.mark.parametrize(
+    ("name", "options"), [("block", {}), ("direct", {"method": "abm4"}), ("direct", {"method": "ab7"})]
+)
 def test_multistep_methods_refuse_a_tolerance(
     name: str, options: dict[str, str], two_link: System, tmp_path: Path
 ) -> None:

@@ -1,8 +1,9 @@
 """direct: explicit methods on the index-1 form."""
 
 from mbfmu.dae.dae import Dae
+from mbfmu.steppers.bashforth import bashforth
 from mbfmu.steppers.explicit import METHOD, explicit_scheme
-from mbfmu.steppers.scheme import SX, Family, Problem, Scheme
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def direct(dae: Dae, method: str = "rk4") -> Scheme:
@@ -16,8 +17,11 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
         dae: the equations.
         method: ``rk4`` (Runge-Kutta, order 4), ``abm4`` (Adams-Bashforth-Moulton of order 4 with modifier: two
             accelerations a step, order 5, and 4 while the step changes; wants smooth inputs), ``dopri5``
-            (Dormand-Prince, order 5).
+            (Dormand-Prince, order 5), ``ab7`` (Adams-Bashforth in six substeps, order 7; wants smooth inputs and
+            little damping).
     """
+    if method == "ab7":
+        return bashforth("direct", {"method": method}, dae)
 
     def acceleration_of(problem: Problem) -> SX:
         return lambda q, v, t: problem.acceleration(q, v, t)[0]
@@ -28,9 +32,9 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
 FAMILY = Family(
     name="direct",
     make=direct,
-    order="4 (rk4), 5 (abm4, dopri5)",
+    order="4 (rk4), 5 (abm4, dopri5), 7 (ab7)",
     preserves="nothing: the constraints drift",
-    needs="any model; abm4: smooth inputs",
-    source="Hong & Liu, survey, section on type II equations",
-    options={"method": METHOD},
+    needs="any model; abm4, ab7: smooth inputs",
+    source="Hong & Liu, survey, section on type II equations; ab7: Hairer, Norsett & Wanner, III.1",
+    options={"method": Option(METHOD.default, METHOD.text, choices=(*METHOD.choices, "ab7"))},
 )
