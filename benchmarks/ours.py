@@ -30,8 +30,6 @@ IMPLICIT: tuple[Scheme, ...] = (
 )
 LARGEST = 8
 """Links of a chain up to which everything is run."""
-LARGEST_ABSOLUTE = {True: 128, False: 32}
-"""Links up to which one implicit method is run in absolute coordinates, planar or not: longer ones compile too long."""
 
 
 def cases(task: Task) -> Iterator[Case]:
@@ -53,7 +51,7 @@ def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
         yield "joint", scheme
     if small and (task.planar or not tree):
         yield from (("absolute", scheme) for scheme in (RK4, *PROJECTED, *IMPLICIT))
-    elif len(task.links) <= LARGEST_ABSOLUTE[task.planar]:
+    else:
         yield from (("absolute", scheme) for scheme in ((RK4, PROJECTED[0], IMPLICIT[0]) if small else IMPLICIT[:1]))
 
 

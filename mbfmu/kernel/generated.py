@@ -1,9 +1,10 @@
-"""CasADi functions -> C text: as CasADi writes it, but closed to the outside, without idle questions, with loops."""
+"""CasADi functions -> C text: as CasADi writes it, but closed to the outside, with sine.c and with loops."""
 
 import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mbfmu.kernel.loops import with_loops
 
 _DECLARATION = re.compile(r"^((?:const )?(?:void|int|casadi_real|casadi_int|char)\*? )(\w+)\(", re.MULTILINE)
 _WRITTEN_OUT = re.compile(r"(^static int casadi_f\d+\([^)]*\) \{\n)(.*?)^\}\n", re.MULTILINE | re.DOTALL)
+_SINE = re.compile(r"\b(sin|cos)\(")
 _OWN_VALUES = re.compile(r"(\*w\d+=w\+)(\d+)")
 
 
@@ -48,7 +50,8 @@ def generated(file: str, functions: Sequence[Any], external: bool) -> Generated:
     def closed(found: re.Match[str]) -> str:
         return found[0] if found[2] in open_names else f"static {found[0]}"
 
-    return Generated(_DECLARATION.sub(closed, text), loops)
+    text = _SINE.sub(r"mbfmu_\1(", _DECLARATION.sub(closed, text))
+    return Generated(files("mbfmu.kernel").joinpath("sine.c").read_text(encoding="utf-8") + text, loops)
 
 
 def _unguarded(text: str) -> str:
