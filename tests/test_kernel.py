@@ -36,7 +36,7 @@ def test_compiled_and_interpreted_kernels_agree_to_round_off(
     for name, value in compiled.y.items():
         scale = 1.0 + abs(value)
         assert abs(value - interpreted.y[name]) < 2e-10 * scale, name
-    assert compiled.q == pytest.approx(interpreted.q, abs=1e-12)
+    assert compiled.q == pytest.approx(interpreted.q, abs=5e-12)  # extrapolation, 50 steps: the sines differ in 1e-16
     assert compiled.v == pytest.approx(interpreted.v, abs=1e-10)
 
 

@@ -91,7 +91,7 @@ CASES = (
         "slider_crank",
         "slider_crank",
         1e-12,
-        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=3e-12)),
+        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=1e-11)),
     ),
     Case("two_link_sqrt2", "two_link", 1e-12, (projected(1e-3), gauss(1e-3)), until=3.0),
     Case(

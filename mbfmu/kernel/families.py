@@ -192,7 +192,7 @@ def _members(program: Program) -> Nodes | None:
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
     frequent = [size for size, _ in sizes.most_common(SIZES)]
-    table = _Table(program, 2 * frequent[0] + 2 * MARGIN)
+    table = _Table(program, frequent[0] + 2 * MARGIN)
     for size in frequent:
         for colour in np.flatnonzero(count == size)[::-1]:
             nodes = by_colour[first[colour] : first[colour + 1]]
