@@ -35,7 +35,6 @@ def chain_bundle(N: int, spatial: bool, coordinates: str, stepper: str, **option
         (24, False, "joint", "direct", {"method": "rk4"}),
         (24, True, "joint", "projected", {"order": 4}),
         (24, False, "absolute", "rattle", {"iteration": "simplified"}),
-        (16, True, "absolute", "rattle", {"iteration": "simplified"}),
         (12, False, "absolute", "radau", {}),
     ],
 )

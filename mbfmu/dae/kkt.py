@@ -40,13 +40,14 @@ class Factor:
 
     Args:
         A: SX, shape (n, n).
-        least: SX, shape (n,): where a pivot is not above it the solution is NaN.
+        least: SX, shape (n,): where a pivot times its weight is not above it the solution is NaN.
+        weights: SX, shape (n,), positive; None: 1.
     """
 
-    def __init__(self, A: SX, least: SX | None = None) -> None:
+    def __init__(self, A: SX, least: SX | None = None, weights: SX | None = None) -> None:
         D, LT, p = ca.ldl(A)
         if least is not None:
-            D = ca.if_else(least[p] < D, D, math.nan)
+            D = ca.if_else(least[p] < (D if weights is None else D * weights[p]), D, math.nan)
         self._factor = D, LT, p
 
     @property
@@ -84,10 +85,11 @@ class SchurFactor:
         self._schur: Factor | None = None
         if C.shape[0]:
             S = C @ self._MiCt
-            shrunk = ca.SX.ones(C.shape[0])  # rows may lose not only their independence, but all their length
-            if mass_solve.row_lengths:
-                shrunk = ca.SX(mass_solve.row_lengths[: C.shape[0]]) ** 2 / ca.sum2(C**2)
-            self._schur = Factor(S, LEAST_PIVOT * ca.diag(S) * shrunk)
+            least, weights = LEAST_PIVOT * ca.diag(S), None
+            if mass_solve.row_lengths:  # rows may lose not only their independence, but all their length
+                least = least * ca.SX(mass_solve.row_lengths[: C.shape[0]]) ** 2
+                weights = ca.sum2(C**2)
+            self._schur = Factor(S, least, weights)
 
     def solve(self, f: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) with M y + C^T mu = f and C y = g.

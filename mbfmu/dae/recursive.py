@@ -348,13 +348,14 @@ class _Inverse:
 
     def __init__(self, D: SX) -> None:
         self.size = D.shape[0]
-        self.D = ca.densify(D)
-        self.factor = ca.ldl(self.D) if self.size > 1 else None
+        D = ca.densify(D)
+        self.factor = ca.ldl(D) if self.size > 1 else None
+        self.reciprocal = 1 / D if self.size == 1 else None  # one division for all that follows
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""
         if self.size == 0:
             return b
         if self.factor is None:
-            return b / self.D
+            return b * self.reciprocal
         return ca.ldl_solve(ca.densify(b), *self.factor)

@@ -10,9 +10,11 @@ reach on to where the bodies stop being alike.
 """
 
 import hashlib
+import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +91,23 @@ def components(count: int, source: Nodes, target: Nodes) -> Nodes:
     graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(count, count))
     found: Nodes = connected_components(graph.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
     return found
+
+
+def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> Iterator[int]:
+    """Yield the keys of `place` in the order of its values, but each before its users."""
+    waiting = dict.fromkeys(place, 0)
+    for each in users.values():
+        for user in each:
+            waiting[user] += 1
+    ready = [(place[number], number) for number, left in waiting.items() if not left]
+    heapq.heapify(ready)
+    while ready:
+        _, number = heapq.heappop(ready)
+        yield number
+        for user in users.get(number, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (place[user], user))
 
 
 def _colours(program: Program) -> npt.NDArray[np.uint64]:
@@ -261,7 +280,10 @@ def _offsets(families: Families) -> Nodes:
         belonging[number].append(family)
     steps: list[int] = []
     loop: dict[int, int] = {}
-    for number in _in_order(component, edges[~inner]):
+    users: dict[int, list[int]] = defaultdict(list)
+    for user, used in zip(component[edges[~inner, 0]].tolist(), component[edges[~inner, 1]].tolist(), strict=True):
+        users[used].append(user)
+    for number in in_order(dict.fromkeys(belonging, 0), users):
         step, shifts = _retimed(np.array(within[number]), count, len(belonging[number])) if within[number] else (0, 0)
         offsets += shifts
         wanted = np.array([offsets[used] - apart - offsets[user] for user, used, apart in between[number]])
@@ -309,23 +331,6 @@ def _retimed(edges: Nodes, count: int, members: int) -> tuple[int, Nodes]:
             if (shifts == before).all():
                 return step, step * shifts
     return 0, np.zeros(count, dtype=np.int64)
-
-
-def _in_order(component: Nodes, edges: Nodes) -> Iterator[int]:
-    """Yield the components of a graph, each after those it has edges to."""
-    users = defaultdict(set)
-    waiting = dict.fromkeys(component.tolist(), 0)
-    for user, used in {(int(component[a]), int(component[b])) for a, b, _ in edges}:
-        users[used].add(user)
-        waiting[user] += 1
-    ready = sorted(number for number, left in waiting.items() if not left)
-    while ready:
-        number = ready.pop()
-        yield number
-        for user in sorted(users[number]):
-            waiting[user] -= 1
-            if not waiting[user]:
-                ready.append(user)
 
 
 def _distinct(values: Nodes) -> bool:

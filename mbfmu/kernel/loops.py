@@ -8,16 +8,14 @@ back (distances below 0), downwards where they look ahead. What is in no loop st
 needed beyond the next turn are kept in the work vector, a row for each k.
 """
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families
+from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
 from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
 
 LONG = 4000
@@ -173,7 +171,7 @@ class _Graph:
         loop, before = np.full(self.count, -1), np.zeros(len(self.looped), dtype=np.int64)
         steps: list[int] = []
         earliest = dict.fromkeys(place, 0)
-        for number in _sorted(place, users):
+        for number in in_order(place, users):
             if number in nodes:
                 at = before[nodes[number]] = earliest[number]
             else:
@@ -186,7 +184,7 @@ class _Graph:
             if not apart and loop[user] >= 0 and loop[user] == loop[used]:
                 within[used].append(user)
         families = {family: (int(loop[family]), int(middle[family])) for family in np.flatnonzero(self.kept).tolist()}
-        order = tuple(_sorted(families, within))
+        order = tuple(in_order(families, within))
         return Plan(self.first, self.last, tuple(step or 1 for step in steps), loop, order, self.looped, before)
 
     def _loop_for(self, recurrence: Sequence[int], earliest: int, loop: Nodes, steps: list[int]) -> int:
@@ -205,23 +203,6 @@ class _Graph:
                 steps[at] = next(iter(here), steps[at])
                 return at
             at += 1
-
-
-def _sorted(place: dict[int, Any], users: dict[int, list[int]]) -> Iterator[int]:
-    """Yield the keys of `place` in the order of its values, but each before its users."""
-    waiting = dict.fromkeys(place, 0)
-    for each in users.values():
-        for user in each:
-            waiting[user] += 1
-    ready = [(place[number], number) for number, left in waiting.items() if not left]
-    heapq.heapify(ready)
-    while ready:
-        _, number = heapq.heappop(ready)
-        yield number
-        for user in users.get(number, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heapq.heappush(ready, (place[user], user))
 
 
 class _Writer:
@@ -386,8 +367,8 @@ class _Writer:
 
     def _stores(self, outputs: Sequence[Output]) -> tuple[dict[int, list[list[Output]]], list[Output]]:
         """Return results that loops store, one for each turn, by family; and those that are stored one by one."""
-        at_turns: Any = defaultdict(lambda: defaultdict(list))
-        alone = []
+        at_turns: dict[tuple[int, int], dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
+        alone: list[Output] = []
         for item in outputs:
             if item.node in self.place:
                 family, k = self.place[item.node]
