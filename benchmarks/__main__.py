@@ -62,7 +62,7 @@ def main() -> None:
     for line in comparison(rows):
         print(line)
     if not chosen.task or NATIVE in chosen.task:
-        print("\n".join(markdown(native.HEADINGS, list(native.measured()))))
+        print("", *markdown(native.HEADINGS, list(native.measured())), sep="\n")
     for path in chosen.outputs:
         write(rows, path)
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.conditions import compiler_version
-from benchmarks.ours import HIGHER, IMPLICIT, PROJECTED, RK4, Scheme, bundled, label
+from benchmarks.ours import AB7, HIGHER, IMPLICIT, PROJECTED, RK4, Scheme, bundled, label
 from benchmarks.table import markdown
 from benchmarks.task import Task
 from benchmarks.tasks import andrews, arm6, chain, four_bar, slider_crank, two_link
@@ -23,16 +23,20 @@ RUNNER = Path(__file__).with_name("runner.c")
 FEW, MANY = 20, 120
 KERNELS: tuple[tuple[Task, str, Scheme], ...] = (
     (two_link(), "joint", RK4),
+    (two_link(), "joint", AB7),
     (two_link(), "joint", HIGHER[1]),
     (two_link(), "absolute", PROJECTED[0]),
     (two_link(), "absolute", IMPLICIT[0]),
     (two_link(), "absolute", IMPLICIT[1]),
     (slider_crank(), "joint", PROJECTED[1]),
+    (slider_crank(), "joint", PROJECTED[3]),
     (four_bar(), "joint", PROJECTED[1]),
     (andrews(), "joint", PROJECTED[0]),
     (arm6(), "joint", RK4),
     (chain(8, False), "absolute", IMPLICIT[0]),
     (chain(32, False), "absolute", IMPLICIT[0]),
+    (chain(128, False), "absolute", IMPLICIT[0]),
+    (chain(32, True), "absolute", IMPLICIT[0]),
     (chain(8, True), "joint", RK4),
     (chain(32, True), "joint", RK4),
     (chain(128, True), "joint", RK4),
