@@ -40,19 +40,18 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
     ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
     """
     hot, rest = _parted(bundle)
-    parts = {"step.c": generated("step.c", hot, external=False), "rest.c": generated("rest.c", rest, external=True)}
-    working = _work_sizes(bundle.functions(), max(part.loops for part in parts.values()))
+    texts, working = _generated({"step.c": hot, "rest.c": rest})
     return {
         "step.c": "\n".join(
             [
-                parts["step.c"].text,
+                texts["step.c"],
                 _declared(rest),
                 _definitions({**_sizes(bundle), **working}),
                 _tables(bundle, 0),
                 _text("driver.c"),
             ]
         ),
-        "rest.c": parts["rest.c"].text,
+        "rest.c": texts["rest.c"],
     }
 
 
@@ -70,10 +69,8 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
     """
     hot, rest = _parted(bundle)
     derived = tangents.functions()
-    functions = [*bundle.functions(), *derived]
-    named = {"step.c": hot, "rest.c": rest, "tangent.c": derived}
-    parts = {file: generated(file, each, external=file != "step.c") for file, each in named.items()}
-    sizes, working = _sizes(bundle), _work_sizes(functions, max(part.loops for part in parts.values()))
+    texts, working = _generated({"step.c": hot, "rest.c": rest, "tangent.c": derived})
+    sizes = _sizes(bundle)
     state = max(bundle.nx, bundle.nqv + 1)
     numbers = {**sizes, "WORK_SIZE": 4 * sizes["NZ"] + 3 * state + sum(working.values())}
     external = [*(item.name() for item in (*rest, *derived)), *(_named(item) for item in ENTRIES)]
@@ -95,7 +92,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
         "step.c": "\n".join(
             [
                 include,
-                parts["step.c"].text,
+                texts["step.c"],
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, passes),
@@ -104,8 +101,8 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
                 _text("derivatives.c"),
             ]
         ),
-        "rest.c": include + parts["rest.c"].text,
-        "tangent.c": include + parts["tangent.c"].text,
+        "rest.c": include + texts["rest.c"],
+        "tangent.c": include + texts["tangent.c"],
     }
 
 
@@ -139,12 +136,15 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _work_sizes(functions: Sequence[Any], loops: int) -> dict[str, int]:
-    return {
+def _generated(functions_of: Mapping[str, Sequence[Any]]) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the text of each file's functions, of which only the step's are static, and the work sizes of all."""
+    parts = {file: generated(file, each, external=file != "step.c") for file, each in functions_of.items()}
+    functions = [function for each in functions_of.values() for function in each]
+    return {file: part.text for file, part in parts.items()}, {
         "SZ_ARG": max(function.sz_arg() for function in functions),
         "SZ_RES": max(max(function.sz_res() for function in functions), 2),
         "SZ_IW": max(function.sz_iw() for function in functions),
-        "SZ_W": max(function.sz_w() for function in functions) + loops,
+        "SZ_W": max(function.sz_w() for function in functions) + max(part.loops for part in parts.values()),
     }
 
 

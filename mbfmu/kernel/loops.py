@@ -11,7 +11,6 @@ needed beyond the next turn are kept in the work vector, a row for each k.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -65,9 +64,13 @@ def with_loops(body: str) -> Loops | None:
     if body.count("\n") < LONG:
         return None
     program = read_program(body)
-    families = find_families(program) if program else None
-    plan = make_plan(program, families) if program and families else None
-    if program is None or families is None or plan is None or plan.looped.sum() < WORTH * (~program.leaf).sum():
+    if program is None:
+        return None
+    families = find_families(program)
+    if families is None:
+        return None
+    plan = make_plan(program, families)
+    if plan is None or plan.looped.sum() < WORTH * (~program.leaf).sum():
         return None
     writer = _Writer(program, families, plan)
     return Loops(writer.text(), writer.size)
@@ -149,11 +152,18 @@ class _Graph:
         )
 
     def tangled(self) -> Flags:
-        """Return which families need, for some k, what needs them for another k and is in no loop of theirs."""
+        """Return which families need, for some k, what needs them for another k and is in no loop of theirs.
+
+        So do recurrences that look both back and ahead: no direction of a loop suits them.
+        """
         bad = np.zeros(self.component.max() + 1, dtype=bool)
         bad[self.component[self.count + self.single]] = True
         bad &= np.bincount(self.component) > 1
         bad[[user for user, used in self.whole if user == used]] = True
+        user, used, apart = self.families.edges().T
+        user, used = self.component[user], self.component[used]
+        back, ahead = (set(user[(user == used) & looking].tolist()) for looking in (apart < 0, apart > 0))
+        bad[list(back & ahead)] = True
         return self.kept & bad[self.component[: self.count]]
 
     def plan(self) -> Plan:
@@ -219,6 +229,7 @@ class _Writer:
         self.place = {  # family and k of nodes in loops
             int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
         }
+        self.single: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes in no loop
         self.stored, self.alone = self._stores(program.outputs)
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of nodes in no loop that are kept there
@@ -237,12 +248,6 @@ class _Writer:
                 self.slots.setdefault(self.place[node][0], len(self.slots))
         self.first_row = min(kept_k)
         self.size = len(self.slots) * (max(kept_k) - self.first_row + 1)
-
-    @cached_property
-    def single(self) -> list[int]:
-        """Nodes in no loop."""
-        found: list[int] = np.flatnonzero(~self.plan.looped & ~self.program.leaf).tolist()
-        return found
 
     def text(self) -> str:
         """Return the function's body."""

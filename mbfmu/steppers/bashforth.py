@@ -9,7 +9,7 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.steppers.explicit import DOPRI8, combination, kind_of
-from mbfmu.steppers.scheme import SX, Problem, Scheme
+from mbfmu.steppers.scheme import Problem, Scheme
 
 WEIGHTS = np.array([198721, -447288, 705549, -688256, 407139, -134472, 19087]) / 60480
 """Of the rates at t, t - d, ... t - 6 d (Hairer, Norsett & Wanner, III.1)."""
@@ -55,12 +55,6 @@ def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
     )
 
 
-def rate(problem: Problem, y: SX, t: SX) -> SX:
-    """Return [v; a] at y = [q; v], shape (2 n,)."""
-    q, v = y[: problem.n], y[problem.n :]
-    return ca.vertcat(v, problem.acceleration(q, v, t)[0])
-
-
 def substeps(dae: Dae) -> Any:
     """Return the Function (y, past, u, du, p, t, h) -> (y, past) at t + h; past: the rates at t - d, ... t - 6 d."""
     kind = kind_of(dae, SUBSTEPS)
@@ -69,7 +63,7 @@ def substeps(dae: Dae) -> Any:
     start, past = kind.sym("y", 2 * dae.n), kind.sym("past", 2 * dae.n * (len(WEIGHTS) - 1))
     y, rates = start, ca.vertsplit(past, 2 * dae.n)
     for i in range(SUBSTEPS):
-        rates = [rate(problem, y, t + i * d), *rates[: len(WEIGHTS) - 1]]
+        rates = [problem.rate(y, t + i * d), *rates[: len(WEIGHTS) - 1]]
         y = y + d * combination(WEIGHTS, rates)
     inputs = [start, past, given.u, given.du, given.p, t, given.h]
     return ca.Function("substeps", inputs, ca.cse([y, ca.vertcat(*rates[:-1])]))
@@ -81,9 +75,9 @@ def preceding_rates(dae: Dae) -> Any:
     problem = Problem(dae, kind)
     given, t, d = problem.given, problem.t, problem.h / SUBSTEPS
     start = kind.sym("y", 2 * dae.n)
-    earlier = DOPRI8.step(lambda y, t: rate(problem, y, t), start, t, -d)
+    earlier = DOPRI8.step(problem.rate, start, t, -d)
     inputs = [start, given.u, given.du, given.p, t, given.h]
-    back = ca.Function("back", inputs, ca.cse([earlier, rate(problem, earlier, t - d)]))
+    back = ca.Function("back", inputs, ca.cse([earlier, problem.rate(earlier, t - d)]))
     arguments = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(inputs)]
     y, u, du, p, t, h = arguments
     rates = []

@@ -147,13 +147,10 @@ def _first_history(dae: Dae, c: Array) -> Formula:
     n, t, h = problem.n, problem.t, problem.h
     start = ca.MX.sym("qv", 2 * n)
 
-    def rate(y: SX, at: SX) -> SX:
-        return ca.vertcat(y[n:], problem.acceleration(y[:n], y[n:], at)[0])
-
     columns: list[list[SX]] = [[], [], [], []]
     for tau in c - 1:
         step = tau * h
-        y = DOPRI8.step(rate, start, t, step)
+        y = DOPRI8.step(problem.rate, start, t, step)
         q, v = y[:n], y[n:]
         lambda_ = problem.acceleration(q, v, t + step)[1]
         p_rate = problem.impulse_rate(q, v, t + step) - problem.Phi_q(q, t + step).T @ lambda_

@@ -8,7 +8,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, Stage
+from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, Stage
 from mbfmu.steppers.verner import VERNER9
 
 TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8, VERNER9)}
@@ -35,16 +35,13 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
     n, p, t, h = problem.n, problem.p, problem.t, problem.h
     x, q, v = kind.sym("x", 2 * n), kind.sym("q", n), kind.sym("v", n)
 
-    def rate(y: SX, t: SX) -> SX:
-        return ca.vertcat(y[n:], problem.acceleration(y[:n], y[n:], t)[0])
-
     to_positions, to_velocities = projections(dae)
     stages: tuple[Stage, ...] = ()
     if dae.m:
         correction = ca.vertcat(to_positions(q, p, t + h), kind.zeros(n))
-        stages = (Stage(ca.vertcat(q, v), tableau.step(rate, x, t, h), correction=correction, watched=n),)
+        stages = (Stage(ca.vertcat(q, v), tableau.step(problem.rate, x, t, h), correction=correction, watched=n),)
     else:
-        stepped = tableau.step(rate, x, t, h)
+        stepped = tableau.step(problem.rate, x, t, h)
         q, v = stepped[:n], stepped[n:]
     if dae.m + dae.k:
         v = v + to_velocities(q, v, p, t + h)

@@ -107,6 +107,11 @@ class Problem:
         a, lambda_ = self.dae.acceleration(q, v, self.u(t), self.p, t)
         return a, lambda_
 
+    def rate(self, y: SX, t: SX) -> SX:
+        """Return the rate [v; a] of y = [q; v] on the index-1 form, shape (2 n,)."""
+        q, v = y[: self.n], y[self.n :]
+        return ca.vertcat(v, self.acceleration(q, v, t)[0])
+
 
 @dataclass(frozen=True)
 class Scheme:
