@@ -12,6 +12,7 @@ MbfmuError
 │   └── StartError           start values that contradict each other or the constraints
 ├── ModelFileError           a model file that is missing or does not parse
 ├── StepperError             a stepper, option or model that do not go together
+├── KernelError              equations for which no code can be generated
 ├── StepError              a step that could not be done (time, residual, remedy)
 ├── FmuError                 an FMU that cannot be written, read or run
 └── UsageError               a call or command whose arguments do not fit
@@ -68,6 +69,10 @@ class ModelFileError(MbfmuError):
 
 class StepperError(MbfmuError):
     """A stepper, an option and a model that do not go together."""
+
+
+class KernelError(MbfmuError):
+    """Equations for which no code can be generated."""
 
 
 class StepError(MbfmuError):

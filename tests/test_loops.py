@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.kernel import Bundle, compiled_library, compose, loops, vector
+from mbfmu.kernel import Bundle, compiled_library, compose, families, loops, vector
 from mbfmu.kernel.codegen import c_sources
-from mbfmu.kernel.generated import generated
 from mbfmu.kernel.runtime import Compiled
+from mbfmu.kernel.sources import generated, headers
 from mbfmu.steppers import make_scheme
 
 NEVER = 10**9
@@ -46,7 +47,7 @@ def test_a_chain_moves_by_the_same_bits_with_loops(
     for long in (NEVER, 300):
         monkeypatch.setattr(loops, "LONG", long)
         sources = c_sources(bundle)
-        assert ("casadi_real *const v = w + " in sources["step.c"]) == (long != NEVER)
+        assert ("V *const v = w + " in sources["step.c"]) == (long != NEVER)
         kernel = Compiled(str(compiled_library(bundle)))
         u, p = vector(dae.u_default()), vector(dae.p_default())
         x, started = kernel.initialize(vector(dae.s_default()), u, p, 0.0, 1e-3)
@@ -128,21 +129,21 @@ def _operand(
 
 def compiled(function: Any, folder: Path, name: str) -> Any:
     """Return a Function's generated code, compiled: lists -> list."""
-    found = generated(f"{name}.c", [function], external=True)
-    (folder / f"{name}.c").write_text(found.text)
+    found = generated([function], external=True)
+    for file, text in {**headers(), f"{name}.c": found.text}.items():
+        (folder / file).write_text(text)
     library = folder / f"{name}.so"
     command = ["cc", "-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
     subprocess.run([*command, str(folder / f"{name}.c"), "-o", str(library), "-lm"], check=True)
     entry = ctypes.CDLL(str(library)).f
-    work = (ctypes.c_double * (found.loops + function.sz_w() + 1))()
+    work = (ctypes.c_double * (found.work + 1))()
     work[-1] = 17.0  # nothing is written behind it
 
     def call(*arguments: Sequence[float]) -> bytes:
         given = [vector(each) for each in arguments]
         result = (ctypes.c_double * function.numel_out(0))()
-        arg = (ctypes.c_void_p * max(function.sz_arg(), 1))(*map(ctypes.addressof, given))
-        res = (ctypes.c_void_p * max(function.sz_res(), 1))(ctypes.addressof(result))
-        assert entry(arg, res, None, work, 0) == 0
+        arg = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
+        entry(arg, (ctypes.c_void_p * 1)(ctypes.addressof(result)), work)
         assert work[-1] == 17.0
         return bytes(result)
 
@@ -163,4 +164,17 @@ def test_whatever_recurs_gives_the_same_bits_in_loops(
         monkeypatch.setattr(loops, "LONG", long)
         monkeypatch.setattr(loops, "WORTH", 0.0)
         found.append(compiled(function, tmp_path, f"{name}{seed}")(given_x, given_p))
+    assert found[0] == found[1]
+
+
+def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A colour is a hash: were it the same for unlike operations, they would still not become one family."""
+    function = repetitive(7)
+    x, p = [0.1 + 0.01 * k for k in range(function.numel_in(0))], [0.5, 0.7, 0.9]
+    monkeypatch.setattr(loops, "WORTH", 0.0)
+    found = []
+    for name, long in (("straight", NEVER), ("looped", 0)):
+        monkeypatch.setattr(loops, "LONG", long)
+        found.append(compiled(function, tmp_path, name)(x, p))
+        monkeypatch.setattr(families, "_colours", lambda program: np.zeros(len(program.kind), dtype=np.uint64))
     assert found[0] == found[1]

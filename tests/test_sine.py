@@ -23,7 +23,7 @@ void both(const double *x, double *s, double *c, int n) {
 def compiled(tmp_path_factory: pytest.TempPathFactory, optimisation: str) -> Any:
     """Return x -> (sine, cosine)."""
     folder = tmp_path_factory.mktemp("sine")
-    text = files("mbfmu.kernel").joinpath("sine.c").read_text(encoding="utf-8")
+    text = files("mbfmu.kernel").joinpath("sine.h").read_text(encoding="utf-8")
     (folder / "both.c").write_text(text + SOURCE, encoding="utf-8")
     library = folder / "both.so"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", optimisation]

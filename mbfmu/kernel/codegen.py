@@ -1,14 +1,12 @@
 """Bundle -> C sources: the generated functions, the tables of their formulas, and the driver."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mbfmu.kernel.bundle import FORMULAS, Bundle
-from mbfmu.kernel.generated import generated
+from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file
 from mbfmu.kernel.tangent import Tangents
 
-ARGUMENTS = "const casadi_real **, casadi_real **, casadi_int *, casadi_real *, int"
 ENTRIES = (
     "int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t, double h, "
     "double *x, double *status, double *work);",
@@ -40,18 +38,19 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
     ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
     """
     hot, rest = _parted(bundle)
-    texts, working = _generated({"step.c": hot, "rest.c": rest})
+    step, other = generated(hot, external=False), generated(rest, external=True)
     return {
+        **headers(),
         "step.c": "\n".join(
             [
-                texts["step.c"],
+                step.text,
                 _declared(rest),
-                _definitions({**_sizes(bundle), **working}),
+                _definitions({**_sizes(bundle), **_work(step, other)}),
                 _tables(bundle, 0),
-                _text("driver.c"),
+                kernel_file("driver.c"),
             ]
         ),
-        "rest.c": texts["rest.c"],
+        "rest.c": other.text,
     }
 
 
@@ -69,7 +68,12 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
     """
     hot, rest = _parted(bundle)
     derived = tangents.functions()
-    texts, working = _generated({"step.c": hot, "rest.c": rest, "tangent.c": derived})
+    step, other, tangent = (
+        generated(hot, external=False),
+        generated(rest, external=True),
+        generated(derived, external=True),
+    )
+    working = _work(step, other, tangent)
     sizes = _sizes(bundle)
     state = max(bundle.nx, bundle.nqv + 1)
     numbers = {**sizes, "WORK_SIZE": 4 * sizes["NZ"] + 3 * state + sum(working.values())}
@@ -88,21 +92,22 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
     )
     include = '#include "kernel.h"\n'
     return {
+        **headers(),
         "kernel.h": header,
         "step.c": "\n".join(
             [
                 include,
-                texts["step.c"],
+                step.text,
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, passes),
                 _tangent_tables(tangents),
-                _text("driver.c"),
-                _text("derivatives.c"),
+                kernel_file("driver.c"),
+                kernel_file("derivatives.c"),
             ]
         ),
-        "rest.c": include + texts["rest.c"],
-        "tangent.c": include + texts["tangent.c"],
+        "rest.c": include + other.text,
+        "tangent.c": include + tangent.text,
     }
 
 
@@ -111,16 +116,12 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
     return hot, [function for function in bundle.functions() if function not in hot]
 
 
-def _text(name: str) -> str:
-    return files("mbfmu.kernel").joinpath(name).read_text(encoding="utf-8")
-
-
 def _named(declaration: str) -> str:
     return declaration.partition("(")[0].split()[-1]
 
 
 def _declared(functions: Iterable[Any]) -> str:
-    return "\n".join(f"int {function.name()}({ARGUMENTS});" for function in functions)
+    return "\n".join(f"void {function.name()}{SIGNATURE};" for function in functions)
 
 
 def _definitions(sizes: Mapping[str, int]) -> str:
@@ -136,25 +137,17 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _generated(functions_of: Mapping[str, Sequence[Any]]) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the text of each file's functions, of which only the step's are static, and the work sizes of all."""
-    parts = {file: generated(file, each, external=file != "step.c") for file, each in functions_of.items()}
-    functions = [function for each in functions_of.values() for function in each]
-    return {file: part.text for file, part in parts.items()}, {
-        "SZ_ARG": max(function.sz_arg() for function in functions),
-        "SZ_RES": max(max(function.sz_res() for function in functions), 2),
-        "SZ_IW": max(function.sz_iw() for function in functions),
-        "SZ_W": max(function.sz_w() for function in functions) + max(part.loops for part in parts.values()),
-    }
+def _work(*parts: Generated) -> dict[str, int]:
+    """Return the entries of the work vector that all files' functions need."""
+    return {"SZ_W": max(part.work for part in parts)}
 
 
 def _tables(bundle: Bundle, passes: int) -> str:
     lines = [
-        f"typedef int (*casadi_function)({ARGUMENTS});",
         "struct formula {",
         "    int stages, passes;",
         "    int size[STAGES];",
-        "    casadi_function guess[STAGES], correct[STAGES], result;",
+        "    function guess[STAGES], correct[STAGES], result;",
         "};",
     ]
     for name in FORMULAS:
@@ -166,7 +159,7 @@ def _tables(bundle: Bundle, passes: int) -> str:
 
 
 def _tangent_tables(tangents: Tangents) -> str:
-    lines = ["struct tangent_formula {", "    casadi_function guess[STAGES], correct[STAGES], result;", "};"]
+    lines = ["struct tangent_formula {", "    function guess[STAGES], correct[STAGES], result;", "};"]
     for name in FORMULAS:
         item = tangents.formulas[name]
         lines.append(f"static const struct tangent_formula TANGENT_{name} = {{{_functions(item)}}};")

@@ -27,10 +27,9 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
     return d;
 }
 
-static int call_tangent(casadi_function f, const double *const in[11], double *out, int size, struct memory *m) {
-    for (int i = 0; i < 11; ++i) m->arg[i] = in[i];
-    m->res[0] = out;
-    return !f(m->arg, m->res, m->iw, m->w, 0) && all_below(INFINITY, out, size);
+static int call_tangent(function f, const double *const in[11], double *out, int size, struct memory *m) {
+    f(in, &out, m->w);
+    return all_below(INFINITY, out, size);
 }
 
 static double largest(const double *values, int n) {
@@ -51,14 +50,15 @@ static int differentiate(const struct formula *f, const struct tangent_formula *
     for (int k = 0; k < f->stages; ++k) {
         const int n = f->size[k];
         double last = NAN, correction = NAN, scale = 0; /* of the tangent, the largest it has had */
+        double *const next[] = {m->next, &correction};
         int solved = 0, settled = 0;
         if (!call_tangent(g->guess[k], tangent_in, d->next, n, m)) return 0;
-        call(f->guess[k], in, m->next, 0, m);
+        f->guess[k](in, next, m->w);
         memcpy(z, m->next, sizeof(double) * n);
         memcpy(sz, d->next, sizeof(double) * n);
         for (int pass = 0; pass < MAX_PASSES && !solved; ++pass) {
             if (!call_tangent(g->correct[k], tangent_in, d->next, n, m)) return 0;
-            call(f->correct[k], in, m->next, &correction, m);
+            f->correct[k](in, next, m->w);
             if (!isfinite(correction)) return 0;
             memcpy(z, m->next, sizeof(double) * n);
             memcpy(sz, d->next, sizeof(double) * n);
@@ -138,18 +138,14 @@ int mbfmu_initialize_tangent(const double *s, const double *u, const double *du,
 int mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx,
                           const double *su, const double *sp, double *sy, double *work) {
     struct memory m = carve(work);
-    const double *in[7] = {x, u, p, &t, sx, su, sp};
-    for (int i = 0; i < 7; ++i) m.arg[i] = in[i];
-    m.res[0] = sy;
-    return !t_outputs(m.arg, m.res, m.iw, m.w, 0);
+    t_outputs((const double *const[]){x, u, p, &t, sx, su, sp}, &sy, m.w);
+    return 1;
 }
 
 /* The time derivatives dy of the outputs along the motion. */
 int mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, double *dy,
                        double *work) {
     struct memory m = carve(work);
-    const double *in[5] = {x, u, du, p, &t};
-    for (int i = 0; i < 5; ++i) m.arg[i] = in[i];
-    m.res[0] = dy;
-    return !output_rates(m.arg, m.res, m.iw, m.w, 0);
+    output_rates((const double *const[]){x, u, du, p, &t}, &dy, m.w);
+    return 1;
 }

@@ -9,7 +9,7 @@
  *   ORDER                                        of the stepper
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
- *   SZ_ARG SZ_RES SZ_IW SZ_W                     work sizes of the largest generated function
+ *   SZ_W                                         room to work of the largest generated function
  */
 #include <math.h>
 #include <string.h>
@@ -43,9 +43,6 @@ typedef void (*follower)(struct tangent *d, const double *x, const double *u, co
                          double t, double h, struct memory *m);
 
 struct memory {
-    const double **arg;
-    double **res;
-    casadi_int *iw;
     double *w, *z, *next, *x;
     follower follow; /* 0: nobody follows */
     struct tangent *d;
@@ -59,21 +56,7 @@ static struct memory carve(double *work) {
     m.next = m.z + NZ;
     m.x = m.next + NZ;
     m.w = m.x + (NX > NQV + 1 ? NX : NQV + 1);
-    m.iw = (casadi_int *)(m.w + SZ_W);
-    m.arg = (const double **)(m.iw + SZ_IW);
-    m.res = (double **)(m.arg + SZ_ARG);
     return m;
-}
-
-/* Call a generated function; what it could not compute, such as a singular solve, is left NaN. */
-static void call(casadi_function f, const double *const in[7], double *out0, double *out1, struct memory *m) {
-    for (int i = 0; i < 7; ++i) m->arg[i] = in[i];
-    m->res[0] = out0;
-    m->res[1] = out1;
-    if (f(m->arg, m->res, m->iw, m->w, 0)) {
-        out0[0] = NAN;
-        if (out1) *out1 = NAN;
-    }
 }
 
 static int all_below(double bound, const double *values, int n) {
@@ -95,12 +78,12 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
     const double *in[7] = {x, u, du, p, &t, &h, m->z};
     double *z = m->z;
     for (int k = 0; k < f->stages; ++k) {
-        double last = NAN, correction = NAN; /* the first pass has no rate of convergence */
+        double last = NAN, correction = NAN, *const next[] = {m->next, &correction}; /* the first pass has no rate of convergence */
         int solved = 0;
-        call(f->guess[k], in, m->next, 0, m);
+        f->guess[k](in, next, m->w);
         memcpy(z, m->next, sizeof(double) * f->size[k]);
         for (int pass = 0; pass < (f->passes ? f->passes : MAX_PASSES) && !solved; ++pass) {
-            call(f->correct[k], in, m->next, &correction, m);
+            f->correct[k](in, next, m->w);
             status[S_ITERATIONS] += 1;
             if (!isfinite(correction)) {
                 status[S_CORRECTION] = correction;
@@ -114,11 +97,11 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         if (!f->passes && !solved) return NOT_CONVERGED;
         z += f->size[k];
     }
-    call(f->result, in, result, 0, m);
+    f->result(in, &result, m->w);
     return OK;
 }
 
-#define WORK (2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W + SZ_IW + SZ_ARG + SZ_RES)
+#define WORK (2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W)
 
 MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
     const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK};
@@ -211,10 +194,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         status[S_TIME] = t + done;
         if (code == OK) {
             double end = t + done + small;
-            const double *in[4] = {big, m->x, p, &end};
-            for (int i = 0; i < 4; ++i) m->arg[i] = in[i];
-            m->res[0] = &apart;
-            distance(m->arg, m->res, m->iw, m->w, 0);
+            distance((const double *const[]){big, m->x, p, &end}, (double *const[]){&apart}, m->w);
         }
         double excess = apart == 0 ? 0 : apart / ((1 << ORDER) - 1) / (tol * small); /* tol * small may be 0 */
         if (code != OK) excess = pow(WORST, ORDER);
@@ -250,12 +230,7 @@ MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *d
 /* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
 MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
     struct memory m = carve(work);
-    m.arg[0] = x;
-    m.arg[1] = u;
-    m.arg[2] = p;
-    m.arg[3] = &t;
-    m.res[0] = y;
-    outputs(m.arg, m.res, m.iw, m.w, 0);
+    outputs((const double *const[]){x, u, p, &t}, &y, m.w);
     return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
 }
 

@@ -112,7 +112,7 @@ def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> It
 
 def _colours(program: Program) -> npt.NDArray[np.uint64]:
     """Return a number for each node that is equal where the surroundings within `ROUNDS` steps are."""
-    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.templates]
+    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
     at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
     odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
     half = np.uint64(31)
@@ -213,14 +213,16 @@ def _members(program: Program) -> Nodes | None:
     frequent = [size for size, _ in sizes.most_common(SIZES)]
     table = _Table(program, frequent[0] + 2 * MARGIN)
     for size in frequent:
-        for colour in np.flatnonzero(count == size)[::-1]:
+        of_size = np.flatnonzero(count == size)
+        for colour in of_size[np.argsort(-by_colour[first[of_size]])]:  # the last ones first
             nodes = by_colour[first[colour] : first[colour + 1]]
-            if (table.family[nodes] >= 0).any():
+            alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are a hash's word only
+            if not alike or (table.family[nodes] >= 0).any():
                 continue
             k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
             if k is not None:
                 table.grow(table.put(-1, nodes, k))
-    return np.array(table.rows)
+    return np.array(table.rows) if table.rows else None
 
 
 def _patterned(program: Program, members: Nodes) -> Families:

@@ -1,4 +1,4 @@
-"""Generated C text -> C text with loops: what recurs body after body is written once.
+"""SX Function -> C text with loops: what recurs body after body is written once.
 
 The same operations are done on the same numbers, so that the results are the same bits; only the code is shorter. A
 chain of 128 links then fits into the processor's caches, and compiles in seconds.
@@ -9,12 +9,14 @@ needed beyond the next turn are kept in the work vector, a row for each k.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
+from mbfmu.kernel.operations import literal
 from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
 
 LONG = 4000
@@ -55,24 +57,26 @@ class Loops:
     size: int
 
 
-def with_loops(body: str) -> Loops | None:
-    """Return a generated function's body with loops; None if they do not pay.
+def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
+    """Return a function's body with loops; None if they do not pay.
 
     Args:
-        body: the text between the function's braces, as CasADi writes it.
+        function: CasADi SX Function.
+        unwanted: results that a caller may not ask for.
+
+    Raises:
+        KernelError: it has an operation that is not known.
     """
-    if body.count("\n") < LONG:
+    if function.n_instructions() < LONG:
         return None
-    program = read_program(body)
-    if program is None:
-        return None
+    program = read_program(function)
     families = find_families(program)
     if families is None:
         return None
     plan = make_plan(program, families)
     if plan is None or plan.looped.sum() < WORTH * (~program.leaf).sum():
         return None
-    writer = _Writer(program, families, plan)
+    writer = _Writer(program, families, plan, unwanted)
     return Loops(writer.text(), writer.size)
 
 
@@ -222,8 +226,8 @@ class _Writer:
     ``a7`` family 7's value in this turn, ``b7`` the one of the turn before, ``v`` this turn's row of the work vector.
     """
 
-    def __init__(self, program: Program, families: Families, plan: Plan) -> None:
-        self.program, self.families, self.plan = program, families, plan
+    def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
+        self.program, self.families, self.plan, self.unwanted = program, families, plan, unwanted
         self.turns = range(plan.first, plan.last + 1)
         self.tables: list[str] = []
         self.place = {  # family and k of nodes in loops
@@ -261,7 +265,7 @@ class _Writer:
         for number in range(len(self.plan.steps) + 1):
             for node in nodes[number]:
                 names = [self._name(used) for used in self.program.operands[node].tolist() if used >= 0]
-                lines.append(f"  const casadi_real s{node} = {self.program.expression(node, names)};")
+                lines.append(f"  const V s{node} = {self.program.name(node)}({', '.join(names)});")
                 if node in self.filled:
                     lines.append(f"  {self._slot(*self.filled[node])} = s{node};")
                 lines += stores.pop(node, [])
@@ -272,12 +276,11 @@ class _Writer:
 
     def _head(self) -> Iterator[str]:
         """Yield the declarations of arguments and results."""
-        yield f"  static const casadi_real none[{1 + max(self.program.index)}] = {{0}};"
         for kind in np.unique(self.program.kind[self.program.index >= 0]):
-            name = self.program.templates[kind]
-            yield f"  const casadi_real *const restrict {name} = arg[{name[1:]}] ? arg[{name[1:]}] : none;"
+            which = self.program.kinds[kind]
+            yield f"  const V *const restrict i{which} = arg[{which}];"
         for which in sorted({item.which for item in self.program.outputs}):
-            yield f"  casadi_real *const restrict o{which} = res[{which}];"
+            yield f"  V *const restrict o{which} = res[{which}];"
 
     def _loop(self, number: int) -> Iterator[str]:
         """Yield a loop."""
@@ -296,15 +299,15 @@ class _Writer:
             }
         )
         for family in carried:
-            yield f"  casadi_real b{family} = {self._name(int(self.families.members[family, before]))};"
+            yield f"  V b{family} = {self._name(int(self.families.members[family, before]))};"
         yield f"  for (int {span}) {{"
         if self.slots:
-            yield f"    casadi_real *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
+            yield f"    V *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
         for family in ours:
             members = self.families.members[family, self.turns.start : self.turns.stop]
             places = np.flatnonzero(self.families.operands[family] != NOTHING)
             names = [self._name_in_loop(family, int(place), members) for place in places]
-            yield f"    const casadi_real a{family} = {self.program.expression(int(members[0]), names)};"
+            yield f"    const V a{family} = {self.program.name(int(members[0]))}({', '.join(names)});"
             if family in self.slots:
                 yield f"    v[{self.slots[family]}] = a{family};"
             for items in self.stored[family]:
@@ -325,16 +328,16 @@ class _Writer:
         if pattern != LEAF:
             return self._name(int(used[0]))
         if used[0] in self.program.numbers:
-            texts = [self.program.numbers[node] for node in used.tolist()]
-            return f"({texts[0]})" if len(set(texts)) == 1 else f"{self._table('casadi_real', texts)}[k]"
-        return f"{self.program.templates[self.program.kind[used[0]]]}[{self._index(self.program.index[used])}]"
+            texts = [literal(self.program.numbers[node]) for node in used.tolist()]
+            return texts[0] if len(set(texts)) == 1 else f"{self._table('double', texts)}[k]"
+        return f"i{self.program.name(int(used[0]))}[{self._index(self.program.index[used])}]"
 
     def _name(self, node: int) -> str:
         """Return what a node is called outside of its loop."""
         if node in self.program.numbers:
-            return f"({self.program.numbers[node]})"
+            return literal(self.program.numbers[node])
         if self.program.leaf[node]:
-            return f"{self.program.templates[self.program.kind[node]]}[{self.program.index[node]}]"
+            return f"i{self.program.name(node)}[{self.program.index[node]}]"
         return self._slot(*self.place[node]) if node in self.place else f"s{node}"
 
     def _slot(self, family: int, k: int) -> str:
@@ -353,7 +356,7 @@ class _Writer:
         return f"t{len(self.tables) - 1}"
 
     def _store(self, item: Output, index: str, value: str) -> str:
-        guard = f"if (o{item.which}) " if item.guarded else ""
+        guard = f"if (o{item.which}) " if item.which in self.unwanted else ""
         return f"  {guard}o{item.which}[{index}] = {value};"
 
     def _at_hand(self, family: int, used: int, apart: int) -> bool:

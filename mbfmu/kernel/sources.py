@@ -1,0 +1,107 @@
+"""CasADi Functions -> C text of one file."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from mbfmu.kernel.frames import Frame, Tables, Written, callees, choice, unwanted_results
+from mbfmu.kernel.loops import with_loops
+from mbfmu.kernel.straight import straight
+
+HEADERS = ("sine.h", "arithmetic.h", "matrix.h")
+"""Files of this folder that generated code includes."""
+SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
+"""Arguments of every generated function."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """C text of functions.
+
+    Args:
+        text: one file.
+        work: number of entries of the work vector that they need.
+    """
+
+    text: str
+    work: int
+
+
+def generated(functions: Sequence[Any], external: bool) -> Generated:
+    """Return functions as C text, with all that they call.
+
+    Args:
+        functions: CasADi Functions; their results are all asked for.
+        external: whether the functions can be called from other files; all else is static.
+
+    Raises:
+        KernelError: a function has an operation that is not known.
+    """
+    named = {item.__hash__(): item.name() for item in functions}
+    writer = _File(_unwanted(functions), named if external else {})
+    for function in functions:
+        writer.write(function, function.name())
+    head = [f'#include "{name}"' for name in HEADERS]
+    return Generated("\n".join([*head, "", *writer.tables.lines, *writer.texts]), writer.work)
+
+
+def kernel_file(name: str) -> str:
+    """Return the text of a C file of this folder."""
+    return files("mbfmu.kernel").joinpath(name).read_text(encoding="utf-8")
+
+
+def headers() -> dict[str, str]:
+    """Return the files that generated code includes, by name."""
+    return {name: kernel_file(name) for name in HEADERS}
+
+
+def _unwanted(functions: Sequence[Any]) -> dict[int, set[int]]:
+    """Return the results that some caller does not ask for, by function."""
+    found: dict[int, set[int]] = defaultdict(set)
+    waiting, seen = list(functions), set()
+    while waiting:
+        function = waiting.pop()
+        if function.__hash__() not in seen:
+            seen.add(function.__hash__())
+            waiting += callees(function)
+            for callee, which in unwanted_results(function):
+                for each in (callee, *(callees(callee) if callee.class_name() == "Switch" else ())):
+                    found[each.__hash__()].add(which)
+    return found
+
+
+class _File:
+    """Functions in the order in which they are called, each written once."""
+
+    def __init__(self, unwanted: dict[int, set[int]], open_names: dict[int, str]) -> None:
+        self.unwanted, self.open_names = unwanted, open_names
+        self.tables = Tables()
+        self.texts: list[str] = []
+        self.work = 0
+        self._done: dict[int, Written] = {}
+
+    def write(self, function: Any, name: str = "") -> Written:
+        """Return a function in C, written now or before; name: of a function that others call by name."""
+        key = function.__hash__()
+        if key not in self._done:
+            body, work = self._body(function)
+            name = name or f"f{len(self._done)}_{function.name()}"
+            scope = "" if key in self.open_names else "static "
+            self.texts.append(f"{scope}void {name}{SIGNATURE} {{\n{body}}}\n")
+            self._done[key] = Written(name, work)
+            self.work = max(self.work, work)
+        return self._done[key]
+
+    def _body(self, function: Any) -> tuple[str, int]:
+        unwanted = self.unwanted.get(function.__hash__(), set())
+        if function.is_a("SXFunction"):
+            loops = with_loops(function, unwanted)
+            return (loops.body, loops.size) if loops else (straight(function, unwanted), 0)
+        for callee in callees(function):
+            self.write(callee)
+        if function.is_a("MXFunction"):
+            frame = Frame(function, unwanted, self.write, self.tables)
+            return frame.text, frame.work
+        return choice(function, self.write)
