@@ -229,8 +229,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     inputs = [formula.x, given.u, given.du, given.p, given.t, given.h, z]
     sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
 
-    def function(label: str, *results: Any) -> Any:
-        return ca.Function(f"{name}_{label}", inputs, ca.cse([ca.densify(item) for item in results]))
+    def function(label: str, result: Any, watched: Any = None) -> Any:
+        """Return the function of a result and, if something is watched, of its 1-norm."""
+        results = ca.cse([ca.densify(item) for item in (result, watched) if item is not None])
+        return ca.Function(f"{name}_{label}", inputs, [*results[:1], *map(ca.norm_1, results[1:])])
 
     guesses, corrections, offset = [], [], 0
     solved: list[Any] = []
@@ -239,9 +241,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         if stage.correction is not None:
             solved.append(None)
             watched = stage.correction[: stage.watched]
-            corrections.append(
-                function(f"correct{number}", stage.unknowns + stage.correction, ca.norm_1(ca.densify(watched)))
-            )
+            corrections.append(function(f"correct{number}", stage.unknowns + stage.correction, watched))
         else:
             equations = ca.Function(
                 f"{name}_equations{number}", inputs,

@@ -214,7 +214,7 @@ def _members(program: Program) -> Nodes | None:
     table = _Table(program, frequent[0] + 2 * MARGIN)
     for size in frequent:
         of_size = np.flatnonzero(count == size)
-        for colour in of_size[np.argsort(-by_colour[first[of_size]])]:  # the last ones first
+        for colour in of_size[np.argsort(by_colour[first[of_size]])]:
             nodes = by_colour[first[colour] : first[colour + 1]]
             alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are a hash's word only
             if not alike or (table.family[nodes] >= 0).any():

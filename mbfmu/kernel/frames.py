@@ -1,18 +1,20 @@
 """MX Function -> C text: calls of other functions, and what is done with whole vectors and matrices in between.
 
-Each value has a place of its own: an argument, a part of another value, a constant, a number of its own (``s4``), or
-room in the work vector (``v7``), which is used again when the value is needed no more.
+Each value has a place: an argument, a part of another value, a constant, a number of its own (``s4``), a result, or
+room in the work vector (``v7``), which is used again when the value is needed no more. What is done with each element
+of a vector alone is written as one loop.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
 from mbfmu.errors import KernelError
-from mbfmu.kernel.operations import literal, operation
+from mbfmu.kernel.operations import OPERATIONS, literal, operation
+from mbfmu.kernel.places import Tables, Value
 
 CONCATENATIONS = frozenset({ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT})
 SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT})
@@ -23,28 +25,6 @@ REARRANGED: dict[int, Callable[[Any], list[int]]] = {
     ca.OP_PROJECT: lambda node: _places(ca.project(_numbered(node.dep().sparsity()), node.sparsity())),
 }
 """Operations whose results are nonzeros of their operand in another order: -> the number of each, -1 for zero."""
-
-
-def _chosen(info: Mapping[str, Any]) -> list[int]:
-    """Return which nonzeros are taken, as CasADi tells it of a node: a list, a slice, or a slice of slices."""
-    if "nz" in info:
-        return list(info["nz"])
-    if "slice" in info:
-        return list(_range(info["slice"]))
-    return [i + j for i in _range(info["outer"]) for j in _range(info["inner"])]
-
-
-def _range(piece: Mapping[str, int]) -> range:
-    return range(piece["start"], piece["stop"], piece["step"])
-
-
-def _numbered(pattern: Any) -> Any:
-    """Return the matrix of a pattern whose nonzeros are numbered from 1."""
-    return ca.DM(pattern, list(range(1, pattern.nnz() + 1)))
-
-
-def _places(numbered: Any) -> list[int]:
-    return [int(item) - 1 for item in numbered.nonzeros()]
 
 
 @dataclass(frozen=True)
@@ -61,35 +41,61 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Value:
-    """The nonzeros of a matrix in generated code.
+class Instruction:
+    """An instruction of an MX Function in single assignment.
 
     Args:
-        text: C expression of the first one's address; that of a single number begins with ``&``.
-        pattern: CasADi Sparsity.
+        code: CasADi's number of the operation.
+        node: CasADi MX; None for a result.
+        given: numbers of the values it takes.
+        made: numbers of the values it makes, -1 for what nobody wants.
+        which: of a result, its number.
+        offset: of a result, how many nonzeros of it come before.
     """
 
-    text: str
-    pattern: Any
+    code: int
+    node: Any
+    given: tuple[int, ...]
+    made: tuple[int, ...]
+    which: int = -1
+    offset: int = 0
 
-    @property
-    def size(self) -> int:
-        """Number of nonzeros."""
-        return int(self.pattern.nnz())
 
-    def part(self, offset: int, pattern: Any) -> "Value":
-        """Return the nonzeros from one on, as those of a pattern."""
-        return Value(f"({self.text} + {offset})" if offset else self.text, pattern)
+def instructions(function: Any) -> list[Instruction]:
+    """Return the instructions of an MX Function.
 
-    def element(self, index: str) -> str:
-        """Return the nonzero of an index as a C expression, or the only one."""
-        if self.text.startswith("&"):
-            return self.text[1:]
-        return f"{self.text}[{0 if self.size == 1 else index}]"
+    Raises:
+        KernelError: its results are not whole.
+    """
+    found: list[Instruction] = []
+    current: dict[int, int] = {}  # CasADi's number of a place -> value that is there
+    size: dict[int, int] = {}
+    stored = [0] * function.n_out()
+    for k in range(function.n_instructions()):
+        code, node, places = function.instruction_id(k), function.instruction_MX(k), function.instruction_output(k)
+        given = () if code == ca.OP_INPUT else tuple(current[place] for place in function.instruction_input(k))
+        if code == ca.OP_OUTPUT:
+            which = places[0]
+            found.append(Instruction(code, None, given, (), which, stored[which]))
+            stored[which] += size[given[0]]
+            continue
+        made = tuple(len(size) + number if place >= 0 else -1 for number, place in enumerate(places))
+        for number, place in enumerate(places):
+            size[len(size)] = _patterns(code, node)[number].nnz()
+            current[place] = made[number]
+        found.append(Instruction(code, node, given, made))
+    for which, count in enumerate(stored):
+        if count != function.nnz_out(which):
+            raise KernelError(f"result {which} of '{function.name()}' is not whole")
+    return found
 
 
 def callees(function: Any) -> tuple[Any, ...]:
-    """Return the functions that a Function calls: CasADi Functions."""
+    """Return the functions that a Function calls: CasADi Functions.
+
+    Raises:
+        KernelError: it is of an unknown kind.
+    """
     if function.is_a("SXFunction"):
         return ()
     if function.is_a("MXFunction"):
@@ -104,46 +110,9 @@ def callees(function: Any) -> tuple[Any, ...]:
 def unwanted_results(function: Any) -> Iterator[tuple[Any, int]]:
     """Yield (callee, number of the result) for what a Function does not ask of those it calls."""
     if function.is_a("MXFunction"):
-        for k in range(function.n_instructions()):
-            if function.instruction_id(k) == ca.OP_CALL:
-                results = function.instruction_output(k)
-                yield from (
-                    (function.instruction_MX(k).which_function(), which) for which, to in enumerate(results) if to < 0
-                )
-
-
-class Tables:
-    """Constants of a file, each written once."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._names: dict[str, str] = {}
-
-    def name(self, declaration: str, values: Iterable[str]) -> str:
-        """Return the name of a table of values.
-
-        Args:
-            declaration: its C type.
-            values: C texts.
-        """
-        text = "{" + ", ".join(values) + "}"
-        key = declaration + text
-        if key not in self._names:
-            self._names[key] = f"c{len(self._names)}"
-            array = "" if declaration.startswith("struct") else "[]"
-            self.lines.append(f"static const {declaration} {self._names[key]}{array} = {text};")
-        return self._names[key]
-
-    def pattern(self, pattern: Any) -> str:
-        """Return the name of a sparsity pattern's table."""
-        return self.name("int", map(str, [*pattern.shape, *pattern.colind(), *pattern.row()]))
-
-    def factorisation(self, pattern: Any) -> tuple[str, int]:
-        """Return the name of a matrix pattern's factorisation, and the room that its solution needs."""
-        v, R, rows, columns = pattern.qr_sparse()
-        tables = [self.pattern(item) for item in (pattern, v, R)]
-        tables += [self.name("int", map(str, item)) for item in (rows, columns)]
-        return self.name("struct qr", tables), v.nnz() + R.nnz() + v.size2() + v.size1()
+        for item in instructions(function):
+            if item.code == ca.OP_CALL:
+                yield from ((item.node.which_function(), which) for which, to in enumerate(item.made) if to < 0)
 
 
 def choice(function: Any, written: Callable[[Any], Written]) -> tuple[str, int]:
@@ -177,24 +146,25 @@ class Frame:
     def __init__(
         self, function: Any, unwanted: Collection[int], written: Callable[[Any], Written], tables: Tables
     ) -> None:
-        self._function, self._unwanted, self._written, self._tables = function, unwanted, written, tables
-        self._codes = [function.instruction_id(k) for k in range(function.n_instructions())]
+        self._name, self._unwanted, self._written, self._tables = function.name(), unwanted, written, tables
+        self._instructions = instructions(function)
+        self._users = self._used_by()
         self._lines: list[str] = []
-        self._scratch = max(map(self._scratch_of, range(len(self._codes))), default=0)
+        self._scratch = max(map(self._scratch_of, self._instructions), default=0)
         self._size = 0  # of the room behind the scratch
         self._free: dict[int, list[int]] = defaultdict(list)  # places in the room, by size
-        self._taken: dict[int, list[tuple[int, int]]] = {}  # place and size of each result's room
-        self._values: dict[int, Value] = {}  # by CasADi's number of the place
-        self._stored = [0] * function.n_out()  # nonzeros of each result that are there
+        self._rooms: dict[int, tuple[int, int]] = {}  # place and size of the room that a value has
+        self._values: dict[int, Value] = {}
         ended = self._ended()
-        for k in range(len(self._codes)):
-            self._write(k)
-            for made in ended[k]:
-                for place, size in self._taken.pop(made, ()):
+        for k, item in enumerate(self._instructions):
+            if item.code == ca.OP_OUTPUT:
+                self._store(item)
+            else:
+                self._values.update(zip(item.made, self._results(item), strict=True))
+            for number in ended[k]:
+                if number in self._rooms:
+                    place, size = self._rooms.pop(number)
                     self._free[size].append(place)
-        for which, count in enumerate(self._stored):
-            if count != function.nnz_out(which):
-                raise KernelError(f"result {which} of '{function.name()}' is not whole")
 
     @property
     def work(self) -> int:
@@ -206,139 +176,186 @@ class Frame:
         """The function's body."""
         return "".join(f"  {line}\n" for line in self._lines)
 
-    def _scratch_of(self, k: int) -> int:
-        """Return the work that is needed while an instruction runs."""
-        code = self._codes[k]
-        if code == ca.OP_CALL:
-            return self._written(self._function.instruction_MX(k).which_function()).work
-        if code == ca.OP_SOLVE:
-            return self._tables.factorisation(self._function.instruction_MX(k).dep(1).sparsity())[1]
-        return int(self._function.instruction_MX(k).size1()) if code == ca.OP_MTIMES else 0
+    def _used_by(self) -> Mapping[int, list[Instruction]]:
+        """Return the instructions that use each value."""
+        users = defaultdict(list)
+        for item in self._instructions:
+            for number in item.given:
+                users[number].append(item)
+        return users
 
-    def _slice(self, k: int) -> slice | None:
-        """Return which nonzeros an instruction takes, if they stand side by side."""
-        found = self._function.instruction_MX(k).info().get("slice")
-        return slice(found["start"], found["stop"]) if found and found["step"] == 1 else None
+    def _scratch_of(self, item: Instruction) -> int:
+        """Return the work that is needed while an instruction runs."""
+        if item.code == ca.OP_CALL:
+            return self._written(item.node.which_function()).work
+        if item.code == ca.OP_SOLVE:
+            return self._tables.factorisation(item.node.dep(1).sparsity())[1]
+        return int(item.node.size1()) if item.code == ca.OP_MTIMES else 0
 
     def _ended(self) -> Mapping[int, list[int]]:
-        """Return, for each instruction, those whose results are not needed after it."""
-        made: dict[int, int] = {}  # place of a value -> instruction in whose room it lies
+        """Return, for each instruction, the values that are not needed after it."""
         last: dict[int, int] = {}
-        for k, code in enumerate(self._codes):
-            given = [] if code == ca.OP_INPUT else self._function.instruction_input(k)
-            for place in given:
-                last[made[place]] = k
-            part = code in SAME_NONZEROS | SPLITS or (code == ca.OP_GETNONZEROS and self._slice(k) is not None)
-            if code != ca.OP_OUTPUT:
-                made.update(dict.fromkeys(self._function.instruction_output(k), made[given[0]] if part else k))
+        for k in reversed(range(len(self._instructions))):
+            item = self._instructions[k]
+            within = _is_part(item) or self._is_inlined(item)
+            needed = max((last[number] for number in item.made if number in last), default=k) if within else k
+            for number in item.given:
+                last[number] = max(last.get(number, 0), needed)
         ended = defaultdict(list)
         for number, k in last.items():
             ended[k].append(number)
         return ended
 
-    def _new(self, k: int, pattern: Any) -> Value:
-        """Return where a result of an instruction is to be written."""
-        size, number = int(pattern.nnz()), len(self._lines)
+    def _is_inlined(self, item: Instruction) -> bool:
+        """Whether a vector is computed where it is used: element by element, once, by an operation on elements."""
+        if item.code not in OPERATIONS or item.node.nnz() == 1:
+            return False
+        users = self._users[item.made[0]]
+        return len(users) == 1 and users[0].code in OPERATIONS and users[0].node.nnz() == item.node.nnz()
+
+    def _new(self, number: int, pattern: Any) -> Value:
+        """Return where a value is to be written."""
+        size, label = int(pattern.nnz()), len(self._lines)
+        for user in self._users[number]:
+            if user.code == ca.OP_OUTPUT and user.which not in self._unwanted:
+                return Value(f"res[{user.which}]", pattern).part(user.offset, pattern)
         if size == 1:
-            self._lines.append(f"V s{number};")
-            return Value(f"&s{number}", pattern)
+            self._lines.append(f"V s{label};")
+            return Value(f"&s{label}", pattern)
         if self._free[size]:
             place = self._free[size].pop()
         else:
             place = self._size
             self._size += size
-        self._taken.setdefault(k, []).append((place, size))
-        self._lines.append(f"V *const v{number} = w + {self._scratch + place};")
-        return Value(f"v{number}", pattern)
+        self._rooms[number] = place, size
+        self._lines.append(f"V *const v{label} = w + {self._scratch + place};")
+        return Value(f"v{label}", pattern)
 
-    def _write(self, k: int) -> None:
-        """Write an instruction."""
-        code, node = self._codes[k], self._function.instruction_MX(k)
-        given = [] if code == ca.OP_INPUT else [self._values[place] for place in self._function.instruction_input(k)]
-        if code == ca.OP_OUTPUT:
-            self._store(given[0], self._function.instruction_output(k)[0])
-            return
-        results = self._results(k, code, node, given)
-        self._values.update(zip(self._function.instruction_output(k), results, strict=True))
+    def _store(self, item: Instruction) -> None:
+        """Write a part of a result, if it is not there already."""
+        value = self._values[item.given[0]]
+        place = Value(f"res[{item.which}]", value.pattern).part(item.offset, value.pattern)
+        if place.text != value.text and value.size:
+            guard = f"if (res[{item.which}]) " if item.which in self._unwanted else ""
+            self._lines.append(f"{guard}copy({value.text}, {value.size}, {place.text});")
 
-    def _store(self, value: Value, which: int) -> None:
-        """Write a part of a result; the parts come in their order."""
-        offset = self._stored[which]
-        self._stored[which] += value.size
-        guard = f"if (res[{which}]) " if which in self._unwanted else ""
-        if value.size == 1:
-            self._lines.append(f"{guard}res[{which}][{offset}] = {value.element('0')};")
-        elif value.size:
-            self._lines.append(f"{guard}copy({value.text}, {value.size}, res[{which}] + {offset});")
-
-    def _results(self, k: int, code: int, node: Any, given: list[Value]) -> list[Value]:
+    def _results(self, item: Instruction) -> list[Value]:
         """Return the results of an instruction after writing what makes them."""
+        code, node, given = item.code, item.node, [self._values[number] for number in item.given]
+        if code == ca.OP_CALL:
+            return self._call(item, given)
+        if code in SPLITS:
+            return list(_split(node.info()["output"], given[0]))
+        pattern = node.sparsity()
         if code == ca.OP_INPUT:
             info = node.info()
-            return [Value(f"arg[{info['ind']}]", node.sparsity()).part(info["offset"], node.sparsity())]
+            return [Value(f"arg[{info['ind']}]", pattern).part(info["offset"], pattern)]
         if code == ca.OP_CONST:
-            numbers = [literal(float(item)) for item in node.to_DM().nonzeros()]
-            return [Value(self._tables.name("V", numbers or ["0"]), node.sparsity())]
-        if code == ca.OP_CALL:
-            return self._call(k, node.which_function(), given)
+            numbers = [literal(float(number)) for number in node.to_DM().nonzeros()]
+            return [Value(self._tables.name("V", numbers or ["0"]), pattern)]
         if code in SAME_NONZEROS:
-            return [given[0].part(0, node.sparsity())]
-        if code in SPLITS:
-            return list(self._parts(node.info()["output"], given[0]))
-        if code == ca.OP_GETNONZEROS and (where := self._slice(k)) is not None:
-            return [given[0].part(where.start, node.sparsity())]
-        result = self._new(k, node.sparsity())
+            return [given[0].part(0, pattern)]
+        if code == ca.OP_GETNONZEROS and (where := _side_by_side(node)) is not None:
+            return [given[0].part(where, pattern)]
+        if code in OPERATIONS:
+            return [self._by_elements(item, given)]
+        result = self._new(item.made[0], pattern)
         if code in CONCATENATIONS:
             offset = 0
-            for item in given:
-                self._lines.append(f"copy({item.text}, {item.size}, {result.text} + {offset});")
-                offset += item.size
+            for value in given:
+                self._lines.append(f"copy({value.text}, {value.size}, {result.part(offset, value.pattern).text});")
+                offset += value.size
         elif code in REARRANGED:
             at = self._tables.name("int", map(str, REARRANGED[code](node)))
             self._lines.append(f"gather({given[0].text}, {at}, {result.size}, {result.text});")
         elif code == ca.OP_MTIMES:
             start, x, y = given
-            patterns = [self._tables.pattern(item.pattern) for item in (x, y, result)]
-            self._lines.append(
-                f"multiply_add({patterns[0]}, {x.text}, {patterns[1]}, {y.text}, {start.text}, {patterns[2]}, "
-                f"{result.text}, w);"
-            )
+            patterns = [self._tables.pattern(value.pattern) for value in (x, y, result)]
+            operands = f"{patterns[0]}, {x.text}, {patterns[1]}, {y.text}, {start.text}, {patterns[2]}, {result.text}"
+            self._lines.append(f"multiply_add({operands}, w);")
         elif code == ca.OP_SOLVE and not node.info()["tr"]:
             right, matrix = given
             name, _ = self._tables.factorisation(matrix.pattern)
-            sides = result.pattern.size2()
-            self._lines.append(f"solve(&{name}, {matrix.text}, {right.text}, {sides}, {result.text}, w);")
+            self._lines.append(f"solve(&{name}, {matrix.text}, {right.text}, {pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
         else:
-            self._by_elements(code, given, result)
+            operation(code, self._name)  # refuses it by name
         return [result]
 
-    def _call(self, k: int, callee: Any, given: list[Value]) -> list[Value]:
+    def _call(self, item: Instruction, given: list[Value]) -> list[Value]:
         """Write a call; return its results."""
-        wanted = [place >= 0 for place in self._function.instruction_output(k)]
-        patterns = [callee.sparsity_out(which) for which in range(callee.n_out())]
+        callee = item.node.which_function()
+        patterns = _patterns(item.code, item.node)
         results = [
-            self._new(k, pattern) if asked else Value("0", pattern)
-            for pattern, asked in zip(patterns, wanted, strict=True)
+            self._new(number, pattern) if number >= 0 else Value("0", pattern)
+            for number, pattern in zip(item.made, patterns, strict=True)
         ]
-        arguments, addresses = (", ".join(item.text for item in items) for items in (given, results))
+        arguments, addresses = (", ".join(value.text for value in values) for values in (given, results))
         name = self._written(callee).name
         self._lines.append(f"{name}((const V *const[]){{{arguments}}}, (V *const[]){{{addresses}}}, w);")
         return results
 
-    def _parts(self, output: Any, whole: Value) -> Iterator[Value]:
-        """Yield the parts of a value that is split; output: a Function with their patterns."""
-        offset = 0
-        for which in range(output.n_out()):
-            yield whole.part(offset, output.sparsity_out(which))
-            offset += output.nnz_out(which)
-
-    def _by_elements(self, code: int, given: list[Value], result: Value) -> None:
-        """Write an operation on each nonzero, of vectors of one size or with a single number."""
-        name, places = operation(code, self._function.name())
-        if any(item.size not in {1, result.size} for item in given):
-            raise KernelError(f"operands of {name} in '{self._function.name()}' differ in size")
-        operands = (literal(item) if isinstance(item, float) else given[item].element("i") for item in places)
+    def _by_elements(self, item: Instruction, given: list[Value]) -> Value:
+        """Return the result of an operation on each nonzero, of vectors of one size or with a single number."""
+        name, places = operation(item.code, self._name)
+        pattern = item.node.sparsity()
+        if any(value.size not in {1, pattern.nnz()} for value in given):
+            raise KernelError(f"operands of {name} in '{self._name}' differ in size")
+        operands = (literal(place) if isinstance(place, float) else given[place].element("i") for place in places)
+        expression = f"{name}({', '.join(operands)})"
+        if self._is_inlined(item):
+            return Value("", pattern, expression)
+        result = self._new(item.made[0], pattern)
         loop = "" if result.size == 1 else f"for (int i = 0; i < {result.size}; ++i) "
-        self._lines.append(f"{loop}{result.element('i')} = {name}({', '.join(operands)});")
+        self._lines.append(f"{loop}{result.element('i')} = {expression};")
+        return result
+
+
+def _patterns(code: int, node: Any) -> list[Any]:
+    """Return the sparsity patterns of what a node gives."""
+    function = node.which_function() if code == ca.OP_CALL else node.info()["output"] if code in SPLITS else None
+    return [function.sparsity_out(k) for k in range(function.n_out())] if function else [node.sparsity()]
+
+
+def _split(output: Any, whole: Value) -> Iterator[Value]:
+    """Yield the parts of a value that is split; output: a Function with their patterns."""
+    offset = 0
+    for which in range(output.n_out()):
+        yield whole.part(offset, output.sparsity_out(which))
+        offset += output.nnz_out(which)
+
+
+def _is_part(item: Instruction) -> bool:
+    """Whether the values that an instruction makes lie within the one it takes."""
+    if item.code == ca.OP_GETNONZEROS:
+        return _side_by_side(item.node) is not None
+    return item.code in SAME_NONZEROS | SPLITS
+
+
+def _side_by_side(node: Any) -> int | None:
+    """Return the first of the nonzeros that are taken, if they stand side by side."""
+    found = node.info().get("slice")
+    return int(found["start"]) if found and found["step"] == 1 else None
+
+
+def _chosen(info: Mapping[str, Any]) -> list[int]:
+    """Return which nonzeros are taken, as CasADi tells it of a node: a list, a slice, or a slice of slices."""
+    if "nz" in info:
+        return list(info["nz"])
+    if "slice" in info:
+        return list(_range(info["slice"]))
+    return [i + j for i in _range(info["outer"]) for j in _range(info["inner"])]
+
+
+def _range(piece: Mapping[str, int]) -> range:
+    return range(piece["start"], piece["stop"], piece["step"])
+
+
+def _numbered(pattern: Any) -> Any:
+    """Return the matrix of a pattern whose nonzeros are numbered from 1."""
+    return ca.DM(pattern, list(range(1, pattern.nnz() + 1)))
+
+
+def _places(numbered: Any) -> list[int]:
+    return [int(item) - 1 for item in numbered.nonzeros()]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from mbfmu.kernel.frames import Frame, Tables, Written, callees, choice, unwanted_results
+from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
+from mbfmu.kernel.places import Tables
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("sine.h", "arithmetic.h", "matrix.h")
