@@ -135,7 +135,7 @@ def test_the_source_compiles_without_a_warning_of_our_own(two_link: System, tmp_
         "-Wno-unused",
         "-Werror",
         "-c",
-        *(tmp_path / name for name in sources),
+        *(tmp_path / name for name in sources if name.endswith(".c")),
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -57,12 +57,15 @@ class Formula:
         arguments: the further arguments.
         stages: solved in this order.
         result: in terms of x, the arguments and the stages' unknowns.
+        estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
+            and rates, in terms of x and the arguments alone; None: there is no estimate.
     """
 
     x: SX
     arguments: Arguments
     stages: tuple[Stage, ...]
     result: SX
+    estimate: SX | None = None
 
 
 def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:

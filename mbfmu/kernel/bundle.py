@@ -7,7 +7,8 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
     correct{k} -> (the unknowns after one correction, the size of the correction: a sum, which a NaN does not leave)
     result     -> what the formula gives
 
-Whoever runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until the correction is at round-off.
+A formula with an error estimate gives it as second result of ``guess0``, or of ``result`` if it has no stages. Whoever
+runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until the correction is at round-off.
 """
 
 from collections.abc import Mapping
@@ -59,6 +60,7 @@ class Bundle:
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         distance: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
         order: of the stepper.
+        estimate_order: of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; angles].
     """
 
@@ -66,6 +68,7 @@ class Bundle:
     outputs: Any
     distance: Any
     order: int
+    estimate_order: int
     nx: int
     ns: int
     nu: int
@@ -85,7 +88,8 @@ def compose(dae: Equations, scheme: Scheme) -> Bundle:
     """Return the bundle of equations and a scheme made for them.
 
     The state of a block's bundle is the scheme's. That of a mechanism's is the scheme's, followed by the angles counted
-    over full turns, and by what is held: the time at which held inputs last changed, and their values then.
+    over full turns, and by what is held: the time at which held inputs last changed, and their values then. Either ends
+    in the step that was chosen last, which the functions do not see.
     """
     if isinstance(dae, Ode):
         return _first_order(dae, scheme)
@@ -108,7 +112,8 @@ def compose(dae: Equations, scheme: Scheme) -> Bundle:
         outputs=outputs,
         distance=distance,
         order=scheme.order,
-        nx=n_x + dae.n_p - len(dae.parameters),
+        estimate_order=scheme.estimate_order,
+        nx=n_x + dae.n_p - len(dae.parameters) + 1,
         ns=start.x.numel(),
         nu=len(dae.inputs),
         np=len(dae.parameters),
@@ -129,7 +134,8 @@ def _first_order(ode: Ode, scheme: Scheme) -> Bundle:
         outputs=ca.Function("outputs", [x, given.u, given.p, given.t], [ca.cse(ca.densify(y))]),
         distance=_distance(scheme),
         order=scheme.order,
-        nx=ode.n,
+        estimate_order=scheme.estimate_order,
+        nx=ode.n + 1,
         ns=ode.n,
         nu=len(ode.inputs),
         np=len(ode.parameters),
@@ -234,10 +240,15 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         results = ca.cse([ca.densify(item) for item in (result, watched) if item is not None])
         return ca.Function(f"{name}_{label}", inputs, [*results[:1], *map(ca.norm_1, results[1:])])
 
+    def estimated(label: str, result: Any) -> Any:
+        """Return the function of a result and of the estimated error, if the formula has one."""
+        results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
+        return ca.Function(f"{name}_{label}", inputs, ca.cse(results))
+
     guesses, corrections, offset = [], [], 0
     solved: list[Any] = []
     for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
-        guesses.append(function(f"guess{number}", stage.guess))
+        guesses.append((function if number else estimated)(f"guess{number}", stage.guess))
         if stage.correction is not None:
             solved.append(None)
             watched = stage.correction[: stage.watched]
@@ -250,7 +261,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             solved.append(equations)
             corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
         offset += size
-    result = function("result", formula.result)
+    result = (function if formula.stages else estimated)("result", formula.result)
     return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved))
 
 

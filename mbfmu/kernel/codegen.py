@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mbfmu.kernel import runtime
 from mbfmu.kernel.bundle import FORMULAS, Bundle
 from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file
 from mbfmu.kernel.tangent import Tangents
@@ -18,18 +19,23 @@ ENTRIES = (
     "int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol);",
     "long long mbfmu_count(double span, double longest);",
     "void mbfmu_sizes(long long *sizes);",
-    "int mbfmu_advance_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
-    "double h, long long n, const double *su, const double *sp, double *sx, double *work);",
-    "int mbfmu_control_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
+    "int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
     "double H, double h_max, double tol, const double *su, const double *sp, double *sx, double *work);",
     "int mbfmu_initialize_tangent(const double *s, const double *u, const double *du, const double *p, double t, "
     "double h, const double *ss, const double *su, const double *sp, double *sx, double *work);",
-    "int mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx, "
+    "void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx, "
     "const double *su, const double *sp, double *sy, double *work);",
-    "int mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, "
+    "void mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, "
     "double *dy, double *work);",
 )
 """What driver.c and derivatives.c offer, for those who link with them."""
+LIMITS: dict[str, float] = {
+    **{name: number for number, name in enumerate(runtime.CODES)},
+    **{f"S_{name.upper()}": number for number, name in enumerate(runtime.Status._fields)},
+    "S_SIZE": len(runtime.Status._fields),
+    **{name: value for name, value in vars(runtime).items() if name.isupper() and isinstance(value, int | float)},
+}
+"""Codes, entries of a status and limits of the loops, by the names that runtime.py gives them."""
 
 
 def c_sources(bundle: Bundle) -> dict[str, str]:
@@ -38,15 +44,15 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
     ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
     """
     hot, rest = _parted(bundle)
-    step, other = generated(hot, external=False), generated(rest, external=True)
+    step, other = generated(hot, external=False, optional=_estimating(bundle)), generated(rest, external=True)
     return {
         **headers(),
         "step.c": "\n".join(
             [
                 step.text,
                 _declared(rest),
-                _definitions({**_sizes(bundle), **_work(step, other)}),
-                _tables(bundle, 0),
+                _definitions({**LIMITS, **_sizes(bundle), **_work(step, other)}),
+                _tables(bundle, None, 0),
                 kernel_file("driver.c"),
             ]
         ),
@@ -68,15 +74,11 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
     """
     hot, rest = _parted(bundle)
     derived = tangents.functions()
-    step, other, tangent = (
-        generated(hot, external=False),
-        generated(rest, external=True),
-        generated(derived, external=True),
-    )
-    working = _work(step, other, tangent)
-    sizes = _sizes(bundle)
-    state = max(bundle.nx, bundle.nqv + 1)
-    numbers = {**sizes, "WORK_SIZE": 4 * sizes["NZ"] + 3 * state + sum(working.values())}
+    step = generated(hot, external=False, optional=_estimating(bundle))
+    other, tangent = (generated(item, external=True) for item in (rest, derived))
+    working, sizes = _work(step, other, tangent), _sizes(bundle)
+    room = 4 * sizes["NZ"] + 4 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # driver.c's and derivatives.c's
+    numbers = {**LIMITS, **sizes, "WORK_SIZE": room}
     external = [*(item.name() for item in (*rest, *derived)), *(_named(item) for item in ENTRIES)]
     header = "\n".join(
         [
@@ -100,8 +102,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
                 step.text,
                 _declared([*rest, *derived]),
                 _definitions(working),
-                _tables(bundle, passes),
-                _tangent_tables(tangents),
+                _tables(bundle, tangents, passes),
                 kernel_file("driver.c"),
                 kernel_file("derivatives.c"),
             ]
@@ -116,6 +117,12 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
     return hot, [function for function in bundle.functions() if function not in hot]
 
 
+def _estimating(bundle: Bundle) -> tuple[Any, ...]:
+    """Return the function of a step whose second result is the estimated error, if there is one."""
+    step = bundle.formulas["step"]
+    return (*step.guess, step.result)[:1] if bundle.estimate_order else ()
+
+
 def _named(declaration: str) -> str:
     return declaration.partition("(")[0].split()[-1]
 
@@ -124,7 +131,7 @@ def _declared(functions: Iterable[Any]) -> str:
     return "\n".join(f"void {function.name()}{SIGNATURE};" for function in functions)
 
 
-def _definitions(sizes: Mapping[str, int]) -> str:
+def _definitions(sizes: Mapping[str, float]) -> str:
     return "\n".join(f"#define {name} {value}" for name, value in sizes.items())
 
 
@@ -132,6 +139,7 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
+        "ESTIMATE_ORDER": bundle.estimate_order,
         "NZ": max(sum(item.sizes) for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
     }  # fmt: skip
@@ -142,27 +150,22 @@ def _work(*parts: Generated) -> dict[str, int]:
     return {"SZ_W": max(part.work for part in parts)}
 
 
-def _tables(bundle: Bundle, passes: int) -> str:
+def _tables(bundle: Bundle, tangents: Tangents | None, passes: int) -> str:
+    """Return the formulas as C tables; without tangents there is nothing in their places."""
     lines = [
         "struct formula {",
         "    int stages, passes;",
         "    int size[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
+        "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
         "};",
     ]
     for name in FORMULAS:
         item = bundle.formulas[name]
         counts = f"{len(item.sizes)}, {passes if name == 'step' else 0}"
-        rows = f"{_row(item.sizes)}, {_functions(item)}"
+        derived = _functions(tangents.formulas[name]) if tangents else "{0}, {0}, 0"
+        rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
-    return "\n".join(lines)
-
-
-def _tangent_tables(tangents: Tangents) -> str:
-    lines = ["struct tangent_formula {", "    function guess[STAGES], correct[STAGES], result;", "};"]
-    for name in FORMULAS:
-        item = tangents.formulas[name]
-        lines.append(f"static const struct tangent_formula TANGENT_{name} = {{{_functions(item)}}};")
     return "\n".join(lines)
 
 

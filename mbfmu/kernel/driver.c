@@ -1,15 +1,17 @@
 /* The loops around the generated functions: solve a formula's stages, take many steps in one call.
  *
- * Every function is pure: state in, state out, all memory from the caller. runtime.py holds the same loops in Python
- * for the interpreted kernel; a change here is a change there.
+ * Every function is pure: state in, state out, all memory from the caller. Where tangents are asked for, each correction
+ * is followed by its own, so that what is differentiated is what was computed. runtime.Interpreted holds the same loops
+ * for kernels without a compiler.
  *
- * Included after the generated code and these tables:
+ * Included after the generated code and these definitions:
  *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of passes fixes the work of a step, whatever
  *                                                it leaves of the equations, and 0 solves them to round-off
- *   ORDER                                        of the stepper
+ *   ORDER ESTIMATE_ORDER                         of the stepper and of its error estimate; 0: it has none
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_W                                         room to work of the largest generated function
+ *   the codes, the entries of a status and the limits of runtime.py
  */
 #include <math.h>
 #include <string.h>
@@ -21,41 +23,33 @@
 #define MBFMU_EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { OK = 0, NOT_CONVERGED = 1, NOT_FINITE = 2, INCONSISTENT_START = 3, NOT_ACCURATE = 4, OUTPUTS_NOT_FINITE = 5 };
-enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_SIZE };
+#define MAPPED (NX - 1) /* entries of x that a step maps; the last one is the step chosen last, 0 before the first */
+#define ROOM (NX > NQV + 1 ? NX : NQV + 1)
+#define WORK (2 * NZ + ROOM + SZ_W)
 
-#define MAX_PASSES 40
-#define ROUND_OFF 1e-14  /* estimated error of the unknowns at which a stage counts as solved */
-#define STALLED 1e-9     /* below it, corrections that shrink no more are round-off */
-#define MAX_HALVINGS 6   /* a step that fails is retried with up to 2^6 substeps */
-#define LOST 1e50        /* a state beyond it has left all meaning, though it is still finite */
-#define SAFETY 0.9       /* of a chosen step */
-#define WORST 5.0        /* a step shrinks by at most this factor at once */
-#define SHORTEST 1e-9    /* of the span: a chosen step below it is given up */
-#define CLOSE 1e-9       /* a step that ends so near the end, relatively, ends there */
-#define CONSISTENT 1e-9  /* largest residual of a consistent start */
-
-struct memory;
-struct tangent;
-
-/* Told of every step that is taken: from x at t, with the inputs there, over h. */
-typedef void (*follower)(struct tangent *d, const double *x, const double *u, const double *du, const double *p,
-                         double t, double h, struct memory *m);
+/* A small change of all that a formula's value follows from, and the change of the value. */
+struct tangent {
+    const double *u, *p;      /* changes that stay the same throughout */
+    const double *from;       /* change of the formula's argument */
+    double *to, *z, *next;    /* change of its value; of the unknowns; room */
+    double *x, *half;         /* change of the state; room for that of half a step */
+    int unknown;              /* the change cannot be told */
+};
 
 struct memory {
     double *w, *z, *next, *x;
-    follower follow; /* 0: nobody follows */
-    struct tangent *d;
+    double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
+    struct tangent *d; /* 0: no tangents are wanted */
 };
 
 static struct memory carve(double *work) {
     struct memory m;
-    m.follow = 0;
     m.d = 0;
+    m.estimate = 0;
     m.z = work;
     m.next = m.z + NZ;
     m.x = m.next + NZ;
-    m.w = m.x + (NX > NQV + 1 ? NX : NQV + 1);
+    m.w = m.x + ROOM;
     return m;
 }
 
@@ -65,6 +59,12 @@ static int all_below(double bound, const double *values, int n) {
     return 1;
 }
 
+static double largest(const double *values, int n) {
+    double found = 0;
+    for (int i = 0; i < n; ++i) found = fmax(found, fabs(values[i]));
+    return found;
+}
+
 /* Whether a correction that came after another leaves an error at round-off. */
 static int at_rest(double correction, double last) {
     double ratio = correction / last;
@@ -72,36 +72,78 @@ static int at_rest(double correction, double last) {
            (ratio > 0.5 && correction <= STALLED);
 }
 
-/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then its result. */
+/* Correct the tangent sz of a solved stage until it rests; scale: the largest it has been. Return whether it does. */
+static int settle(function correct, const double *const in[11], double *sz, int n, double scale, struct memory *m) {
+    double last = INFINITY, *const next = m->d->next;
+    for (int pass = 0; pass < MAX_TANGENT_PASSES; ++pass) {
+        double change = 0;
+        correct(in, &next, m->w);
+        if (!all_below(INFINITY, next, n)) return 0;
+        for (int i = 0; i < n; ++i) change = fmax(change, fabs(next[i] - sz[i]));
+        memcpy(sz, next, sizeof(double) * n);
+        scale = fmax(scale, largest(sz, n));
+        if (change <= TANGENT_SETTLED * scale || (change > last / 2 && change <= STALLED * scale)) return 1;
+        last = change;
+    }
+    return 0;
+}
+
+/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then its result, of so many entries.
+ * Its tangent goes along with the corrections, as what they come to may depend on their guess. */
 static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
-                    double t, double h, double *result, double *status, struct memory *m) {
-    const double *in[7] = {x, u, du, p, &t, &h, m->z};
-    double *z = m->z;
+                    double t, double h, double *result, int size, double *status, struct memory *m) {
+    struct tangent *const d = m->d;
+    const double *in[11] = {x, u, du, p, &t, &h, m->z};
+    double *z = m->z, *sz = 0;
+    if (d) {
+        sz = d->z;
+        memset(sz, 0, sizeof(double) * NZ);
+        in[7] = d->from;
+        in[8] = d->u;
+        in[9] = d->p;
+        in[10] = sz;
+    }
     for (int k = 0; k < f->stages; ++k) {
-        double last = NAN, correction = NAN, *const next[] = {m->next, &correction}; /* the first pass has no rate of convergence */
+        const int n = f->size[k];
+        double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
+        double *const guess[] = {m->next, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
         int solved = 0;
-        f->guess[k](in, next, m->w);
-        memcpy(z, m->next, sizeof(double) * f->size[k]);
+        if (d) f->guess_tangent[k](in, &d->next, m->w);
+        f->guess[k](in, guess, m->w);
+        memcpy(z, m->next, sizeof(double) * n);
+        if (d) memcpy(sz, d->next, sizeof(double) * n);
         for (int pass = 0; pass < (f->passes ? f->passes : MAX_PASSES) && !solved; ++pass) {
+            if (d) f->correct_tangent[k](in, &d->next, m->w);
             f->correct[k](in, next, m->w);
             status[S_ITERATIONS] += 1;
             if (!isfinite(correction)) {
                 status[S_CORRECTION] = correction;
                 return NOT_FINITE;
             }
-            memcpy(z, m->next, sizeof(double) * f->size[k]);
+            memcpy(z, m->next, sizeof(double) * n);
+            if (d) {
+                memcpy(sz, d->next, sizeof(double) * n);
+                scale = fmax(scale, largest(sz, n));
+            }
             solved = !f->passes && at_rest(correction, last);
             last = correction;
         }
         if (!f->passes || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
         if (!f->passes && !solved) return NOT_CONVERGED;
-        z += f->size[k];
+        if (d) {
+            if (!f->passes && !settle(f->correct_tangent[k], in, sz, n, scale, m)) d->unknown = 1;
+            sz += n;
+        }
+        z += n;
     }
-    f->result(in, &result, m->w);
+    double *const results[] = {result, f->stages ? 0 : m->estimate};
+    f->result(in, results, m->w);
+    if (d) {
+        f->result_tangent(in, &d->to, m->w);
+        if (!all_below(INFINITY, d->to, size)) d->unknown = 1;
+    }
     return OK;
 }
-
-#define WORK (2 * NZ + (NX > NQV + 1 ? NX : NQV + 1) + SZ_W)
 
 MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
     const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK};
@@ -109,27 +151,52 @@ MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
 }
 
 /* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
-MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t,
-                                  double h, double *x, double *status, double *work) {
-    struct memory m = carve(work);
+static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
+                      double *x, double *status, struct memory *m) {
     memset(status, 0, sizeof(double) * S_SIZE);
     status[S_TIME] = t;
-    int code = evaluate(&FORMULA_start, s, u, du, p, t, h, m.x, status, &m);
+    int code = evaluate(&FORMULA_start, s, u, du, p, t, h, m->x, NQV, status, m);
     if (code == OK) {
-        status[S_CORRECTION] = m.x[NQV];
-        if (!(m.x[NQV] <= CONSISTENT)) code = INCONSISTENT_START;
+        status[S_CORRECTION] = m->x[NQV];
+        if (!(m->x[NQV] <= CONSISTENT)) code = INCONSISTENT_START;
     }
-    if (code == OK) code = evaluate(&FORMULA_begin, m.x, u, du, p, t, h, x, status, &m);
+    if (code == OK) {
+        if (m->d) {
+            memcpy(m->d->half, m->d->to, sizeof(double) * NQV);
+            m->d->from = m->d->half;
+        }
+        code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
+    }
+    x[MAPPED] = 0;
     if (code == OK && !all_below(INFINITY, x, NX)) code = NOT_FINITE;
     status[S_CODE] = code;
     return code;
+}
+
+MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t,
+                                  double h, double *x, double *status, double *work) {
+    struct memory m = carve(work);
+    return initialize(s, u, du, p, t, h, x, status, &m);
+}
+
+/* Take a step from x to x1, and its tangent from one change to another; the code says whether it can be used. */
+static int take(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
+                double h, double *x1, double *sx1, double *status, struct memory *m) {
+    if (m->d) {
+        m->d->from = sx;
+        m->d->to = sx1;
+    }
+    status[S_TIME] = t;
+    int code = evaluate(&FORMULA_step, x, u, du, p, t, h, x1, MAPPED, status, m);
+    return code == OK && !all_below(LOST, x1, MAPPED) ? NOT_FINITE : code;
 }
 
 /* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
  * A step that fails is done again in halves, quarters and so on; x1 is written only if all is well. */
 static int advance(const double *x, const double *u, const double *du, const double *p, double t, double h,
                    long long n, double *x1, double *status, struct memory *m) {
-    double now[NX + 1], inputs[NU + 1];
+    double now[NX], inputs[NU + 1];
+    struct tangent *const d = m->d;
     const int halvings = FORMULA_step.passes ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
@@ -137,24 +204,23 @@ static int advance(const double *x, const double *u, const double *du, const dou
     for (long long k = 0; k < n; ++k) {
         int level = 0, done = 0; /* done counts in whole-ths of the step */
         while (done < whole) {
-            int part = whole >> level;
+            int part = whole >> level, unknown = d && d->unknown;
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-            int code = evaluate(&FORMULA_step, now, inputs, du, p, t + dt, small, m->x, status, m);
-            if (code == OK && !all_below(LOST, m->x, NX)) code = NOT_FINITE;
-            status[S_TIME] = t + dt;
+            int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
             if (code != OK) {
                 if (level == halvings) {
                     status[S_CODE] = code;
                     return code;
                 }
+                if (d) d->unknown = unknown;
                 ++level;
                 continue;
             }
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
             status[S_SUBSTEPS] += 1;
-            if (m->follow) m->follow(m->d, now, inputs, du, p, t + dt, small, m);
-            memcpy(now, m->x, sizeof(double) * NX);
+            memcpy(now, m->x, sizeof(double) * MAPPED);
+            if (d) memcpy(d->x, d->half, sizeof(double) * MAPPED);
             done += part;
             while (level && done % (whole >> (level - 1)) == 0) --level;
         }
@@ -169,54 +235,73 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
     return advance(x, u, du, p, t, h, n, x1, status, &m);
 }
 
+/* A step over h to m->x with its estimated error: that of the method's own estimate, or of two steps of h/2, which are
+ * kept, against one of h (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4). */
+static int attempt(const double *x, const double *u, const double *du, const double *p, double t, double h,
+                   double *error, double *status, struct memory *m) {
+    struct tangent *const d = m->d;
+    double big[NX], half[NX], middle[NU + 1], end = t + h;
+    int code;
+    if (ESTIMATE_ORDER) {
+        m->estimate = error;
+        code = take(x, d ? d->x : 0, u, du, p, t, h, m->x, d ? d->half : 0, status, m);
+        m->estimate = 0;
+        return code == OK && !isfinite(*error) ? NOT_FINITE : code;
+    }
+    m->d = 0;
+    code = take(x, 0, u, du, p, t, h, big, 0, status, m);
+    m->d = d;
+    if (code == OK) code = take(x, d ? d->x : 0, u, du, p, t, h / 2, half, d ? d->half : 0, status, m);
+    if (code != OK) return code;
+    for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
+    double *const sx1 = d ? d->half + ROOM : 0;
+    code = take(half, d ? d->half : 0, middle, du, p, t + h / 2, h / 2, m->x, sx1, status, m);
+    if (d) memcpy(d->half, sx1, sizeof(double) * MAPPED);
+    status[S_TIME] = t;
+    if (code != OK) return code;
+    distance((const double *const[]){big, m->x, p, &end}, (double *const[]){error}, m->w);
+    *error /= (1 << ORDER) - 1;
+    return OK;
+}
+
 /* From x at time t over the span H with steps chosen so that each adds at most tol times its length to the error.
  *
- * A step of h is compared with two of h/2, which are kept (Hairer, Norsett & Wanner, Solving Ordinary Differential
- * Equations I, II.4); their difference over 2^ORDER - 1 estimates their error. h_max bounds the steps. The choice
- * begins anew in every call, so that a call depends on its arguments alone. */
+ * h_max bounds the steps. The step chosen last is part of x, so that a call goes on with it and a state that is
+ * restored gives the same steps again. A step that the end of the span cuts short says nothing against the one planned;
+ * where it is so short that its error is round-off, it is taken as it is. */
 static int control(const double *x, const double *u, const double *du, const double *p, double t, double H,
                    double h_max, double tol, double *x1, double *status, struct memory *m) {
-    double now[NX + 1], big[NX + 1], half[NX + 1], inputs[NU + 1];
-    double done = 0, h = h_max < H ? h_max : H;
+    const int order = ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER;
+    struct tangent *const d = m->d;
+    double now[NX], inputs[NU + 1], done = 0, h = x[MAPPED] > 0 && x[MAPPED] < h_max ? x[MAPPED] : h_max;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
-    status[S_LEAST_STEP] = h;
+    status[S_LEAST_STEP] = h < H ? h : H;
     while (done < H) {
-        int last = done + h >= H * (1 - CLOSE), code;
-        double small = last ? H - done : h, apart = NAN;
+        const int last = done + h >= H * (1 - CLOSE), unknown = d && d->unknown;
+        double small = last ? H - done : h, error = NAN;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-        code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small, big, status, m);
-        if (code == OK) code = evaluate(&FORMULA_step, now, inputs, du, p, t + done, small / 2, half, status, m);
-        for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * (done + small / 2);
-        if (code == OK)
-            code = evaluate(&FORMULA_step, half, inputs, du, p, t + done + small / 2, small / 2, m->x, status, m);
-        if (code == OK && !(all_below(LOST, big, NX) && all_below(LOST, m->x, NX))) code = NOT_FINITE;
-        status[S_TIME] = t + done;
-        if (code == OK) {
-            double end = t + done + small;
-            distance((const double *const[]){big, m->x, p, &end}, (double *const[]){&apart}, m->w);
-        }
-        double excess = apart == 0 ? 0 : apart / ((1 << ORDER) - 1) / (tol * small); /* tol * small may be 0 */
-        if (code != OK) excess = pow(WORST, ORDER);
-        double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / ORDER);
-        factor = factor > 4 ? 4 : factor > 1 / WORST ? factor : 1 / WORST;
+        const int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
+        double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
+        if (code != OK) excess = pow(WORST, order);
+        double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / order);
+        factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
         if (code == OK && excess <= 1) {
-            if (m->follow) {
-                double first[NU + 1];
-                for (int i = 0; i < NU; ++i) first[i] = u[i] + du[i] * done;
-                m->follow(m->d, now, first, du, p, t + done, small / 2, m);
-                m->follow(m->d, half, inputs, du, p, t + done + small / 2, small / 2, m);
-            }
-            memcpy(now, m->x, sizeof(double) * NX);
+            memcpy(now, m->x, sizeof(double) * MAPPED);
+            if (d) memcpy(d->x, d->half, sizeof(double) * MAPPED);
             done = last ? H : done + small;
             status[S_SUBSTEPS] += 1;
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
+            if (last && small * factor < h) continue;
         } else if (small * factor <= SHORTEST * H) {
             status[S_CODE] = code == OK ? NOT_ACCURATE : code;
             return (int)status[S_CODE];
+        } else if (d) {
+            d->unknown = unknown;
         }
         h = small * factor < h_max ? small * factor : h_max;
     }
+    now[MAPPED] = h;
     memcpy(x1, now, sizeof(double) * NX);
     return OK;
 }
@@ -236,18 +321,24 @@ MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p
 
 /* How many equal steps of at most a length a span takes. */
 MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
-    double n = ceil(span / longest * (1 - 1e-9));
+    double n = ceil(span / longest * (1 - CLOSE));
     return n > 1 ? (long long)n : 1;
 }
 
+/* Steps of at most h_max over the span H, chosen if tol > 0. */
+static int move(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
+                double tol, double *x1, double *status, struct memory *m) {
+    long long n = mbfmu_count(H, h_max);
+    return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, x1, status, m)
+                   : advance(x, u, du, p, t, H / n, n, x1, status, m);
+}
+
 /* From one communication point to the next, and the outputs there: one call with few arguments, for each of them costs
- * a caller in another language. a = {x, u, du, p, x1, y, status, work}; steps of at most h_max, chosen if tol > 0. */
+ * a caller in another language. a = {x, u, du, p, x1, y, status, work}. */
 MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol) {
     struct memory m = carve(a[7]);
     double *x1 = a[4], *status = a[6], inputs[NU + 1];
-    long long n = mbfmu_count(H, h_max);
-    int code = tol > 0 ? control(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m)
-                       : advance(a[0], a[1], a[2], a[3], t, H / n, n, x1, status, &m);
+    int code = move(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m);
     if (code != OK) return code;
     for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * H;
     if (mbfmu_outputs(x1, inputs, a[3], t + H, a[5], a[7]) == OK) return OK;

@@ -15,19 +15,36 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(6)
+CODES = ("OK", "NOT_CONVERGED", "NOT_FINITE", "INCONSISTENT_START", "NOT_ACCURATE", "OUTPUTS_NOT_FINITE")
+"""What became of a call, by number."""
+OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(len(CODES))
 
-# the same numbers as in driver.c, which says what they mean
 MAX_PASSES = 40
+"""Corrections of a stage after which it counts as not converged."""
 ROUND_OFF = 1e-14
+"""Estimated error of the unknowns at which a stage counts as solved."""
 STALLED = 1e-9
+"""Size below which corrections that shrink no more are round-off."""
 MAX_HALVINGS = 6
+"""Halvings of a step that fails: it is retried in up to 2^6 substeps."""
 LOST = 1e50
+"""Size of a state that has left all meaning, though it is still finite."""
 SAFETY = 0.9
+"""Part of the step expected to meet the tolerance that is taken."""
 WORST = 5.0
+"""Factor by which a chosen step shrinks at most at once."""
+BEST = 4.0
+"""Factor by which a chosen step grows at most at once."""
 SHORTEST = 1e-9
+"""Part of the span below which a chosen step is given up."""
 CLOSE = 1e-9
+"""Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
+"""Largest residual of a consistent start."""
+MAX_TANGENT_PASSES = 400
+"""Corrections of a tangent after which it cannot be told."""
+TANGENT_SETTLED = 1e-15
+"""Relative change at which a tangent is at rest."""
 
 Vector = Any
 """A ctypes array of c_double."""
@@ -177,92 +194,87 @@ class Compiled:
 class Interpreted:
     """A kernel whose functions CasADi interprets: no compiler, the same numbers to round-off.
 
+    Its loops are those of driver.c, without tangents.
+
     Args:
-        description: ``order``, ``sizes`` (nx, ns, nu, np, ny, nqv), ``stages`` (sizes, for each formula) and
-            ``functions`` (CasADi Functions, or their serialised text, by name), as `kernel.describe` gives it.
+        description: ``orders`` (of the stepper and of its error estimate), ``sizes`` (nx, ns, nu, np, ny, nqv),
+            ``stages`` (sizes, for each formula) and ``functions`` (CasADi Functions, or their serialised text, by
+            name), as `kernel.describe` gives it.
     """
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self.nx, self.ns, self.nu, self.np, self.ny, self._nqv = description["sizes"]
-        self._stages, self._order = description["stages"], description["order"]
+        self._stages, (self._order, self._estimate_order) = description["stages"], description["orders"]
         self._call = {name: _callable(function) for name, function in description["functions"].items()}
         self._no_rate = (ctypes.c_double * self.nu)()
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""
-        nothing = (ctypes.c_double * self.nx)()
-        code, found, work = self._evaluate("start", s, u, self._no_rate, p, t, h)
+        nothing, counts = (ctypes.c_double * self.nx)(), _Counts(t)
+        code, found, _ = self._evaluate("start", s, u, self._no_rate, p, t, h, counts)
         if code == OK:
-            work[1] = found[self._nqv]
+            counts.correction = found[self._nqv]
             if not found[self._nqv] <= CONSISTENT:
                 code = INCONSISTENT_START
         if code != OK:
-            return nothing, Status(code, work[0], work[1], t, 0, 0.0)
-        code, x, more = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h)
+            return nothing, counts.status(code)
+        residual = counts.correction
+        code, x, _ = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h, counts)
+        counts.correction = residual
         if code == OK and not all(map(math.isfinite, x)):
             code = NOT_FINITE
-        return (x if code == OK else nothing), Status(code, work[0] + more[0], work[1], t, 0, 0.0)
+        return (vector([*x, 0.0]) if code == OK else nothing), counts.status(code)
 
     def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
         """Return the state after n steps of length h and how it went."""
-        now, whole, least, substeps, iterations = x, 1 << MAX_HALVINGS, h, 0, 0
-        correction, dt = 0.0, 0.0
+        *now, chosen = x
+        whole, counts = 1 << MAX_HALVINGS, _Counts(t, h)
         for k in range(n):
             level, done = 0, 0
             while done < whole:
                 part = whole >> level
                 dt = k * h + (h * done / whole if done else 0.0)
                 small = h * part / whole if level else h
-                inputs = vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
-                code, x1, work = self._evaluate("step", now, inputs, du, p, t + dt, small)
-                iterations, correction = iterations + work[0], work[1]
-                if code == OK and not _meaningful(x1):
-                    code = NOT_FINITE
+                code, x1, _ = self._take(now, _later(u, du, dt), du, p, t + dt, small, counts)
                 if code != OK:
                     if level == MAX_HALVINGS:
-                        return x, Status(code, iterations, correction, t + dt, substeps, least)
+                        return x, counts.status(code)
                     level += 1
                     continue
-                least, substeps, now = min(least, small), substeps + 1, x1
+                counts.took(small)
+                now = x1
                 done += part
                 while level and done % (whole >> (level - 1)) == 0:
                     level -= 1
-        return now, Status(OK, iterations, correction, t + dt, substeps, least)
+        return vector([*now, chosen]), counts.status(OK)
 
     def control(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
     ) -> tuple[Vector, Status]:
         """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
-        now, done, h, substeps, iterations, correction = x, 0.0, min(h_max, H), 0, 0, 0.0
-        least, start = h, t
+        *now, chosen = x
+        order, done, h = self._estimate_order or self._order, 0.0, chosen if 0 < chosen < h_max else h_max
+        counts = _Counts(t, min(h, H))
         while done < H:
             last = done + h >= H * (1 - CLOSE)
-            small, excess = (H - done if last else h), WORST**self._order
-            ends: list[Vector] = []
-            start, code = t + done, OK
-            for begin, part, offset in ((now, small, 0.0), (now, small / 2, 0.0), (None, small / 2, small / 2)):
-                inputs = vector(a + b * (done + offset) for a, b in zip(u, du, strict=True)) if any(du) else u
-                state = ends[-1] if begin is None else begin
-                code, x1, work = self._evaluate("step", state, inputs, du, p, start + offset, part)
-                iterations, correction = iterations + work[0], work[1]
-                if code == OK and not _meaningful(x1):
-                    code = NOT_FINITE
-                if code != OK:
-                    break
-                ends.append(x1)
-            if code == OK:
-                (apart,) = self._call["distance"](ends[0], ends[2], p, vector([start + small]))[0]
-                excess = (
-                    0.0 if apart == 0 else apart / (2**self._order - 1) / (tol * small) if tol * small else math.inf
-                )
-            factor = max(1 / WORST, min(4.0, SAFETY * (excess if excess > 0 else 1e-300) ** (-1.0 / self._order)))
+            small = H - done if last else h
+            code, x1, error = self._attempt(now, _later(u, du, done), du, p, t + done, small, counts)
+            if code != OK:
+                excess = WORST**order
+            elif error == 0 or (last and error <= ROUND_OFF):
+                excess = 0.0
+            else:
+                excess = error / (tol * small) if tol * small else math.inf
+            factor = max(1 / WORST, min(BEST, SAFETY * (excess if excess > 0 else 1e-300) ** (-1.0 / order)))
             if code == OK and excess <= 1:
-                now, done = ends[2], (H if last else done + small)
-                substeps, least = substeps + 1, min(least, small)
+                now, done = x1, (H if last else done + small)
+                counts.took(small)
+                if last and small * factor < h:
+                    continue
             elif small * factor <= SHORTEST * H:
-                return x, Status(NOT_ACCURATE if code == OK else code, iterations, correction, start, substeps, least)
+                return x, counts.status(NOT_ACCURATE if code == OK else code)
             h = min(small * factor, h_max)
-        return now, Status(OK, iterations, correction, start, substeps, least)
+        return vector([*now, h]), counts.status(OK)
 
     def communicate(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
@@ -271,34 +283,62 @@ class Interpreted:
         x1, status = move(self, x, u, du, p, t, H, h_max, tol)
         if status.code != OK:
             return x, None, status
-        inputs = vector(a + b * H for a, b in zip(u, du, strict=True))
-        y, finite = self.checked_outputs(x1, inputs, p, t + H)
+        y, finite = self.checked_outputs(x1, _later(u, du, H), p, t + H)
         return (x1, y, None) if finite else (x, None, status._replace(code=OUTPUTS_NOT_FINITE, time=t + H))
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
-        return self._call["outputs"](x, u, p, vector([t]))[0]
+        return self._call["outputs"](x[:-1], u, p, [t])[0]
 
     def checked_outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> tuple[Vector, bool]:
         """Return the outputs, and whether all are finite."""
         y = self.outputs(x, u, p, t)
         return y, all(map(math.isfinite, y))
 
+    def _attempt(
+        self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
+    ) -> tuple[int, Any, float]:
+        """Return what became of a step, the state after it, and its estimated error."""
+        if self._estimate_order:
+            code, x1, error = self._take(x, u, du, p, t, h, counts)
+            return (code if math.isfinite(error) else NOT_FINITE), x1, error
+        code, big, _ = self._take(x, u, du, p, t, h, counts)
+        if code == OK:
+            code, half, _ = self._take(x, u, du, p, t, h / 2, counts)
+        if code == OK:
+            code, x1, _ = self._take(half, _later(u, du, h / 2), du, p, t + h / 2, h / 2, counts)
+            counts.time = t
+        if code != OK:
+            return code, None, math.nan
+        (apart,) = self._call["distance"](big, x1, p, [t + h])[0]
+        return OK, x1, apart / (2**self._order - 1)
+
+    def _take(
+        self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
+    ) -> tuple[int, Any, float]:
+        """Return what became of one step, the state after it, and the method's own estimate of its error, if any."""
+        counts.time = t
+        code, x1, error = self._evaluate("step", x, u, du, p, t, h, counts)
+        return (NOT_FINITE if code == OK and not all(abs(value) < LOST for value in x1) else code), x1, error
+
     def _evaluate(
-        self, name: str, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float
-    ) -> tuple[int, Vector, list[Any]]:
+        self, name: str, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
+    ) -> tuple[int, Vector, float]:
+        """Return whether a formula's stages were solved, its result, and the estimated error that comes with it."""
         sizes = self._stages[name]
         z = (ctypes.c_double * sum(sizes))()
-        arguments = (x, u, du, p, vector([t]), vector([h]), z)
-        iterations, correction, offset = 0, 0.0, 0
+        arguments = (x, u, du, p, [t], [h], z)
+        estimate, offset = [0.0], 0
         for k, size in enumerate(sizes):
-            z[offset : offset + size] = self._call[f"{name}_guess{k}"](*arguments)[0][:]
+            guess, *more = self._call[f"{name}_guess{k}"](*arguments)
+            estimate = more[0] if more else estimate
+            z[offset : offset + size] = guess[:]
             last, solved = math.nan, False  # the first pass has no rate of convergence
             for _ in range(MAX_PASSES):
                 found, (correction,) = self._call[f"{name}_correct{k}"](*arguments)
-                iterations += 1
+                counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
-                    return NOT_FINITE, None, [iterations, correction]
+                    return NOT_FINITE, None, math.nan
                 z[offset : offset + size] = found[:]
                 ratio = correction / last
                 solved = (
@@ -310,13 +350,28 @@ class Interpreted:
                     break
                 last = correction
             if not solved:
-                return NOT_CONVERGED, None, [iterations, correction]
+                return NOT_CONVERGED, None, math.nan
             offset += size
-        return OK, self._call[f"{name}_result"](*arguments)[0], [iterations, correction]
+        result, *more = self._call[f"{name}_result"](*arguments)
+        return OK, result, (more[0] if more else estimate)[0]
 
 
-def _meaningful(x: Vector) -> bool:
-    return all(abs(value) < LOST for value in x)
+class _Counts:
+    """What a call counts for its status."""
+
+    def __init__(self, time: float, least_step: float = 0.0) -> None:
+        self.iterations, self.correction, self.time, self.substeps, self.least_step = 0, 0.0, time, 0, least_step
+
+    def took(self, step: float) -> None:
+        self.substeps, self.least_step = self.substeps + 1, min(self.least_step, step)
+
+    def status(self, code: int) -> Status:
+        return Status(code, self.iterations, self.correction, self.time, self.substeps, self.least_step)
+
+
+def _later(u: Vector, du: Vector, dt: float) -> Vector:
+    """Return the inputs a time later."""
+    return vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
 
 
 def _callable(function: Any) -> Callable[..., tuple[Vector, ...]]:
@@ -330,7 +385,8 @@ def _callable(function: Any) -> Callable[..., tuple[Vector, ...]]:
 
     def call(*arguments: Vector) -> tuple[Vector, ...]:
         results = tuple((ctypes.c_double * size)() for size in sizes)
-        for k, item in enumerate(arguments):
+        given = [item if isinstance(item, ctypes.Array) else vector(item) for item in arguments]
+        for k, item in enumerate(given):
             buffer.set_arg(k, memoryview(item))
         for k, item in enumerate(results):
             buffer.set_res(k, memoryview(item))

@@ -1,7 +1,7 @@
 """CasADi Functions -> C text of one file."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -30,18 +30,19 @@ class Generated:
     work: int
 
 
-def generated(functions: Sequence[Any], external: bool) -> Generated:
+def generated(functions: Sequence[Any], external: bool, optional: Collection[Any] = ()) -> Generated:
     """Return functions as C text, with all that they call.
 
     Args:
-        functions: CasADi Functions; their results are all asked for.
+        functions: CasADi Functions.
         external: whether the functions can be called from other files; all else is static.
+        optional: those of the functions whose results after the first are not always asked for.
 
     Raises:
         KernelError: a function has an operation that is not known.
     """
     named = {item.__hash__(): item.name() for item in functions}
-    writer = _File(_unwanted(functions), named if external else {})
+    writer = _File(_unwanted(functions, optional), named if external else {})
     for function in functions:
         writer.write(function, function.name())
     head = [f'#include "{name}"' for name in HEADERS]
@@ -58,9 +59,11 @@ def headers() -> dict[str, str]:
     return {name: kernel_file(name) for name in HEADERS}
 
 
-def _unwanted(functions: Sequence[Any]) -> dict[int, set[int]]:
+def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:
     """Return the results that some caller does not ask for, by function."""
     found: dict[int, set[int]] = defaultdict(set)
+    for function in optional:
+        found[function.__hash__()].update(range(1, function.n_out()))
     waiting, seen = list(functions), set()
     while waiting:
         function = waiting.pop()

@@ -1,6 +1,6 @@
 """SX Function -> C text, operation by operation, in CasADi's order and with its registers."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import casadi as ca
@@ -11,6 +11,9 @@ from mbfmu.kernel.operations import literal, operation
 def straight(function: Any, unwanted: Collection[int]) -> str:
     """Return a function's body without loops.
 
+    What nothing needs but results that a caller may not ask for is done last, and only where they are asked for. Such
+    a function has a name for each operation instead of CasADi's registers, which are used again and again.
+
     Args:
         function: CasADi SX Function.
         unwanted: results that a caller may not ask for.
@@ -18,24 +21,52 @@ def straight(function: Any, unwanted: Collection[int]) -> str:
     Raises:
         KernelError: it has an operation that is not known.
     """
-    lines = list(_lines(function, unwanted))
-    used = {line.partition(" ")[0] for line in lines if line.startswith("a")}
-    head = [f"V {', '.join(sorted(used))};"] if used else []
-    return "".join(f"  {line}\n" for line in [*head, *lines])
-
-
-def _lines(function: Any, unwanted: Collection[int]) -> Iterator[str]:
-    for k in range(function.n_instructions()):
-        code, given, to = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    numbers = range(function.n_instructions())
+    codes = [function.instruction_id(k) for k in numbers]
+    needed = _needed(function, codes, unwanted) if unwanted else set(numbers)
+    names: dict[int, str] = {}
+    always: list[str] = []
+    sometimes: list[str] = []
+    for k in numbers:
+        code, given, to = codes[k], function.instruction_input(k), function.instruction_output(k)
+        lines = always if k in needed else sometimes
         if code == ca.OP_OUTPUT:
-            which, index = to
-            guard = f"if (res[{which}]) " if which in unwanted else ""
-            yield f"{guard}res[{which}][{index}] = a{given[0]};"
-        elif code == ca.OP_INPUT:
-            yield f"a{to[0]} = arg[{given[0]}][{given[1]}];"
+            guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
+            lines.append(f"{guard}res[{to[0]}][{to[1]}] = {names[given[0]]};")
+            continue
+        if code == ca.OP_INPUT:
+            expression = f"arg[{given[0]}][{given[1]}]"
         elif code == ca.OP_CONST:
-            yield f"a{to[0]} = {literal(function.instruction_constant(k))};"
+            expression = literal(function.instruction_constant(k))
         else:
             name, places = operation(code, function.name())
-            names = (literal(item) if isinstance(item, float) else f"a{given[item]}" for item in places)
-            yield f"a{to[0]} = {name}({', '.join(names)});"
+            operands = (literal(item) if isinstance(item, float) else names[given[item]] for item in places)
+            expression = f"{name}({', '.join(operands)})"
+        names[to[0]] = f"a{k if unwanted else to[0]}"
+        lines.append(f"{names[to[0]]} = {expression};")
+    variables = sorted({line.partition(" ")[0] for line in (*always, *sometimes) if line.startswith("a")})
+    if variables:
+        always.insert(0, f"V {', '.join(variables)};")
+    if sometimes:
+        asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
+        always += [f"if ({asked}) {{", *(f"  {line}" for line in sometimes), "}"]
+    return "".join(f"  {line}\n" for line in always)
+
+
+def _needed(function: Any, codes: list[int], unwanted: Collection[int]) -> set[int]:
+    """Return the instructions that the results always asked for follow from."""
+    found: set[int] = set()
+    current: dict[int, int] = {}  # register -> instruction that filled it
+    made_by: list[list[int]] = []
+    for k, code in enumerate(codes):
+        given = [] if code in {ca.OP_INPUT, ca.OP_CONST} else function.instruction_input(k)
+        made_by.append([current[register] for register in given])
+        if code == ca.OP_OUTPUT:
+            if function.instruction_output(k)[0] not in unwanted:
+                found.add(k)
+        else:
+            current[function.instruction_output(k)[0]] = k
+    for k in reversed(range(len(codes))):
+        if k in found:
+            found.update(made_by[k])
+    return found

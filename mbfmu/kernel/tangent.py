@@ -4,9 +4,10 @@ Each function of a formula has a tangent ``t_...`` with the arguments (x, u, du,
 marks a small change of what it stands before. The tangent of a correction is again a correction, of sz:
 
     z + d(z)  ->  sz + d_x sx + d_u su + d_p sp + d_z sz      for a stage with a correction of its own
-    r(z) = 0  ->  sz - r_z^-1 (r_x sx + r_u su + r_p sp + r_z sz)      for Newton's method, where r vanishes
+    z - J^-1 r  ->  sz - J^-1 (s(r) - s(J) J^-1 r)      for Newton's method, with J = r_z and s the change of a value
 
-Repeated along the corrections of z and then with z at rest, it gives the change of the solution. Where the solution
+Repeated along the corrections of z and then with z at rest, it gives the change of the solution, where r vanishes, so
+that s(J) is left out. Where the number of corrections is fixed it is kept: r is what they leave. Where the solution
 depends on the guess, as a start that is left free does, this counts too.
 """
 
@@ -62,20 +63,29 @@ class Tangents:
         return found
 
 
-def tangents(dae: Equations, scheme: Scheme, bundle: Bundle) -> Tangents:
-    """Return the tangents of a bundle made of equations and a scheme."""
+def tangents(dae: Equations, scheme: Scheme, bundle: Bundle, solved: bool = True) -> Tangents:
+    """Return the tangents of a bundle made of equations and a scheme.
+
+    Args:
+        dae: the equations.
+        scheme: the stepper.
+        bundle: made of both.
+        solved: the step's corrections are repeated until they are solved, not a fixed number of times.
+    """
     return Tangents(
-        formulas={name: _formula(item) for name, item in bundle.formulas.items()},
+        formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
         rates=_first_order_rates(dae) if isinstance(dae, Ode) else _rates(dae, scheme),
     )
 
 
-def _formula(item: FormulaFunctions) -> FormulaTangents:
+def _formula(item: FormulaFunctions, solved: bool) -> FormulaTangents:
     corrections, offset = [], 0
     for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
         where = slice(offset, offset + size)
-        corrections.append(_tangent(correct, CHANGING) if equations is None else _newton(correct, equations, where))
+        corrections.append(
+            _tangent(correct, CHANGING) if equations is None else _newton(correct, equations, where, solved)
+        )
         offset += size
     return FormulaTangents(
         tuple(_tangent(function, CHANGING) for function in item.guess),
@@ -84,31 +94,33 @@ def _formula(item: FormulaFunctions) -> FormulaTangents:
     )
 
 
-def _tangent(function: Any, changing: tuple[int, ...]) -> Any:
-    """Return the tangent of a function's first result for changes of some of its arguments."""
+def _tangent(function: Any, changing: tuple[int, ...], results: int = 1) -> Any:
+    """Return the tangent of a function's first results for changes of some of its arguments."""
     names = function.name_in()
-    forward = function.factory(
-        "forward", [*names, *(f"fwd:{name}" for name in names)], [f"fwd:{function.name_out(0)}"]
-    )  # fmt: skip
+    asked = [f"fwd:{name}" for name in function.name_out()[:results]]
+    forward = function.factory("forward", [*names, *(f"fwd:{name}" for name in names)], asked)
     kind = ca.SX if forward.is_a("SXFunction") else ca.MX
     given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
     changes = {k: kind.sym(f"s{names[k]}", function.sparsity_in(k)) for k in changing}
     seeds = [changes.get(k, kind(*function.size_in(k))) for k in range(len(names))]
-    (found,) = forward.call([*given, *seeds])
+    found = forward.call([*given, *seeds])
     return ca.Function(f"t_{function.name()}", [*given, *changes.values()], _tidy(kind, found))
 
 
-def _tidy(kind: Any, found: Any) -> list[Any]:
-    return ca.cse([ca.densify(found)]) if kind is ca.SX else [ca.densify(found)]
+def _tidy(kind: Any, found: list[Any]) -> list[Any]:
+    dense = [ca.densify(found[0]), *found[1:]]
+    return ca.cse(dense) if kind is ca.SX else dense
 
 
-def _newton(correct: Any, equations: Any, where: slice) -> Any:
+def _newton(correct: Any, equations: Any, where: slice, solved: bool) -> Any:
     """Return the correction of the tangent of a stage solved by Newton's method."""
-    change = _tangent(equations, CHANGING)
+    change = _tangent(equations, CHANGING, 1 if solved else 2)
     inputs = [ca.MX.sym(f"i{k}", change.sparsity_in(k)) for k in range(change.n_in())]
-    _, jacobian = equations.call(inputs[: equations.n_in()])
-    (residual,) = change.call(inputs)
-    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, residual, "qr")])
+    residual, jacobian = equations.call(inputs[: equations.n_in()])
+    changed, *turned = change.call(inputs)
+    for matrix in turned:
+        changed = changed - matrix @ ca.solve(jacobian, ca.densify(residual), "qr")
+    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, changed, "qr")])
 
 
 def _first_order_rates(ode: Ode) -> Any:

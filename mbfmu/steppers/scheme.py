@@ -125,6 +125,7 @@ class Scheme:
         begin: formula [q; v] -> x.
         step: formula x -> x.
         read: Function (x, p, t) -> (q, v).
+        estimate_order: of the step's error estimate, which `step` has then; 0: errors are estimated by two half steps.
         multistep: x holds a history made with the first step; it is no better than that step allows, so the steps
             cannot be chosen by a tolerance.
     """
@@ -136,6 +137,7 @@ class Scheme:
     begin: Formula
     step: Formula
     read: Any
+    estimate_order: int = 0
     multistep: bool = False
 
 

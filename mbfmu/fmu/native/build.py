@@ -52,7 +52,7 @@ class Native:
     def sources(self) -> dict[str, str]:
         """Return the sources by name, without the GUID; the kernel's are made here, and it takes a while."""
         bundle = self.prepared.bundle
-        derived = tangents(self.prepared.dae, self.prepared.scheme, bundle)
+        derived = tangents(self.prepared.dae, self.prepared.scheme, bundle, solved=not self.passes)
         here = files("mbfmu.fmu.native")
         return {
             **{name: here.joinpath(name).read_text(encoding="utf-8") for name in SHIM},

@@ -496,10 +496,10 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
         if (order[i] != 1)
             return fail(m, fmi2Error, "%s: outputs have derivatives of order 1, not %d", NAMES[vr[i]], order[i]);
     struct state *now = &m->now;
-    int found = mbfmu_output_rates(now->x, now->u, now->du, now->p, now->time, m->y1, m->work);
+    mbfmu_output_rates(now->x, now->u, now->du, now->p, now->time, m->y1, m->work);
     for (size_t i = 0; i < nvr; ++i) {
         value[i] = m->y1[vr[i] - FIRST_Y];
-        if (!found || !isfinite(value[i]))
+        if (!isfinite(value[i]))
             return fail(m, fmi2Discard, "the derivative of %s at t = %.9g s is not finite", NAMES[vr[i]], now->time);
     }
     return fmi2OK;
@@ -551,15 +551,11 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
     if (!now->span) {
         found = mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time,
                                          now->from_step, m->ss, m->su, m->sp, m->sx, m->work);
-    } else if (now->from_tolerance) {
-        found = mbfmu_control_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span,
-                                      now->from_step, now->from_tolerance, m->su, m->sp, m->sx, m->work);
     } else {
-        long long n = mbfmu_count(now->span, now->from_step);
-        found = mbfmu_advance_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time,
-                                      now->span / n, n, m->su, m->sp, m->sx, m->work);
+        found = mbfmu_move_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span,
+                                   now->from_step, now->from_tolerance, m->su, m->sp, m->sx, m->work);
     }
-    found = found && mbfmu_outputs_tangent(now->x, now->u, now->p, now->time, m->sx, m->su, m->sp, m->y1, m->work);
+    mbfmu_outputs_tangent(now->x, now->u, now->p, now->time, m->sx, m->su, m->sp, m->y1, m->work);
     for (size_t i = 0; i < nUnknown; ++i) {
         dvUnknown[i] = m->y1[vUnknown_ref[i] - FIRST_Y];
         if (!found || !isfinite(dvUnknown[i]))

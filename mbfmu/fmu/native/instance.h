@@ -72,10 +72,6 @@ static const struct {
 enum { LOG_WARNING, LOG_DISCARD, LOG_ERROR, LOG_ALL, N_CATEGORIES };
 static const char *const CATEGORIES[] = {"logStatusWarning", "logStatusDiscard", "logStatusError", "logAll"};
 
-/* As driver.c counts them. */
-enum { OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE };
-enum { S_CODE, S_ITERATIONS, S_CORRECTION, S_TIME, S_SUBSTEPS, S_LEAST_STEP, S_SIZE };
-
 enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS };
 
 struct refusal {
