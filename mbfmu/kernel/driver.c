@@ -217,8 +217,8 @@ static int control(const double *x, const double *u, const double *du, const dou
             distance(m->arg, m->res, m->iw, m->w, 0);
         }
         double excess = apart == 0 ? 0 : apart / ((1 << ORDER) - 1) / (tol * small); /* tol * small may be 0 */
-        if (code != OK) excess = pow(WORST, ORDER);
-        double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / ORDER);
+        if (code != OK) excess = mbfmu_pow(WORST, ORDER);
+        double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / ORDER);
         factor = factor > 4 ? 4 : factor > 1 / WORST ? factor : 1 / WORST;
         if (code == OK && excess <= 1) {
             if (m->follow) {

@@ -1,4 +1,4 @@
-"""CasADi functions -> C text: as CasADi writes it, but closed to the outside, with sine.c and with loops."""
+"""CasADi functions -> C text: as CasADi writes it, but closed to the outside, with elementary.c and loops."""
 
 import re
 import tempfile
@@ -14,7 +14,7 @@ from mbfmu.kernel.loops import with_loops
 
 _DECLARATION = re.compile(r"^((?:const )?(?:void|int|casadi_real|casadi_int|char)\*? )(\w+)\(", re.MULTILINE)
 _WRITTEN_OUT = re.compile(r"(^static int casadi_f\d+\([^)]*\) \{\n)(.*?)^\}\n", re.MULTILINE | re.DOTALL)
-_SINE = re.compile(r"\b(sin|cos)\(")
+_ELEMENTARY = re.compile(r"\b(a?(?:sin|cos|tan)h?|atan2|exp|expm1|log|log1p|pow|hypot|fmin|fmax)\(")
 _OWN_VALUES = re.compile(r"(\*w\d+=w\+)(\d+)")
 
 
@@ -50,8 +50,8 @@ def generated(file: str, functions: Sequence[Any], external: bool) -> Generated:
     def closed(found: re.Match[str]) -> str:
         return found[0] if found[2] in open_names else f"static {found[0]}"
 
-    text = _SINE.sub(r"mbfmu_\1(", _DECLARATION.sub(closed, text))
-    return Generated(files("mbfmu.kernel").joinpath("sine.c").read_text(encoding="utf-8") + text, loops)
+    text = _ELEMENTARY.sub(r"mbfmu_\1(", _DECLARATION.sub(closed, text))
+    return Generated(files("mbfmu.kernel").joinpath("elementary.c").read_text(encoding="utf-8") + text, loops)
 
 
 def _unguarded(text: str) -> str:
