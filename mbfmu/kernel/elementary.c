@@ -13,10 +13,14 @@
 #if defined __GNUC__
 #define MBFMU_INLINE static inline __attribute__((always_inline, unused))
 #define MBFMU_CALLED static __attribute__((noinline, unused, const))
+#define MBFMU_RARE static __attribute__((noinline, unused, const, cold))
 #else
 #define MBFMU_INLINE static inline
 #define MBFMU_CALLED static
+#define MBFMU_RARE static
 #endif
+
+#define MBFMU_ROUNDING 6755399441055744.0 /* 1.5 * 2^52: what is added to it is rounded to a whole number */
 
 /* ---- pairs ---- */
 
@@ -96,20 +100,19 @@ MBFMU_INLINE double mbfmu_scaled(double x, long long k) {
  * R. N. Hanek, Radian reduction for trigonometric functions, ACM SIGNUM Newsletter 18, 1983).
  */
 
-#define MBFMU_LARGEST_ANGLE 1e5
+#define MBFMU_QUADRANTS 63662u                /* up to 1e5 rad */
+#define MBFMU_NO_QUADRANT 0x4338000000000000u /* bits of MBFMU_ROUNDING */
 
 struct mbfmu_angle {
     double r, low;
-    long long quadrant;
+    unsigned long long quadrant; /* its lowest bits count */
 };
 
 MBFMU_INLINE struct mbfmu_angle mbfmu_reduced(double x) {
-    const double rounding = 6755399441055744.0; /* 1.5 * 2^52: what is added to it is rounded to a whole number */
     struct mbfmu_angle a;
-    double n = x * 0.63661977236758138 + rounding;
-    memcpy(&a.quadrant, &n, sizeof n);
-    n -= rounding;
+    double sum = x * 0.63661977236758138 + MBFMU_ROUNDING, n = sum - MBFMU_ROUNDING;
     double far = x - n * 1.57079632673412561417, near = n * 6.07710050630396597660e-11;
+    a.quadrant = mbfmu_bits(sum);
     a.r = far - near;
     a.low = ((far - a.r) - near) - n * 2.02226624879595063154e-21;
     return a;
@@ -123,8 +126,8 @@ MBFMU_INLINE unsigned long long mbfmu_64_bits(const unsigned *words, int place) 
     return shift ? low >> shift | (unsigned long long)w[2] << (64 - shift) : low;
 }
 
-/* The same for any finite x beyond 1e5. */
-MBFMU_CALLED struct mbfmu_angle mbfmu_reduced_from_far(double x) {
+/* The same for any finite x with |x| > 1. */
+MBFMU_RARE struct mbfmu_angle mbfmu_reduced_from_far(double x) {
     static const unsigned two_over_pi[] = {
         0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u,
         0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u,
@@ -148,7 +151,7 @@ MBFMU_CALLED struct mbfmu_angle mbfmu_reduced_from_far(double x) {
     }
     int point = 224 - (exponent - 32 * first);
     struct mbfmu_angle a;
-    a.quadrant = (long long)(mbfmu_64_bits(product, point) & 3);
+    a.quadrant = mbfmu_64_bits(product, point) & 3;
     head = mbfmu_64_bits(product, point - 64);
     tail = mbfmu_64_bits(product, point - 128);
     int above = (int)(head >> 63), shift = 0; /* above: a fraction from 1/2 on is counted from the next quadrant */
@@ -186,45 +189,57 @@ MBFMU_INLINE double mbfmu_cosine_series(double z, double zz) {
                  zz * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11));
 }
 
-MBFMU_INLINE double mbfmu_sine_of(struct mbfmu_angle a) {
-    double z = a.r * a.r, one = 1.0 - 0.5 * z;
-    return a.r + (a.low * one + (a.r * z) * mbfmu_sine_series(z, z * z));
-}
+struct mbfmu_turn {
+    double sine, cosine; /* of r + low */
+    unsigned long long quadrant;
+};
 
-MBFMU_INLINE double mbfmu_cosine_of(struct mbfmu_angle a) {
-    double z = a.r * a.r, zz = z * z, half = 0.5 * z, one = 1.0 - half;
-    return one + (((1.0 - one) - half) + (zz * mbfmu_cosine_series(z, zz) - a.r * a.low));
+MBFMU_INLINE struct mbfmu_turn mbfmu_turned(struct mbfmu_angle a) {
+    double r = a.r, z = r * r, zz = z * z, half = 0.5 * z, one = 1.0 - half;
+    double s = mbfmu_sine_series(z, zz), c = mbfmu_cosine_series(z, zz);
+    struct mbfmu_turn turn;
+    turn.sine = r + (a.low * one + (r * z) * s);
+    turn.cosine = one + (((1.0 - one) - half) + (zz * c - r * a.low));
+    turn.quadrant = a.quadrant;
+    return turn;
 }
 
 /* b, or -b where bit 1 of the quadrant is set. */
-MBFMU_INLINE double mbfmu_signed(double b, long long quadrant) {
-    return b * mbfmu_of_bits(0x3ff0000000000000u | (unsigned long long)(quadrant & 2) << 62); /* 1 or -1 */
+MBFMU_INLINE double mbfmu_signed(double b, unsigned long long quadrant) {
+    return mbfmu_of_bits(mbfmu_bits(b) ^ quadrant >> 1 << 63);
 }
 
-MBFMU_INLINE double mbfmu_sine_in(struct mbfmu_angle a) {
-    return mbfmu_signed(a.quadrant & 1 ? mbfmu_cosine_of(a) : mbfmu_sine_of(a), a.quadrant);
+MBFMU_INLINE double mbfmu_sine_in(struct mbfmu_turn a) {
+    return mbfmu_signed(a.quadrant & 1 ? a.cosine : a.sine, a.quadrant);
 }
 
-MBFMU_INLINE double mbfmu_cosine_in(struct mbfmu_angle a) {
-    return mbfmu_signed(a.quadrant & 1 ? mbfmu_sine_of(a) : mbfmu_cosine_of(a), a.quadrant + 1);
+MBFMU_INLINE double mbfmu_cosine_in(struct mbfmu_turn a) {
+    return mbfmu_signed(a.quadrant & 1 ? a.sine : a.cosine, a.quadrant + 1);
 }
 
-MBFMU_CALLED double mbfmu_sine_from_far(double x) {
-    return fabs(x) < INFINITY ? mbfmu_sine_in(mbfmu_reduced_from_far(x)) : x - x;
+MBFMU_RARE double mbfmu_sine_from_far(double x) {
+    return fabs(x) < INFINITY ? mbfmu_sine_in(mbfmu_turned(mbfmu_reduced_from_far(x))) : x - x;
 }
 
-MBFMU_CALLED double mbfmu_cosine_from_far(double x) {
-    return fabs(x) < INFINITY ? mbfmu_cosine_in(mbfmu_reduced_from_far(x)) : x - x;
+MBFMU_RARE double mbfmu_cosine_from_far(double x) {
+    return fabs(x) < INFINITY ? mbfmu_cosine_in(mbfmu_turned(mbfmu_reduced_from_far(x))) : x - x;
+}
+
+/* Whether mbfmu_reduced was right: |n| < MBFMU_QUADRANTS, which no infinity and no NaN has. */
+MBFMU_INLINE int mbfmu_is_near(unsigned long long quadrant) {
+    return quadrant + MBFMU_QUADRANTS - MBFMU_NO_QUADRANT < 2 * MBFMU_QUADRANTS + 1;
 }
 
 MBFMU_INLINE double mbfmu_sin(double x) {
-    double sine = mbfmu_sine_in(mbfmu_reduced(x));
-    return fabs(x) <= MBFMU_LARGEST_ANGLE ? sine : mbfmu_sine_from_far(x);
+    struct mbfmu_turn a = mbfmu_turned(mbfmu_reduced(x));
+    double sine = mbfmu_sine_in(a);
+    return mbfmu_is_near(a.quadrant) ? sine : mbfmu_sine_from_far(x);
 }
 
 MBFMU_INLINE double mbfmu_cos(double x) {
-    double cosine = mbfmu_cosine_in(mbfmu_reduced(x));
-    return fabs(x) <= MBFMU_LARGEST_ANGLE ? cosine : mbfmu_cosine_from_far(x);
+    struct mbfmu_turn a = mbfmu_turned(mbfmu_reduced(x));
+    double cosine = mbfmu_cosine_in(a);
+    return mbfmu_is_near(a.quadrant) ? cosine : mbfmu_cosine_from_far(x);
 }
 
 /* Sine over cosine, or minus cosine over sine, both as pairs. */
@@ -232,7 +247,7 @@ MBFMU_CALLED double mbfmu_tan(double x) {
     if (!(fabs(x) < INFINITY)) return x - x;
     if (fabs(x) < 1e-9) return x;
     struct mbfmu_angle a = mbfmu_reduced(x);
-    if (fabs(x) > MBFMU_LARGEST_ANGLE || fabs(a.r) < 1e-6) a = mbfmu_reduced_from_far(x);
+    if (!mbfmu_is_near(a.quadrant) || (fabs(a.r) < 1e-6 && fabs(x) > 1)) a = mbfmu_reduced_from_far(x);
     struct mbfmu_pair square = mbfmu_exact_product(a.r, a.r), sine, cosine;
     double z = square.high, zz = z * z;
     sine = mbfmu_exact_sum(a.r, a.low * (1.0 - 0.5 * z) + (a.r * z) * mbfmu_sine_series(z, zz));
@@ -356,12 +371,11 @@ struct mbfmu_exponential {
 
 /* Of x + low, |x| < 1000. */
 MBFMU_INLINE struct mbfmu_exponential mbfmu_exponential(double x, double low) {
-    const double rounding = 6755399441055744.0; /* 1.5 * 2^52 */
     struct mbfmu_exponential e;
-    double sum = x * 1.44269504088896338700e+00 + rounding, k = sum - rounding;
+    double sum = x * 1.44269504088896338700e+00 + MBFMU_ROUNDING, k = sum - MBFMU_ROUNDING;
     double far = x - k * 6.93147180369123816490e-01, near = k * 1.90821492927058770002e-10;
     double r = far - near, rest = ((far - r) - near) + low, z = r * r, w = z * z;
-    e.k = (long long)(mbfmu_bits(sum) - mbfmu_bits(rounding));
+    e.k = (long long)(mbfmu_bits(sum) - mbfmu_bits(MBFMU_ROUNDING));
     double series = ((1.0 / 6 + r * (1.0 / 24)) + z * (1.0 / 120 + r * (1.0 / 720))) +
                     w * (((1.0 / 5040 + r * (1.0 / 40320)) + z * (1.0 / 362880 + r * (1.0 / 3628800))) +
                          w * ((1.0 / 39916800 + r * (1.0 / 479001600)) + z * (1.0 / 6227020800.0)));
