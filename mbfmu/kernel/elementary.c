@@ -2,7 +2,7 @@
  * into the platform's library, which picks other instructions on other processors.
  *
  * The compiler must not contract a * b + c (-ffp-contract=off). Errors are below 1 unit in the last place; special
- * values are those of C99, Annex F. Sine and cosine are inline, the others called.
+ * values are those of C99, Annex F, but that the sine of -0 is +0. Sine and cosine are inline, the others called.
  *
  * Pairs of doubles (T. J. Dekker, A floating-point technique for extending the available precision, Numerische
  * Mathematik 18, 1971) carry what the rounding of a double would lose.
