@@ -1,8 +1,9 @@
-/* Elementary functions with the same bits on every processor: of IEEE's exact +, -, *, / and sqrt alone, and no call
- * into the platform's library, which picks other instructions on other processors.
+/* Elementary functions that give the same bits on every processor.
  *
- * The compiler must not contract a * b + c (-ffp-contract=off). Errors are below 1 unit in the last place; special
- * values are those of C99, Annex F, but that the sine of -0 is +0. Sine and cosine are inline, the others called.
+ * They use nothing but IEEE's exactly rounded +, -, *, / and sqrt; the platform's library picks other instructions on
+ * other processors. The compiler must not contract a * b + c (-ffp-contract=off). Errors are below 1 unit in the last
+ * place; special values are those of C99, Annex F, but that the sine of -0 is +0. Sine and cosine are inline, the
+ * others called.
  *
  * Pairs of doubles (T. J. Dekker, A floating-point technique for extending the available precision, Numerische
  * Mathematik 18, 1971) carry what the rounding of a double would lose.
@@ -176,11 +177,13 @@ MBFMU_RARE struct mbfmu_angle mbfmu_reduced_from_far(double x) {
     return a;
 }
 
-/* (sin(r) - r) / r^3 and (cos(r) - 1 + r^2/2) / r^4, z = r^2. */
-MBFMU_INLINE double mbfmu_sine_series(double z, double zz) {
-    return (-1.66666666666666324348e-01 + z * 8.33333333332248946124e-03) +
-           zz * ((-1.98412698298579493134e-04 + z * 2.75573137070700676789e-06) +
-                 zz * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10));
+/* (sin(r) - r) / r^3 = SINE_3 + z (SINE_5 + z sine_rest) and (cos(r) - 1 + r^2/2) / r^4, z = r^2. */
+#define MBFMU_SINE_3 -1.66666666666666324348e-01
+#define MBFMU_SINE_5 8.33333333332248946124e-03
+
+MBFMU_INLINE double mbfmu_sine_rest(double z, double zz) {
+    return (-1.98412698298579493134e-04 + z * 2.75573137070700676789e-06) +
+           zz * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10);
 }
 
 MBFMU_INLINE double mbfmu_cosine_series(double z, double zz) {
@@ -196,7 +199,7 @@ struct mbfmu_turn {
 
 MBFMU_INLINE struct mbfmu_turn mbfmu_turned(struct mbfmu_angle a) {
     double r = a.r, z = r * r, zz = z * z, half = 0.5 * z, one = 1.0 - half;
-    double s = mbfmu_sine_series(z, zz), c = mbfmu_cosine_series(z, zz);
+    double s = (MBFMU_SINE_3 + z * MBFMU_SINE_5) + zz * mbfmu_sine_rest(z, zz), c = mbfmu_cosine_series(z, zz);
     struct mbfmu_turn turn;
     turn.sine = r + (a.low * one + (r * z) * s);
     turn.cosine = one + (((1.0 - one) - half) + (zz * c - r * a.low));
@@ -248,9 +251,11 @@ MBFMU_CALLED double mbfmu_tan(double x) {
     if (fabs(x) < 1e-9) return x;
     struct mbfmu_angle a = mbfmu_reduced(x);
     if (!mbfmu_is_near(a.quadrant) || (fabs(a.r) < 1e-6 && fabs(x) > 1)) a = mbfmu_reduced_from_far(x);
-    struct mbfmu_pair square = mbfmu_exact_product(a.r, a.r), sine, cosine;
+    struct mbfmu_pair square = mbfmu_exact_product(a.r, a.r), cube, sine, cosine;
     double z = square.high, zz = z * z;
-    sine = mbfmu_exact_sum(a.r, a.low * (1.0 - 0.5 * z) + (a.r * z) * mbfmu_sine_series(z, zz));
+    cube = mbfmu_pair_product(mbfmu_pair(a.r, 0), square);
+    sine = mbfmu_pair_product(cube, mbfmu_pair(MBFMU_SINE_3, z * MBFMU_SINE_5 + zz * mbfmu_sine_rest(z, zz)));
+    sine = mbfmu_pair_sum(mbfmu_pair(a.r, a.low * (1.0 - 0.5 * z)), sine);
     cosine = mbfmu_exact_sum(1.0, -0.5 * z);
     cosine.low += zz * mbfmu_cosine_series(z, zz) - (a.r * a.low + 0.5 * square.low);
     cosine = mbfmu_exact_sum(cosine.high, cosine.low);
