@@ -24,31 +24,30 @@ typedef void (*function)(const V *const *arg, V *const *res, V *w);
 #define OR(x, y) ((x) != 0 || (y) != 0)
 #define SELECT(condition, x, y) ((condition) != 0 ? (x) : (y))
 #define SIGN(x) ((x) < 0 ? -1.0 : (x) > 0 ? 1.0 : (x))
-#define FMIN(x, y) ((x) < (y) || (y) != (y) ? (x) : (y))
-#define FMAX(x, y) ((x) > (y) || (y) != (y) ? (x) : (y))
+#define FMIN mbfmu_fmin
+#define FMAX mbfmu_fmax
 #define FABS fabs
 #define COPYSIGN copysign
 #define FMOD fmod
 #define FLOOR floor
 #define CEIL ceil
 #define SQRT sqrt
-#define HYPOT hypot
+#define HYPOT mbfmu_hypot
 #define SIN mbfmu_sin
 #define COS mbfmu_cos
-#define TAN tan
-#define ASIN asin
-#define ACOS acos
-#define ATAN atan
-#define ATAN2 atan2
-#define EXP exp
-#define EXPM1 expm1
-#define LOG log
-#define LOG1P log1p
-#define POW pow
-#define SINH sinh
-#define COSH cosh
-#define TANH tanh
-#define ASINH asinh
-#define ACOSH acosh
-#define ATANH atanh
-#define ERF erf
+#define TAN mbfmu_tan
+#define ASIN mbfmu_asin
+#define ACOS mbfmu_acos
+#define ATAN mbfmu_atan
+#define ATAN2 mbfmu_atan2
+#define EXP mbfmu_exp
+#define EXPM1 mbfmu_expm1
+#define LOG mbfmu_log
+#define LOG1P mbfmu_log1p
+#define POW mbfmu_pow
+#define SINH mbfmu_sinh
+#define COSH mbfmu_cosh
+#define TANH mbfmu_tanh
+#define ASINH mbfmu_asinh
+#define ACOSH mbfmu_acosh
+#define ATANH mbfmu_atanh

@@ -283,8 +283,8 @@ static int control(const double *x, const double *u, const double *du, const dou
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
         const int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
-        if (code != OK) excess = pow(WORST, order);
-        double factor = SAFETY * pow(excess > 0 ? excess : 1e-300, -1.0 / order);
+        if (code != OK) excess = mbfmu_pow(WORST, order);
+        double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / order);
         factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
         if (code == OK && excess <= 1) {
             memcpy(now, m->x, sizeof(double) * MAPPED);

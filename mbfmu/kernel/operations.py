@@ -56,7 +56,6 @@ OPERATIONS: dict[int, tuple[str, tuple[Operand, ...]]] = {
     ca.OP_ASINH: ("ASINH", (0,)),
     ca.OP_ACOSH: ("ACOSH", (0,)),
     ca.OP_ATANH: ("ATANH", (0,)),
-    ca.OP_ERF: ("ERF", (0,)),
 }
 """Name and operands of each operation on numbers, by CasADi's number of it; arithmetic.h defines the names."""
 

@@ -11,7 +11,7 @@ from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
 from mbfmu.kernel.straight import straight
 
-HEADERS = ("sine.h", "arithmetic.h", "matrix.h")
+HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
 """Files of this folder that generated code includes."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""

@@ -32,6 +32,8 @@ REMEDIES = {
     "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
 }
 """How to get a C compiler, by `sys.platform`."""
+ROUNDED = "-ffp-contract=off"
+"""Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
@@ -68,7 +70,9 @@ def host() -> Toolchain | None:
     path = next((path for name in candidates if (path := shutil.which(name))), None)
     if path is None:
         return None
-    return Toolchain((path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC",), ("-lm",))
+    return Toolchain(
+        (path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC", ROUNDED), ("-lm",)
+    )
 
 
 def remedy() -> str:
@@ -82,13 +86,12 @@ def cross(name: str) -> tuple[Toolchain, ...]:
         return ()
     targets, suffix = TARGETS[name]
     position = () if name == "win64" else ("-fPIC",)
-    same = "-ffp-contract=off"  # rounding on every processor
     return tuple(
         Toolchain(
             (sys.executable, "-m", "ziglang", "cc", "-target", target),
             f"ziglang {version('ziglang')}",
             suffix,
-            ("-g0", "-fno-sanitize=undefined", same, *position),
+            ("-g0", "-fno-sanitize=undefined", ROUNDED, *position),
             ("-s",) if name == "win64" else ("-lm", "-s"),
         )
         for target in targets
