@@ -152,9 +152,11 @@ def test_the_arm_of_six_joints_is_pinocchios() -> None:
         M = upper + np.triu(upper, 1).T
         np.testing.assert_allclose(matrix(dae.M(q, p)), M, atol=1e-12 * np.abs(M).max())
         force = u - pin.rnea(model, data, q, v, np.zeros(6))
-        np.testing.assert_allclose(column(dae.force(q, v, u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max()))
+        np.testing.assert_allclose(
+            column(dae.force(q, v, [], u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max())
+        )
         a = pin.aba(model, data, q, v, u)
-        for found in (dae.free_acceleration(q, v, u, p, 0.0), dae.acceleration(q, v, u, p, 0.0)[0]):
+        for found in (dae.free_acceleration(q, v, [], u, p, 0.0), dae.acceleration(q, v, [], u, p, 0.0)[0]):
             np.testing.assert_allclose(column(found), a, rtol=1e-10, atol=1e-10 * np.abs(a).max())
 
 

@@ -15,10 +15,10 @@ class Stage:
     """Equations solved inside a formula by repeated correction.
 
     Args:
-        unknowns: SX symbols z, shape (n_z,).
-        guess: SX, shape (n_z,), in terms of the formula's arguments and earlier stages' unknowns.
-        residual: SX, shape (n_z,): the stage is solved by Newton's method on residual = 0; or None, then
-        correction: SX, shape (n_z,), what is added to z in each pass; a method states its own iteration this way.
+        unknowns: SX symbols, a column.
+        guess: SX, one entry an unknown, in terms of the formula's arguments and earlier stages' unknowns.
+        residual: SX, one entry an unknown: the stage is solved by Newton's method on residual = 0; or None, then
+        correction: SX, what is added to the unknowns in each pass; a method states its own iteration this way.
         watched: how many leading unknowns decide about convergence (the rest are multipliers); None: all.
     """
 
