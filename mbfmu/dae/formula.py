@@ -6,6 +6,8 @@ A formula is data. The kernel turns it into functions and solves its stages; nob
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
 SX = Any
 """A CasADi SX expression (CasADi carries no types)."""
 
@@ -55,7 +57,7 @@ class Formula:
     Args:
         x: symbols of the argument.
         arguments: the further arguments.
-        stages: solved in this order.
+        stages: solved in this order; those without unknowns are left out.
         result: in terms of x, the arguments and the stages' unknowns.
     """
 
@@ -63,6 +65,10 @@ class Formula:
     arguments: Arguments
     stages: tuple[Stage, ...]
     result: SX
+
+    def __post_init__(self) -> None:
+        solved = tuple(stage for stage in self.stages if stage.unknowns.numel())
+        object.__setattr__(self, "stages", solved)
 
 
 def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
@@ -76,3 +82,16 @@ def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
     return Arguments(
         kind.sym("u", n_u), kind.sym("du", n_u), kind.sym("p", n_p), kind.sym("t"), kind.sym("h")
     )  # fmt: skip
+
+
+def solve_linear(A: Any, b: Any) -> Any:
+    """Return A^-1 b.
+
+    Args:
+        A: MX, regular, shape (n, n).
+        b: MX, shape (n,).
+    """
+    sparsity = A.sparsity()
+    if sparsity.is_diag() and not sparsity.is_dense():  # CasADi cannot read back a stored solution of such a system
+        return b / ca.diag(A)
+    return ca.solve(A, b, "qr")

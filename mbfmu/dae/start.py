@@ -57,11 +57,10 @@ def start_formula(dae: Dae) -> Formula:
     )
     dv = _least_change(solve, ca.jacobian(moving, v), moving)
     residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
-    stages = (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv))
     return Formula(
         every,
         given,
-        stages if dae.n else (),
+        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv)),
         ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), residual),
     )
 
@@ -92,9 +91,9 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     Phi = np.abs(_column(dae.assembly.closing(q, p, t)))
     asked = np.abs(_column(dae.assembly.positions(q, s[:own], p, t)))
     values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.starts, s, strict=True))
-    if not np.all(np.isfinite(np.concatenate([Phi, asked, s[own:]]))):
-        what = "coordinates" if dae.n else "states"
-        return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}")
+    for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
+        if not np.all(np.isfinite(numbers)):
+            return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}")
     gap = max([*Phi, *asked], default=0.0)
     if gap <= TOLERANCE:
         if singular := singularity(dae, q, p, t):

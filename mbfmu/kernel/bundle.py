@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Stage, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
 from mbfmu.steppers.scheme import Scheme
@@ -235,5 +235,5 @@ def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:
     """Return one Newton correction as a Function: (..., z) -> (unknowns of the stage, size of the correction)."""
     inputs = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
     residual, jacobian = equations(*inputs)
-    d = -ca.solve(jacobian, ca.densify(residual), "qr")
+    d = -solve_linear(jacobian, ca.densify(residual))
     return ca.Function(name, inputs, [inputs[-1][where] + d, ca.norm_1(ca.densify(d[: stage.watched]))])

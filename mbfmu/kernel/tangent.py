@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_held
 from mbfmu.steppers.scheme import Scheme
 
@@ -107,7 +108,7 @@ def _newton(correct: Any, equations: Any, where: slice) -> Any:
     inputs = [ca.MX.sym(f"i{k}", change.sparsity_in(k)) for k in range(change.n_in())]
     _, jacobian = equations.call(inputs[: equations.n_in()])
     (residual,) = change.call(inputs)
-    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, residual, "qr")])
+    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - solve_linear(jacobian, residual)])
 
 
 def _rates(dae: Dae, scheme: Scheme) -> Any:

@@ -61,7 +61,7 @@ def substeps(dae: Dae) -> Any:
     problem = Problem(dae, kind)
     given, t, d = problem.given, problem.t, problem.h / SUBSTEPS
     start, past = kind.sym("y", problem.n_y), kind.sym("past", problem.n_y * (len(WEIGHTS) - 1))
-    y, rates = start, ca.vertsplit(past, problem.n_y)
+    y, rates = start, ca.vertsplit(past, [k * problem.n_y for k in range(len(WEIGHTS))])
     for i in range(SUBSTEPS):
         rates = [problem.rate(y, t + i * d), *rates[: len(WEIGHTS) - 1]]
         y = y + d * combination(WEIGHTS, rates)

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Stage, solve_linear
 from mbfmu.steppers.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]
@@ -73,5 +73,5 @@ def coupled_formula(
     NN = ca.vertcat(*(item[0] for item in each))
     residual, residual_N, residual_w = closed(*called, w, NN)
     jacobian = residual_N @ ca.diagcat(*(item[1] for item in each)) @ Y_w + residual_w
-    stage = Stage(w, guessed(*called), correction=-ca.solve(jacobian, residual, "qr"), watched=watched)
+    stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
     return Formula(x, type(given)(*rest), (stage,), ended(*called, w, NN))

@@ -153,7 +153,7 @@ def explicit_scheme(
         x, begin, step = first, first, one_step.step(rate, first, t, h)
     else:
         x = kind.sym("x", 4 * n_y + 1)
-        y, *past = ca.vertsplit(x[:-1], n_y)
+        y, *past = ca.vertsplit(ca.reshape(x[:-1], 4 * n_y, 1), [k * n_y for k in range(5)])
         y1, history = adams_step(rate, y, past, x[-1], t, h)
         step = ca.vertcat(y1, *history, h)
         before = [first]

@@ -45,7 +45,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     M0, over_mass = problem.M(q0), problem.over_mass(q0)
     v0, factor = over_mass(p0), SchurFactor(over_mass, problem.Phi_q(q0, t))
     before: tuple[Stage, ...] = ()
-    if n and iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
+    if iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
         symbols, values, factor, M0 = factor.kept(M0)
         before = (Stage(symbols, values, correction=ca.SX.zeros(symbols.shape)),)
     P0 = factor.C
@@ -71,7 +71,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         watched = 2 * n
     solved = {"residual": residual} if iteration == "newton" else {"correction": correction}
     M1, V1 = problem.M(q1), d1 / h
-    moved = (*before, Stage(unknowns, guess, watched=watched, **solved)) if n else ()
+    moved = Stage(unknowns, guess, watched=watched, **solved)
     Zz = ca.SX.sym("Zz", problem.n_z)
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
@@ -89,7 +89,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
             ),
         ),
         step=Formula(
-            x, problem.given, (*moved, trapezoidal) if problem.n_z else moved,
+            x, problem.given, (*before, moved, trapezoidal),
             ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),

@@ -131,7 +131,9 @@ class Problem:
 
     def split(self, y: SX) -> tuple[SX, SX, SX]:
         """Return (q, v, z) of y = [q; v; z]."""
-        return y[: self.n], y[self.n : 2 * self.n], y[2 * self.n : self.n_y]
+        n, n_y = self.n, self.n_y
+        q, v, z = (ca.reshape(y[i:j], j - i, 1) for i, j in ((0, n), (n, 2 * n), (2 * n, n_y)))  # columns if empty too
+        return q, v, z
 
     def rate(self, y: SX, t: SX) -> SX:
         """Return the rate [v; a; z'] of y = [q; v; z] on the index-1 form, shape (n_y,)."""
