@@ -201,7 +201,7 @@ def kinetic_slope(dae: Dae, q: Array, v: Array, p: Array) -> Array:
 
 def outputs(dae: Dae, q: Array, v: Array, u: Array, p: Array) -> dict[str, float]:
     """All outputs by name, with the accelerations and multipliers of the index-1 form."""
-    a, lambda_ = accelerating(dae)(q, v, u, p, 0.0)
+    a, lambda_ = accelerating(dae)(q, v, [], u, p, 0.0)
     values = column(dae.output(q, v, [], column(dae.angles(q, p, 0.0)), a, lambda_, u, p, 0.0))
     return dict(zip((item.name for item in dae.outputs), values.tolist(), strict=True))
 
@@ -394,7 +394,7 @@ def test_the_momentum_changes_by_its_rate_and_the_constraint_forces(case: Case) 
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
-        a, lambda_ = map(column, accelerating(dae)(q, v, u, p, 0.0))
+        a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
         rate = slope(lambda e, q=q, v=v, a=a, p=p: column(dae.momentum(q + e * v + e * e / 2 * a, v + e * a, p)))
         Phi_q = matrix(dae.Phi_q(q, p, 0.0))
         left = rate + Phi_q.T @ lambda_ - column(dae.momentum_rate(q, v, [], u, p, 0.0))
@@ -407,7 +407,7 @@ def test_the_acceleration_meets_the_equations_of_motion(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
-        a, lambda_ = map(column, accelerating(dae)(q, v, u, p, 0.0))
+        a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
         M, Phi_q, force = matrix(dae.M(q, p)), matrix(dae.Phi_q(q, p, 0.0)), column(dae.force(q, v, [], u, p, 0.0))
         size = 1 + largest(lambda_) + largest(force)
         np.testing.assert_allclose(M @ a + Phi_q.T @ lambda_, force, atol=1e-11 * size)
@@ -465,7 +465,7 @@ def test_energy_changes_by_the_power_of_inputs_and_dampers(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed, conservative=case.name not in DISSIPATED)
-        a, _ = map(column, accelerating(dae)(q, v, u, p, 0.0))
+        a, _ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
 
         def energy(e: float, q: Array = q, v: Array = v, a: Array = a, p: Array = p) -> Array:
             place, speed = q + e * v + e * e / 2 * a, v + e * a

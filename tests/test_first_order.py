@@ -195,6 +195,15 @@ def test_blocks_run_with_every_stepper_and_agree_with_radau(name: str) -> None:
         np.testing.assert_allclose(end / size, ends["radau"] / size, rtol=apart, atol=apart, err_msg=stepper)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
+def test_a_block_may_have_one_state_or_none_with_every_stepper(scheme: Scheme) -> None:
+    y = Defined("y", "exp(-time)", output=True)
+    for block in (Block("clock", defined=(y,)), Block("decay", states=(State("x", "-x", start=1.0),), defined=(y,))):
+        this = made(derive(block), scheme, 0.01)
+        end = run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle)))
+        np.testing.assert_allclose([*end.z], end.y["y"], rtol=0.01)
+
+
 def in_units(size: float, nominal: float) -> Block:
     """A nonlinear oscillator with a speed in units that are `size` times smaller, and its nominal size."""
     return Block(

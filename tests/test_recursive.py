@@ -221,7 +221,7 @@ def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> No
     found = dae.acceleration
     for _ in range(3):
         q, v, u = admissible(dae, rng)
-        a = column(found(q, v, u, dae.p_default(), 0.0)[0])
+        a = column(found(q, v, [], u, dae.p_default(), 0.0)[0])
         columns = zip(*(as_pinocchios(dae, name, q, v, a) for name in model.names[1:]), strict=True)
         place, speed, gain = (np.concatenate(items) for items in columns)
         expected = pin.aba(model, data, place, speed, np.zeros(model.nv))

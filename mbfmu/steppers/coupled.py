@@ -33,7 +33,8 @@ def coupled_formula(
 
     With y_i(w) the point of node i and N_i = node(y_i, t_i), `finish` gives residual(N, w) and the result; Newton's
     method takes the Jacobian residual_N diag(node_y(y_i)) y_w + residual_w. The equations of a node stay one function,
-    called once a node: the code does not grow with their number, and its compilation stays short.
+    called once a node: the code does not grow with their number, and its compilation stays short. For a block, without
+    coordinates, they are written out.
 
     Args:
         problem: the Dae over the step, in SX.
@@ -47,6 +48,9 @@ def coupled_formula(
         finish: node values -> (residual, result), in terms of them, x and w.
     """
     given = problem.given
+    if not problem.n:  # the equations of a block are short: they are written out, once a node
+        residual, result = finish([node(y, at) for y, at in zip(points, times, strict=True)])
+        return Formula(x, given, (Stage(unknowns, guess, residual, watched=watched),), result)
     arguments = [x, given.u, given.du, given.p, given.t, given.h]
     y, at = ca.SX.sym("y", points[0].shape[0]), ca.SX.sym("at")
     value = ca.densify(node(y, at))

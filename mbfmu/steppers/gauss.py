@@ -71,7 +71,7 @@ def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula
     D = np.linalg.inv(A)
     e = b @ D
     x = ca.SX.sym("x", n_y + m)
-    (qn, wn, zn), lambda_n = problem.split(x), x[n_y:]
+    qn, wn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m])
     v_n = problem.velocity(qn, wn if momentum else problem.M(qn) @ wn, t)
     Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
     hqdot = [weighted(D[i], Z) for i in range(s)]
@@ -89,10 +89,11 @@ def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula
         return ca.vertcat(second, balance, problem.Phi(Q, at), h * problem.scaled_flow(Q, hqdot / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        change = [item[:n] - h * wn for item in N]
+        parts = (ca.vertsplit(item, [0, n, 2 * n + m, item.numel()]) for item in N)
+        values, rows, flows = zip(*parts, strict=True)
+        change = [item - h * wn for item in values]
         second = [ca.vertcat(weighted(D[i], change), ca.SX(m, 1)) if momentum else 0 for i in range(s)]
-        flows = [item[2 * n + m :] for item in N]
-        residual = [N[i][n : 2 * n + m] + second[i] for i in range(s)]
+        residual = [rows[i] + second[i] for i in range(s)]
         residual += [Zz[i] - weighted(A[i], flows) for i in range(s)]
         z1 = zn + nominal * weighted(b, flows)
         return ca.vertcat(*residual), ca.vertcat(qn + weighted(e, Z), wn + weighted(e, change) / h, z1, L[-1] / h**2)
@@ -138,7 +139,7 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     D = np.linalg.inv(A)
     e = b @ D
     x = ca.SX.sym("x", n_y + m)
-    (q0, v0, z0), lambda0 = problem.split(x), x[n_y:]
+    q0, v0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m])
     M0, P0 = problem.M(q0), problem.Phi_q(q0, t)
     off = problem.over_mass(q0)(P0.T)
     Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
@@ -162,12 +163,14 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         return ca.vertcat(rows, M @ hqdot, rate)
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        rows, flows = [item[: n + m] for item in N], [item[n + m : n + m + n_z] for item in N]
+        parts = (ca.vertsplit(item, [0, n + m, n + m + n_z, item.numel()]) for item in N)
+        met, flows, impulses = zip(*parts, strict=True)
+        rows = [*met]
         q1, t1 = q0 + d, t + h
         M1, P1 = problem.M(q1), problem.Phi_q(q1, t1)
         hp1 = M1 @ (hv0 + weighted(e, change))
         if momentum:
-            momenta, rates = zip(*(ca.vertsplit(item[n + m + n_z :], n) for item in N), strict=True)
+            momenta, rates = zip(*(ca.vertsplit(item, n) for item in impulses), strict=True)
             gains = [item - hp0 for item in momenta]
             rows += [weighted(D[i], gains) - rates[i] for i in range(s)]
             hp1 = hp0 + weighted(e, gains)

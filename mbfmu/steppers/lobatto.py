@@ -38,7 +38,7 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
     n, m, t, h, s = problem.n, problem.m, problem.t, problem.h, stages
     A, Ahat, b, c = lobatto_tableaus(s)
     x, first = ca.SX.sym("x", problem.n_y + m), ca.SX.sym("y", problem.n_y)
-    (q0, p0, z0), lambda0 = problem.split(x), x[problem.n_y :]
+    q0, p0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, problem.n_y, problem.n_y + m])
     q_free, v_free, z_free = problem.split(first)
 
     solved = s - 1 if dae.constant_mass else s
@@ -49,10 +49,9 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
     impulse = [ca.SX.sym(f"impulse{j}", m) for j in range(s - 1)]
     Zz = [ca.SX.zeros(problem.n_z), *(ca.SX.sym(f"Zz{i}", problem.n_z) for i in range(1, s))]
     times = [t + c[i] * h for i in range(s)]
+    Q = [q0 + weighted(A[i], d) for i in range(s)]
     points = [
-        ca.vertcat(
-            q0 + weighted(A[i], d), d[i], impulse[i] if i < s - 1 else ca.SX.zeros(m), z0 + problem.nominal * Zz[i]
-        )
+        ca.vertcat(Q[i], d[i], impulse[i] if i < s - 1 else ca.SX.zeros(m), z0 + problem.nominal * Zz[i])
         for i in range(s)
     ]
 
@@ -62,14 +61,14 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         return ca.vertcat(problem.M(Q) @ d, push, problem.Phi(Q, at), h * problem.scaled_flow(Q, d / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        inertia, push = [item[:n] for item in N], [item[n : 2 * n] for item in N]
+        parts = (ca.vertsplit(item, [0, n, 2 * n, 2 * n + m, item.numel()]) for item in N)
+        inertia, push, gaps, flows = zip(*parts, strict=True)
         balance = [inertia[i] - h * p0 - weighted(Ahat[i], push) for i in range(solved)]
-        closing, flows = [item[2 * n : 2 * n + m] for item in N[1:]], [item[2 * n + m :] for item in N]
         collocated = [Zz[i] - weighted(A[i], flows) for i in range(1, s)]
-        q1, z1 = points[-1][:n], z0 + problem.nominal * Zz[-1]
+        q1, z1 = Q[-1], z0 + problem.nominal * Zz[-1]
         M1, p1 = problem.M(q1), p0 + weighted(b, push) / h
         v1, mu = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(p1, -problem.Phi_t(q1, t + h))
-        return ca.vertcat(*balance, *closing, *collocated), ca.vertcat(q1, M1 @ v1, z1, mu / (b[-1] * h))
+        return ca.vertcat(*balance, *gaps[1:], *collocated), ca.vertcat(q1, M1 @ v1, z1, mu / (b[-1] * h))
 
     solve = problem.over_mass(q0)
     v0 = solve(p0)

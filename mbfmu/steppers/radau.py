@@ -38,7 +38,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
     D = np.linalg.inv(A)
     n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
     x = ca.SX.sym("x", n_y + m + k)
-    (qn, vn, zn), lambda_n = problem.split(x), x[n_y:]
+    qn, vn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m + k])
     off = problem.over_mass(qn)(problem.Phi_q(qn, t).T)
 
     Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
@@ -56,11 +56,9 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
         return ca.vertcat(balance, problem.Phi(q, at), closing, h * problem.scaled_flow(q, hv / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        rows = n + 2 * m + k
-        gains = [item[rows:] for item in N]
-        collocated = [Zz[i] - weighted(A[i], gains) for i in range(s)]
-        residual = ca.vertcat(*(item[:rows] for item in N), *collocated)
-        return residual, ca.vertcat(qn + Z[-1], hv[-1] / h, zn + nominal * Zz[-1], L[-1] / h**2)
+        rows, flows = zip(*(ca.vertsplit(item, [0, n + 2 * m + k, item.numel()]) for item in N), strict=True)
+        collocated = [Zz[i] - weighted(A[i], flows) for i in range(s)]
+        return ca.vertcat(*rows, *collocated), ca.vertcat(qn + Z[-1], hv[-1] / h, zn + nominal * Zz[-1], L[-1] / h**2)
 
     an = problem.over_mass(qn)(problem.force(qn, vn, zn, t) - problem.C(qn, t).T @ lambda_n)
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]

@@ -36,7 +36,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     problem = Problem(dae)
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
     x, first = ca.SX.sym("x", problem.n_y + m), ca.SX.sym("y", problem.n_y)
-    (q0, p0, z0), lambda0 = problem.split(x), x[problem.n_y :]
+    q0, p0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, problem.n_y, problem.n_y + m])
     q_free, v_free, z_free = problem.split(first)
 
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
