@@ -79,9 +79,7 @@ def with_truth(task: Task) -> Task:
 @cache
 def _dae(model: str, values: tuple[tuple[str, float], ...], coordinates: str) -> Dae:
     system = mbfmu.load(model, dict(values))
-    dae = derive(system, None if isinstance(system, LagrangianSystem) else coordinates)
-    assert isinstance(dae, Dae)  # the tasks are mechanisms
-    return dae
+    return derive(system, None if isinstance(system, LagrangianSystem) else coordinates)
 
 
 @cache

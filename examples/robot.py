@@ -16,7 +16,7 @@ from scipy.integrate import cumulative_trapezoid
 
 import mbfmu
 from examples.report import Array, Curves, Found, Panel, Row, present
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import derive
 from mbfmu.model import System
 from mbfmu.model.library import known_models
 
@@ -55,7 +55,6 @@ class Equations:
 
     def __init__(self, robot: System) -> None:
         dae = derive(robot)
-        assert isinstance(dae, Dae)
         self.dae, self.p = dae, dae.p_default()
         rough = [item.name.endswith(("_damper.d", "_friction.f_c")) for item in dae.parameters]
         self.smooth = np.where(rough, 0.0, self.p)
@@ -66,16 +65,16 @@ class Equations:
 
     def bias(self, phi: Array, w: Array) -> Array:
         """Return the torques (N.m) of gravity and of the rates, without friction, that the motors must bear."""
-        return -np.array(self.dae.force(phi, w, np.zeros(6), self.smooth, 0.0)).ravel()
+        return -np.array(self.dae.force(phi, w, [], np.zeros(6), self.smooth, 0.0)).ravel()
 
     def friction(self, phi: Array, w: Array) -> Array:
         """Return the torques (N.m) of damping and dry friction that the motors must bear."""
-        return -np.array(self.dae.force(phi, w, np.zeros(6), self.p, 0.0)).ravel() - self.bias(phi, w)
+        return -np.array(self.dae.force(phi, w, [], np.zeros(6), self.p, 0.0)).ravel() - self.bias(phi, w)
 
     def wrist(self, phi: Array) -> Array:
         """Return where the last joint is (m), shape (3,)."""
         still = np.zeros(6)
-        y = self.dae.output(phi, still, np.zeros(self.dae.n_angles), still, [], still, self.p, 0.0)
+        y = self.dae.output(phi, still, [], np.zeros(self.dae.n_angles), still, [], still, self.p, 0.0)
         names = [item.name for item in self.dae.outputs]
         return np.array(y).ravel()[[names.index(name) for name in WRIST]]
 

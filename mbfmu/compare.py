@@ -149,7 +149,7 @@ def compare(
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
     if isinstance(system, Block):
-        raise UsageError(f"'{system.name}' is a block, which 'radau' alone takes: there is nothing to compare")
+        raise UsageError(f"'{system.name}' is a block, and this compares the coordinates of mechanisms")
     system = system.with_values(values or {})
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]

@@ -1,12 +1,13 @@
-"""Linearization: the state-space form of a mechanism about a state that meets its constraints, from exact derivatives.
+"""Linearization: the state-space form of a model about a state that meets its constraints, from exact derivatives.
 
-About (q0, v0, u0), with C = [Phi_q; G], c = [Phi_t; g] and the accelerations a of the index-1 form, small deviations
-obey
+About (q0, v0, z0, u0), with C = [Phi_q; G], c = [Phi_t; g], the accelerations a of the index-1 form and the rates f of
+the first-order states, small deviations obey
 
-    Phi_q dq = 0,    C dv = -K dq,  K = (C v + c)_q,    dv' = a_q dq + a_v dv + a_u du.
+    Phi_q dq = 0,    C dv = -K dq,  K = (C v + c)_q,
+    dv' = a_q dq + a_v dv + a_z dz + a_u du,    dz' = f_q dq + f_v dv + f_z dz + f_u du.
 
 The states are the deviations of some coordinates, chosen by pivoting, on which the others depend: dq = V xi with
-Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows.
+Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows; then dz.
 """
 
 import io
@@ -22,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lu_factor, lu_solve, qr
 
-from mbfmu.dae import Dae, Ode
+from mbfmu.dae import Dae
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
-from mbfmu.model import Block, Model
+from mbfmu.model import Model
 
 Array = npt.NDArray[np.float64]
 
@@ -46,13 +47,14 @@ class Linear:
         B: shape (n_x, n_u).
         C: shape (n_y, n_x).
         D: shape (n_y, n_u).
-        states: names of x: coordinates, then their rates as ``der(...)``.
+        states: names of x: coordinates, their rates as ``der(...)``, and first-order states.
         inputs: names of u.
         outputs: names of y.
         x0: the state, in SI units.
         u0: the inputs.
         y0: the outputs.
-        rest: largest acceleration of the chosen coordinates there, or rate of a block; 0 in an equilibrium at rest.
+        rest: largest acceleration of the chosen coordinates there, or rate of a first-order state; 0 in an equilibrium
+            at rest.
     """
 
     A: Array
@@ -118,8 +120,7 @@ def linearize(
         UnknownNameError: there is no such output, parameter, start value or input.
         UsageError: an input is not a finite number.
     """
-    stepper = None if isinstance(model, Block) else "direct"
-    prepared = prepare(model.with_values(values or {}), stepper, None, 1e-3, 0.0, coordinates)
+    prepared = prepare(model.with_values(values or {}), "direct", None, 1e-3, 0.0, coordinates)
     dae = prepared.dae
     known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
     chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
@@ -131,38 +132,24 @@ def linearize(
     if not np.all(np.isfinite(u0)):
         raise UsageError("inputs must be finite numbers")
     x = prepared.initial_state(vector(u0))
-    if isinstance(dae, Ode):
-        return _about_start(dae, np.array(list(x)), u0, chosen)
-    q0, v0 = prepared.scheme.read(list(x)[: 2 * dae.n], dae.extended(dae.p_default()), 0.0)
-    return _about(dae, np.array(q0).ravel(), np.array(v0).ravel(), u0, chosen)
+    start = prepared.scheme.read(list(x)[: prepared.scheme.step.x.numel()], dae.extended(dae.p_default()), 0.0)
+    q0, v0, z0 = (np.array(item).ravel() for item in start)
+    return _about(dae, q0, v0, z0, u0, chosen)
 
 
-def _about_start(ode: Ode, x0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
-    x, u = ca.SX.sym("x", ode.n), ca.SX.sym("u", len(ode.inputs))
-    p, t = ca.DM(ode.p_default()), ca.DM(0.0)
-    names = [item.name for item in ode.outputs]
-    rate, y = ode.rate(x, u, p, t), ode.output(x, u, p, t)[[names.index(name) for name in chosen]]
-    wanted = [*(ca.jacobian(item, of) for item in (rate, y) for of in (x, u)), rate, y]
-    shown = ca.Function("linear", [x, u], [ca.densify(item) for item in wanted])
-    A, B, C, D, rate0, y0 = (np.array(item) for item in shown(x0, u0))
-    return Linear(
-        A, B, C, D,
-        states=tuple(item.name for item in ode.states), inputs=tuple(item.name for item in ode.inputs), outputs=chosen,
-        x0=x0, u0=u0, y0=y0.ravel(), rest=float(np.abs(rate0).max(initial=0.0)),
-    )  # fmt: skip
-
-
-def _about(dae: Dae, q0: Array, v0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
-    q, v, u = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("u", len(dae.inputs))
+def _about(dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, chosen: tuple[str, ...]) -> Linear:
+    q, v, z, u, _, _ = dae.symbols()
     p, t = ca.DM(dae.extended(dae.p_default())), ca.DM(0.0)
-    a, lambda_ = dae.acceleration(q, v, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
+    flow = dae.flow(q, v, z, u, p, t)
     names = [item.name for item in dae.outputs]
-    y = dae.output(q, v, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
+    y = dae.output(q, v, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
     constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
-    wanted = [a, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
-    wanted += [ca.jacobian(item, of) for item in (a, y) for of in (q, v, u)]
-    shown = ca.Function("linear", [q, v, u], [ca.densify(item) for item in wanted])
-    a0, y0, P, G, K, a_q, a_v, a_u, y_q, y_v, y_u = (np.array(item) for item in shown(q0, v0, u0))
+    wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
+    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, u)]
+    shown = ca.Function("linear", [q, v, z, u], [ca.densify(item) for item in wanted])
+    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0))
+    a_q, a_v, a_z, a_u, f_q, f_v, f_z, f_u, y_q, y_v, y_z, y_u = slopes
 
     driven = {item.name.rpartition(".")[0] for item in dae.inputs}
     weight = np.array([PREFERENCE if name.rpartition(".")[0] in driven else 1.0 for name in dae.coordinates])
@@ -170,17 +157,19 @@ def _about(dae: Dae, q0: Array, v0: Array, u0: Array, chosen: tuple[str, ...]) -
     free_v, W, R = _dependent(np.vstack([P, G]), weight)
     slope = -R @ K @ V  # dv = slope xi + W eta
     A = np.block([
-        [slope[free_q], W[free_q]],
-        [(a_q @ V + a_v @ slope)[free_v], (a_v @ W)[free_v]],
+        [slope[free_q], W[free_q], np.zeros((len(free_q), dae.n_z))],
+        [(a_q @ V + a_v @ slope)[free_v], (a_v @ W)[free_v], a_z[free_v]],
+        [f_q @ V + f_v @ slope, f_v @ W, f_z],
     ])  # fmt: skip
-    B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v]])
-    C = np.hstack([y_q @ V + y_v @ slope, y_v @ W])
+    B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v], f_u])
+    C = np.hstack([y_q @ V + y_v @ slope, y_v @ W, y_z])
     places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
     return Linear(
         A, B, C, y_u,
-        states=(*places, *rates), inputs=tuple(item.name for item in dae.inputs), outputs=chosen,
-        x0=np.concatenate([q0[free_q], v0[free_v]]), u0=u0, y0=y0.ravel(),
-        rest=float(np.abs(a0.ravel()[free_v]).max(initial=0.0)),
+        states=(*places, *rates, *(item.name for item in dae.states)),
+        inputs=tuple(item.name for item in dae.inputs), outputs=chosen,
+        x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0, y0=y0.ravel(),
+        rest=float(np.abs([*a0.ravel()[free_v], *flow0.ravel()]).max(initial=0.0)),
     )  # fmt: skip
 
 

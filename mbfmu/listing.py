@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import mbfmu.model as model
-from mbfmu.dae import Ode, derive
+from mbfmu.dae import Dae, derive
 from mbfmu.dae.joint import JointTree
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
@@ -101,34 +101,31 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
     """
     dae = derive(system, coordinates)
-    if isinstance(dae, Ode):
-        return {"counts": _block_counts(dae)}
+    rows = _mechanism_counts(dae) if dae.n else []
+    if dae.states or not dae.n:
+        rows.append(("states", dae.n_z, [item.name for item in dae.states]))
+    listed = {"inputs": [item.name for item in dae.inputs]}
+    if not dae.n:  # a mechanism has too many outputs to list
+        listed["outputs"] = [item.name for item in dae.outputs if item.kind == "output"]
+    listed["parameters"] = [item.name for item in dae.parameters]
+    rows += [(what, len(names), names) for what, names in listed.items()]
+    counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
+    parts = _parts(JointTree(model.flatten(system))) if isinstance(system, model.System) else {}
+    return {**parts, "counts": counts}
+
+
+def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
     marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
     shared = list(dict.fromkeys(marked)) if dae.redundant else []
     left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
-    rows: list[tuple[str, int, list[str]]] = [
+    return [
         ("degrees of freedom", dae.n - dae.m - dae.k, []),
         ("coordinates", dae.n, list(dae.coordinates)),
         ("holonomic constraints", dae.m, []),
         ("nonholonomic constraints", dae.k, []),
         ("redundant constraints, left out", len(dae.redundant), left_out),
         ("joints whose forces are not unique", len(shared), shared),
-        ("inputs", len(dae.inputs), [item.name for item in dae.inputs]),
-        ("parameters", len(dae.parameters), [item.name for item in dae.parameters]),
     ]
-    counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
-    parts = _parts(JointTree(model.flatten(system))) if isinstance(system, model.System) else {}
-    return {**parts, "counts": counts}
-
-
-def _block_counts(ode: Ode) -> list[Row]:
-    rows = {
-        "states": [item.name for item in ode.states],
-        "inputs": [item.name for item in ode.inputs],
-        "outputs": [item.name for item in ode.outputs if item.kind == "output"],
-        "parameters": [item.name for item in ode.parameters],
-    }
-    return [{"what": what, "how_many": len(names), "which": names} for what, names in rows.items()]
 
 
 def shown(title: str, rows: list[Row]) -> Table:

@@ -49,6 +49,7 @@ class Run(NamedTuple):
     y: dict[str, float]
     x: Any
     status: Status
+    z: Array
 
 
 def run(prepared: Prepared, stop: float, h: float, u: float = 0.0, kernel: Any = None, x: Any = None) -> Run:
@@ -63,7 +64,7 @@ def run(prepared: Prepared, stop: float, h: float, u: float = 0.0, kernel: Any =
     x1, status = kernel.advance(x, held, still, p, 0.0, stop / n, n)
     assert status.code == OK, status
     scheme_x = np.array(x1)[: prepared.scheme.step.x.numel()]
-    q, v = prepared.scheme.read(scheme_x, np.array(p), stop)
+    q, v, z = (np.array(item).ravel() for item in prepared.scheme.read(scheme_x, np.array(p), stop))
     y = kernel.outputs(x1, held, p, stop)
     names = [item.name for item in prepared.dae.outputs]
-    return Run(np.array(q).ravel(), np.array(v).ravel(), dict(zip(names, y, strict=False)), x1, status)
+    return Run(q, v, dict(zip(names, y, strict=False)), x1, status, z)

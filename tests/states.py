@@ -66,7 +66,7 @@ def accelerations(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> tup
     """Accelerations and multipliers of the index-1 form, by NumPy from the mass matrix."""
     p, n = dae.extended(dae.p_default()), dae.n
     M, C = matrix(dae.M(q, p)), constraints(dae, q, t)
-    given = (dae.force(q, v, u, p, t), dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    given = (dae.force(q, v, [], u, p, t), dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
     zeros = np.zeros((len(C), len(C)))
     found = np.linalg.solve(np.block([[M, C.T], [C, zeros]]), np.concatenate([column(item) for item in given]))
     return found[:n], found[n:]
@@ -76,7 +76,7 @@ def outputs(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> dict[str,
     """All outputs by name, with the accelerations and multipliers of the index-1 form."""
     p = dae.extended(dae.p_default())
     a, lambda_ = accelerations(dae, q, v, u, t)
-    values = column(dae.output(q, v, column(dae.angles(q, p, t)), a, lambda_, u, p, t))
+    values = column(dae.output(q, v, [], column(dae.angles(q, p, t)), a, lambda_, u, p, t))
     return dict(zip((item.name for item in dae.outputs), values.tolist(), strict=True))
 
 
@@ -151,9 +151,9 @@ def marked(dae: Dae) -> set[str]:
 def assert_solved(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> None:
     """What the articulated bodies give is the solution with the mass matrix of the composite ones."""
     p = dae.extended(dae.p_default())
-    M, force = matrix(dae.M(q, p)), column(dae.force(q, v, u, p, t))
+    M, force = matrix(dae.M(q, p)), column(dae.force(q, v, [], u, p, t))
     expected = np.linalg.solve(M, force)
-    for found in (dae.free_acceleration(q, v, u, p, t), dae.mass_solve(q, p, force)):
+    for found in (dae.free_acceleration(q, v, [], u, p, t), dae.mass_solve(q, p, force)):
         # condition of M below 1e4
         np.testing.assert_allclose(column(found), expected, atol=1e-11 * (1 + np.abs(expected).max()))
 

@@ -201,8 +201,8 @@ def kinetic_slope(dae: Dae, q: Array, v: Array, p: Array) -> Array:
 
 def outputs(dae: Dae, q: Array, v: Array, u: Array, p: Array) -> dict[str, float]:
     """All outputs by name, with the accelerations and multipliers of the index-1 form."""
-    a, lambda_ = accelerating(dae)(q, v, u, p, 0.0)
-    values = column(dae.output(q, v, column(dae.angles(q, p, 0.0)), a, lambda_, u, p, 0.0))
+    a, lambda_ = accelerating(dae)(q, v, [], u, p, 0.0)
+    values = column(dae.output(q, v, [], column(dae.angles(q, p, 0.0)), a, lambda_, u, p, 0.0))
     return dict(zip((item.name for item in dae.outputs), values.tolist(), strict=True))
 
 
@@ -286,8 +286,8 @@ def test_free_acceleration_is_what_the_force_gives_the_mass_everywhere(case: Cas
         rng = np.random.default_rng(seed)
         q, v, p = anywhere(dae, rng)
         u = rng.normal(size=len(dae.inputs))
-        M, force = matrix(dae.M(q, p)), column(dae.force(q, v, u, p, 0.0))
-        free = column(dae.free_acceleration(q, v, u, p, 0.0))
+        M, force = matrix(dae.M(q, p)), column(dae.force(q, v, [], u, p, 0.0))
+        free = column(dae.free_acceleration(q, v, [], u, p, 0.0))
         np.testing.assert_allclose(M @ free, force, atol=1e-13 * (1 + largest(M) * largest(free)))
 
 
@@ -346,7 +346,7 @@ def test_force_is_the_euler_lagrange_expression_of_kinetic_and_potential(case: C
         V_q = gradient(lambda x, p=p: float(dae.potential(x, p, 0.0)), q)
         turning = slope(lambda e, q=q, v=v, p=p: kinetic_slope(dae, q + e * v, v, p))
         expected = T_q - turning - V_q
-        found = column(dae.force(q, v, 0 * u, p, 0.0))
+        found = column(dae.force(q, v, [], 0 * u, p, 0.0))
         np.testing.assert_allclose(tangent(dae, q) @ (found - expected), 0, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -358,7 +358,7 @@ def test_force_is_the_euler_lagrange_expression_of_M_everywhere(case: Case) -> N
         q, v, p = anywhere(dae, np.random.default_rng(seed), conservative=True)
         L_q = gradient(lambda x, v=v, p=p: v @ matrix(dae.M(x, p)) @ v / 2 - float(dae.potential(x, p, 0.0)), q)
         expected = L_q - slope(lambda e, q=q, v=v, p=p: matrix(dae.M(q + e * v, p)) @ v)
-        found = column(dae.force(q, v, np.zeros(len(dae.inputs)), p, 0.0))
+        found = column(dae.force(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -368,7 +368,7 @@ def test_momentum_rate_is_the_gradient_of_the_lagrangian_everywhere(case: Case) 
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed), conservative=True)
         expected = gradient(lambda x, v=v, p=p: float(dae.kinetic(x, v, p)) - float(dae.potential(x, p, 0.0)), q)
-        found = column(dae.momentum_rate(q, v, np.zeros(len(dae.inputs)), p, 0.0))
+        found = column(dae.momentum_rate(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -380,8 +380,8 @@ def test_impulse_rate_is_the_force_and_the_change_of_the_mass_matrix(case: Case)
         q, v, p = anywhere(dae, rng)
         u = rng.normal(size=len(dae.inputs))
         turning = slope(lambda e, q=q, v=v, p=p: matrix(dae.M(q + e * v, p)) @ v)
-        expected = column(dae.force(q, v, u, p, 0.0)) + turning
-        found = column(dae.impulse_rate(q, v, u, p, 0.0))
+        expected = column(dae.force(q, v, [], u, p, 0.0)) + turning
+        found = column(dae.impulse_rate(q, v, [], u, p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-10 * (1 + np.abs(expected).max()))
 
 
@@ -394,10 +394,10 @@ def test_the_momentum_changes_by_its_rate_and_the_constraint_forces(case: Case) 
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
-        a, lambda_ = map(column, accelerating(dae)(q, v, u, p, 0.0))
+        a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
         rate = slope(lambda e, q=q, v=v, a=a, p=p: column(dae.momentum(q + e * v + e * e / 2 * a, v + e * a, p)))
         Phi_q = matrix(dae.Phi_q(q, p, 0.0))
-        left = rate + Phi_q.T @ lambda_ - column(dae.momentum_rate(q, v, u, p, 0.0))
+        left = rate + Phi_q.T @ lambda_ - column(dae.momentum_rate(q, v, [], u, p, 0.0))
         size = 1 + max(largest(rate), largest(lambda_))
         np.testing.assert_allclose(tangent(dae, q) @ left, 0, atol=1e-9 * size)
 
@@ -407,8 +407,8 @@ def test_the_acceleration_meets_the_equations_of_motion(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
-        a, lambda_ = map(column, accelerating(dae)(q, v, u, p, 0.0))
-        M, Phi_q, force = matrix(dae.M(q, p)), matrix(dae.Phi_q(q, p, 0.0)), column(dae.force(q, v, u, p, 0.0))
+        a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
+        M, Phi_q, force = matrix(dae.M(q, p)), matrix(dae.Phi_q(q, p, 0.0)), column(dae.force(q, v, [], u, p, 0.0))
         size = 1 + largest(lambda_) + largest(force)
         np.testing.assert_allclose(M @ a + Phi_q.T @ lambda_, force, atol=1e-11 * size)
         np.testing.assert_allclose(Phi_q @ a, column(dae.gamma(q, v, p, 0.0)), atol=1e-11 * size)
@@ -420,12 +420,12 @@ def test_each_effort_adds_its_power(case: Case) -> None:
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
         shown = outputs(dae, q, v, u, p)
-        without = column(dae.force(q, v, 0 * u, p, 0.0))
+        without = column(dae.force(q, v, [], 0 * u, p, 0.0))
         for k, item in enumerate(dae.inputs):
             joint, effort = item.name.split(".")
             label, bracket, index = effort.partition("[")
             only = np.where(np.arange(len(u)) == k, u, 0.0)
-            power = (column(dae.force(q, v, only, p, 0.0)) - without) @ v
+            power = (column(dae.force(q, v, [], only, p, 0.0)) - without) @ v
             expected = u[k] * shown[f"{joint}.{RATE_OF_EFFORT[label]}{bracket}{index}"]
             assert power == pytest.approx(expected, rel=1e-10, abs=1e-11)
 
@@ -465,7 +465,7 @@ def test_energy_changes_by_the_power_of_inputs_and_dampers(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed, conservative=case.name not in DISSIPATED)
-        a, _ = map(column, accelerating(dae)(q, v, u, p, 0.0))
+        a, _ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
 
         def energy(e: float, q: Array = q, v: Array = v, a: Array = a, p: Array = p) -> Array:
             place, speed = q + e * v + e * e / 2 * a, v + e * a
@@ -529,7 +529,7 @@ def test_a_free_body_falls_along_gravity_whatever_its_turning() -> None:
     dae = absolute(free_body(g=1.62))
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
-        a = column(dae.acceleration(q, v, u, p, 0.0)[0])
+        a = column(dae.acceleration(q, v, [], u, p, 0.0)[0])
         np.testing.assert_allclose(a[:3], [0, -p[[i.name for i in dae.parameters].index("world.g")], 0], atol=1e-13)
 
 
@@ -540,7 +540,7 @@ def test_a_spring_without_length_has_no_direction_and_no_force() -> None:
     more = (Spring("rope", c=50.0, s_unstretched=0.3), Damper("shock", d=2.0))
     dae = absolute(hung_on(free, *more, world=World(g=0.0), ends=ends))
     v = np.array([1.0, -2.0, 0.5])
-    np.testing.assert_array_equal(column(dae.force(np.zeros(3), v, np.zeros(0), dae.p_default(), 0.0)), 0)
+    np.testing.assert_array_equal(column(dae.force(np.zeros(3), v, [], np.zeros(0), dae.p_default(), 0.0)), 0)
 
 
 # -- outputs --------------------------------------------------------------------------------------------------------
@@ -1013,7 +1013,7 @@ def test_a_rigid_group_has_the_equations_of_the_body_it_is(planar: bool, turned:
         p1, p2 = group.p_default(), body.p_default()
         np.testing.assert_allclose(matrix(group.M(q, p1)), matrix(body.M(q, p2)), rtol=1e-13, atol=1e-14)
         for name in ("force", "momentum_rate"):
-            one, other = (column(getattr(dae, name)(q, v, u, p, 0.0)) for dae, p in ((group, p1), (body, p2)))
+            one, other = (column(getattr(dae, name)(q, v, [], u, p, 0.0)) for dae, p in ((group, p1), (body, p2)))
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(column(group.Phi(q, p1, 0.0)), column(body.Phi(q, p2, 0.0)), atol=1e-14)
 
@@ -1249,7 +1249,7 @@ def test_a_parameter_changes_a_dae_as_it_changes_the_system(coordinates: str) ->
         np.testing.assert_allclose(matrix(late.M(q, p)), matrix(early.M(q, early.p_default())), rtol=1e-14)
         for name in ("force", "momentum_rate"):
             one, other = (
-                column(getattr(dae, name)(q, v, u, x, 0.0)) for dae, x in ((late, p), (early, early.p_default()))
+                column(getattr(dae, name)(q, v, [], u, x, 0.0)) for dae, x in ((late, p), (early, early.p_default()))
             )
             np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
 

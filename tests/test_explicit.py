@@ -468,7 +468,7 @@ def test_partition_takes_the_step_of_an_explicit_basis(system: str, selection: s
         P = f(dae.Phi_q, q, p, 0.0)
         v = np.linalg.solve(np.vstack([B.T, P]), np.append(zd, np.zeros(dae.m)))
         K = np.block([[f(dae.M, q, p), P.T], [P, np.zeros((dae.m, dae.m))]])
-        right = np.append(f(dae.force, q, v, u, p, 0.0), f(dae.gamma, q, v, p, 0.0))
+        right = np.append(f(dae.force, q, v, [], u, p, 0.0), f(dae.gamma, q, v, p, 0.0))
         return v, np.linalg.solve(K, right)[: dae.n]
 
     def point(z: Array, q: Array) -> Array:

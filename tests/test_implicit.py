@@ -253,7 +253,7 @@ def test_lobatto_with_two_stages_is_rattle(problem: str) -> None:
 def test_symmetric_methods_are_time_reversible(problem: str, scheme: str) -> None:
     this = on(problem, scheme)
     begin = np.array(this.initial_state())[: this.scheme.step.x.numel()]
-    q0, v0 = this.scheme.read(begin, this.dae.p_default(), 0.0)
+    q0, v0, _ = this.scheme.read(begin, this.dae.p_default(), 0.0)
     back = run(this, -0.5, -0.01, x=run(this, 0.5, 0.01).x)
     assert back.q == pytest.approx(np.array(q0).ravel(), abs=1e-11)
     assert back.v == pytest.approx(np.array(v0).ravel(), abs=1e-10)
@@ -497,7 +497,7 @@ def test_multipliers_of_generalized_alpha_after_one_step(index: int, order: int,
     errors = []
     for h in (0.002, 0.001):
         exact = run(other, h, h / 8)
-        lambda_ = np.array(this.dae.acceleration(exact.q, exact.v, [0.0, 0.0], p, h)[1]).ravel()
+        lambda_ = np.array(this.dae.acceleration(exact.q, exact.v, [], [0.0, 0.0], p, h)[1]).ravel()
         end = run(this, h, h)
         errors.append(float(np.max(np.abs(np.array(end.x)[4 * n : 4 * n + m] - lambda_))))
         assert np.max(np.abs(end.q - exact.q)) < h**3

@@ -209,6 +209,7 @@ def test_a_free_body_has_no_inputs_and_still_runs() -> None:
             prepared.dae.assembly.guess(prepared.dae.s_default(), prepared.dae.p_default(), 0),
             np.zeros(7),
             [],
+            [],
             prepared.dae.p_default(),
             0,
         )

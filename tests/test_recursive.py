@@ -152,9 +152,11 @@ def test_the_arm_of_six_joints_is_pinocchios() -> None:
         M = upper + np.triu(upper, 1).T
         np.testing.assert_allclose(matrix(dae.M(q, p)), M, atol=1e-12 * np.abs(M).max())
         force = u - pin.rnea(model, data, q, v, np.zeros(6))
-        np.testing.assert_allclose(column(dae.force(q, v, u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max()))
+        np.testing.assert_allclose(
+            column(dae.force(q, v, [], u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max())
+        )
         a = pin.aba(model, data, q, v, u)
-        for found in (dae.free_acceleration(q, v, u, p, 0.0), dae.acceleration(q, v, u, p, 0.0)[0]):
+        for found in (dae.free_acceleration(q, v, [], u, p, 0.0), dae.acceleration(q, v, [], u, p, 0.0)[0]):
             np.testing.assert_allclose(column(found), a, rtol=1e-10, atol=1e-10 * np.abs(a).max())
 
 
@@ -219,7 +221,7 @@ def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> No
     found = dae.acceleration
     for _ in range(3):
         q, v, u = admissible(dae, rng)
-        a = column(found(q, v, u, dae.p_default(), 0.0)[0])
+        a = column(found(q, v, [], u, dae.p_default(), 0.0)[0])
         columns = zip(*(as_pinocchios(dae, name, q, v, a) for name in model.names[1:]), strict=True)
         place, speed, gain = (np.concatenate(items) for items in columns)
         expected = pin.aba(model, data, place, speed, np.zeros(model.nv))

@@ -719,7 +719,7 @@ def test_two_instances_of_one_system_do_not_touch_each_other() -> None:
     p = ca.vertcat(*(ca.SX.sym(item.name) for item in dae.parameters))
     right = [k for k, item in enumerate(dae.parameters) if item.name.startswith("right.")]
     shown = ca.vertcat(
-        dae.force(q, v, u, p, t)[:3], dae.Phi(q, p, t)[:2], ca.vec(dae.M(q, p)[:3, :]), dae.gamma(q, v, p, t)[:2]
+        dae.force(q, v, [], u, p, t)[:3], dae.Phi(q, p, t)[:2], ca.vec(dae.M(q, p)[:3, :]), dae.gamma(q, v, p, t)[:2]
     )
     assert right
     assert not ca.depends_on(shown, ca.vertcat(q[3:], v[3:], u[1], p[right]))
@@ -746,7 +746,7 @@ def test_an_axis_force_in_a_subsystem_acts_on_the_joint_of_its_own_system() -> N
     assert dae.coordinates[5] == "left.link.phi"
     assert float(dae.potential(q, dae.p_default(), 0.0)) == pytest.approx(8.0 * 0.5**2 / 2, rel=1e-15)
     np.testing.assert_allclose(
-        np.array(dae.force(q, np.zeros(6), np.zeros(1), dae.p_default(), 0.0)).reshape(-1),
+        np.array(dae.force(q, np.zeros(6), [], np.zeros(1), dae.p_default(), 0.0)).reshape(-1),
         [0, 0, 0, 0, 0, -4.0],
         atol=1e-15,
     )

@@ -89,8 +89,8 @@ def instant(
     u = np.array([efforts.get(item.name, 0.0) for item in dae.inputs])
     q = np.array(dae.assembly.guess(s, p, t), dtype=float).ravel()
     v = _rates(dae, q, s, p)
-    a, lambda_ = dae.acceleration(q, v, u, p, t)
-    y = dae.output(q, v, dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
+    a, lambda_ = dae.acceleration(q, v, [], u, p, t)
+    y = dae.output(q, v, [], dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
     found = dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
     assert max([0.0, *np.abs(np.array(dae.Phi(q, p, t))).ravel()]) < 1e-13
     return Instant(found)

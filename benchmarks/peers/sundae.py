@@ -51,7 +51,7 @@ def run(task: Task, rtol: float) -> End:
     p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
     x, _ = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop)
     q, v = np.array(x[:n]), np.array(x[n : 2 * n])
-    a, lambda_ = (np.array(item).ravel() for item in dae.acceleration(q, v, u, p, 0.0))
+    a, lambda_ = (np.array(item).ravel() for item in dae.acceleration(q, v, [], u, p, 0.0))
     residual, jacobian = compiled(dae)
     solver = ida.IDA(
         lambda _, y, yp, out: residual(out, y, yp),
@@ -84,7 +84,7 @@ def compiled(dae: Dae) -> tuple[Callable[..., None], Callable[..., None]]:
     M, P = dae.M(q, p), dae.Phi_q(q, p, t)
     residual = ca.vertcat(
         M @ (yp[:n] - v) + P.T @ mu,
-        M @ yp[n : 2 * n] + P.T @ lambda_ - dae.force(q, v, u, p, t),
+        M @ yp[n : 2 * n] + P.T @ lambda_ - dae.force(q, v, [], u, p, t),
         dae.Phi(q, p, t),
         P @ v + dae.Phi_t(q, p, t),
     )

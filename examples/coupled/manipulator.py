@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from examples.report import Array, Found, Panel, Row, present
-from mbfmu.dae import Dae, Ode, derive
+from mbfmu.dae import derive
 from mbfmu.fmu.ssp import Connection
 
 STOP = 10.0
@@ -72,17 +72,15 @@ def monolithic(every: float, stop: float = STOP) -> tuple[Array, dict[str, Array
         stop: s.
     """
     arm, oil = derive(mbfmu.load("hydraulic_manipulator")), derive(mbfmu.load("manipulator_hydraulics"))
-    assert isinstance(arm, Dae)
-    assert isinstance(oil, Ode)
     q, v, p, k = ca.SX.sym("q", 2), ca.SX.sym("v", 2), ca.SX.sym("p", 2), ca.SX.sym("k")
     p_arm, p_oil, nothing = ca.DM(arm.p_default()), ca.DM(oil.p_default()), ca.SX(0, 1)
     names = [item.name for item in arm.outputs]
     places = [names.index(name.partition(".")[2]) for name in SHOWN[:2]]
-    s = arm.output(q, v, nothing, ca.SX.zeros(2), nothing, ca.SX.zeros(1), p_arm, 0.0)[places]
+    s = arm.output(q, v, [], nothing, ca.SX.zeros(2), nothing, ca.SX.zeros(1), p_arm, 0.0)[places]
     u = ca.vertcat(s, k)
-    y = oil.output(p, u, p_oil, 0.0)
+    y = oil.output([], [], p, [], [], [], u, p_oil, 0.0)
     f = y[[item.name for item in oil.outputs].index("f")]
-    rate = ca.vertcat(v, arm.free_acceleration(q, v, f, p_arm, 0.0), oil.rate(p, u, p_oil, 0.0))
+    rate = ca.vertcat(v, arm.free_acceleration(q, v, [], f, p_arm, 0.0), oil.flow([], [], p, u, p_oil, 0.0))
     x = ca.vertcat(q, v, p)
     slope = ca.Function("slope", [x, k], [ca.densify(rate)])
     shown = ca.Function("shown", [x, k], [ca.densify(ca.vertcat(s, p, f))])

@@ -1,29 +1,24 @@
-"""Model -> Dae or Ode, by automatic differentiation and recursive algorithms."""
-
-from typing import TypeAlias
+"""Model -> Dae, by automatic differentiation and recursive algorithms."""
 
 from mbfmu.dae.absolute import absolute
-from mbfmu.dae.dae import Dae, Layout, ParameterSignal, Signal
+from mbfmu.dae.dae import Dae, Layout, ParameterSignal, Signal, StateSignal
+from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
-from mbfmu.dae.ode import Ode, ode
 from mbfmu.dae.redundancy import independent
 from mbfmu.errors import UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, flatten
 
-Equations: TypeAlias = Dae | Ode
-"""What a stepper can be made for."""
-
 __all__ = [
-    "COORDINATES", "Dae", "Equations", "Layout", "Ode", "ParameterSignal", "Signal", "absolute", "derive", "joint",
-    "lagrangian", "ode",
+    "COORDINATES", "Dae", "Layout", "ParameterSignal", "Signal", "StateSignal", "absolute", "derive", "first_order",
+    "joint", "lagrangian",
 ]  # fmt: skip
 
 COORDINATES = {"absolute": absolute, "joint": joint}
 """The coordinates a System can have."""
 
 
-def derive(model: Model, coordinates: str | None = None) -> Equations:
+def derive(model: Model, coordinates: str | None = None) -> Dae:
     """Derive the equations of a model, whatever describes it.
 
     Args:
@@ -38,7 +33,7 @@ def derive(model: Model, coordinates: str | None = None) -> Equations:
     if isinstance(model, LagrangianSystem | Block):
         if coordinates is not None:
             raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
-        return ode(model) if isinstance(model, Block) else lagrangian(model)
+        return first_order(model) if isinstance(model, Block) else lagrangian(model)
     if coordinates is None:
         tree = JointTree(flatten(model))
         coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model))

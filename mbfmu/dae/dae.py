@@ -1,29 +1,37 @@
-"""Dae: the equations of motion of a mechanism as named functions, whatever the coordinates.
+"""Dae: the equations of a mechanism, of a block or of both as named functions, whatever the coordinates.
 
-    M(q) a + Phi_q^T lambda + G^T mu = force(q, v, u, p, t)
+    M(q) a + Phi_q^T lambda + G^T mu = force(q, v, z, u, p, t)
+    z' = flow(q, v, z, u, p, t)        first-order states
     Phi(q, p, t) = 0                   holonomic, m rows
     G(q, p, t) v + g(q, p, t) = 0      nonholonomic, k rows
+
+A mechanism has coordinates q with the rates v = q' and the accelerations a, and no z; a block has z alone, with
+n = m = k = 0.
 
 `M` is regular. With quaternions the kinetic energy leaves the direction of Q without mass; M then contains the
 additional term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is zero on the constraint |Q| = 1, and
 `force` belongs to it: the motion is the same, only the multiplier of the norm constraint differs. `momentum` and
 `momentum_rate` come from the kinetic energy itself, without that term:
 
-    d/dt momentum(q, v) = momentum_rate(q, v, u, p, t) - Phi_q^T lambda - G^T mu
+    d/dt momentum(q, v) = momentum_rate(q, v, z, u, p, t) - Phi_q^T lambda - G^T mu
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.kkt import acceleration
+from mbfmu.dae.kkt import OverMass, SchurFactor
 
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
+SX = Any
+"""A CasADi expression."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class Signal:
         kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
         derivative_of: name of the signal it is the time derivative of, if it is one.
         start: of an input, its value as long as nobody sets it.
+        nominal: the size it usually has; None: the one that the mechanism's mass, length and gravity give its unit.
     """
 
     name: str
@@ -45,6 +54,26 @@ class Signal:
     kind: str = "local"
     derivative_of: str | None = None
     start: float = 0.0
+    nominal: float | None = None
+
+
+@dataclass(frozen=True)
+class StateSignal:
+    """A first-order state, an entry of z.
+
+    Args:
+        name: full dotted name.
+        unit: SI unit.
+        description: one line.
+        start: default start value.
+        nominal: the size it usually has; implicit steppers solve for it in units of this.
+    """
+
+    name: str
+    unit: str
+    description: str
+    start: float = 0.0
+    nominal: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -175,22 +204,24 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class Dae(Layout):
-    """The equations of a mechanism (see the module's text); all Functions take and give dense columns.
+    """The equations of a model (see the module's text); all Functions take and give dense columns.
 
     Args:
-        name: of the mechanism.
+        name: of the model.
         description: one line.
         coordinates: names of q; the rates v = qdot follow the same order.
         inputs: the inputs u.
         parameters: the free parameters p.
         bound: the parameters that follow others, in the order of `bound_values`.
-        outputs: what `output` gives.
+        outputs: what `output` gives; the first-order states are among them.
+        states: the first-order states z.
         m: number of holonomic rows.
         k: number of nonholonomic rows.
         M: (q, p) -> mass matrix, shape (n, n), positive definite.
         mass_solve: (q, p, f) -> M^-1 f, shape (n,).
-        free_acceleration: (q, v, u, p, t) -> M^-1 force, shape (n,): what a would be without constraints.
-        force: (q, v, u, p, t) -> shape (n,).
+        free_acceleration: (q, v, z, u, p, t) -> M^-1 force, shape (n,): what a would be without constraints.
+        force: (q, v, z, u, p, t) -> shape (n,).
+        flow: (q, v, z, u, p, t) -> z', shape (n_z,).
         Phi: (q, p, t) -> shape (m,).
         Phi_q: (q, p, t) -> shape (m, n).
         Phi_t: (q, p, t) -> shape (m,).
@@ -199,17 +230,17 @@ class Dae(Layout):
         g: (q, p, t) -> shape (k,).
         gamma_G: (q, v, p, t) -> shape (k,), with G a = gamma_G.
         momentum: (q, v, p) -> shape (n,).
-        momentum_rate: (q, v, u, p, t) -> shape (n,).
-        impulse_rate: (q, v, u, p, t) -> force + (M v)_q v, shape (n,): the force on M v without multipliers.
+        momentum_rate: (q, v, z, u, p, t) -> shape (n,).
+        impulse_rate: (q, v, z, u, p, t) -> force + (M v)_q v, shape (n,): the force on M v without multipliers.
         kinetic: (q, v, p) -> J.
         potential: (q, p, t) -> J.
         angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to full turns, to be counted on by continuity.
-        output: (q, v, turned, a, lambda_, u, p, t) -> shape (n_y,); turned: the counted angles, lambda_: (m + k,).
+        output: (q, v, z, turned, a, lambda_, u, p, t) -> shape (n_y,); turned: the counted angles, lambda_: (m + k,).
         bound_values: (p) -> values of `bound`.
         n_angles: number of counted angles.
-        assembly: the consistent start.
+        assembly: the consistent start of q and v.
         constant_mass: M does not depend on q.
-        skeleton: what a picture shows; None for a system given by its Lagrangian.
+        skeleton: what a picture shows; None for a system given by its Lagrangian, and for a block.
         held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
         row_lengths: how long the rows of [Phi_q; G] get near the start, shape (m + k,); empty where there is no loop.
@@ -222,12 +253,14 @@ class Dae(Layout):
     parameters: tuple[ParameterSignal, ...]
     bound: tuple[Signal, ...]
     outputs: tuple[Signal, ...]
+    states: tuple[StateSignal, ...]
     m: int
     k: int
     M: Function
     mass_solve: Function
     free_acceleration: Function
     force: Function
+    flow: Function
     Phi: Function
     Phi_q: Function
     Phi_t: Function
@@ -257,9 +290,25 @@ class Dae(Layout):
         return len(self.coordinates)
 
     @property
+    def n_z(self) -> int:
+        """Number of first-order states."""
+        return len(self.states)
+
+    @property
     def starts(self) -> tuple[ParameterSignal, ...]:
-        """The start values s."""
-        return self.assembly.starts
+        """The start values s: those of the assembly, then those of the first-order states."""
+        return (
+            *self.assembly.starts,
+            *(
+                ParameterSignal(item.name, item.unit, item.description, item.start, -math.inf, math.inf, False)
+                for item in self.states
+            ),
+        )
+
+    @property
+    def nominal_states(self) -> npt.NDArray[np.float64]:
+        """The nominal sizes of z, shape (n_z,)."""
+        return np.array([item.nominal for item in self.states])
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -274,8 +323,31 @@ class Dae(Layout):
 
     @cached_property
     def acceleration(self) -> Function:
-        """Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
-        return acceleration(self)
+        """Function (q, v, z, u, p, t) -> (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,):
+
+        [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
+        """  # noqa: D415 - the claim ends in its equation
+        q, v, z, u, p, t = given = self.symbols()
+        C = ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t))
+        gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
+        factor = SchurFactor(self.over_mass(q, p), C)
+        a, lambda_ = factor.constrained(self.free_acceleration(q, v, z, u, p, t), gamma)
+        return ca.Function("acceleration", list(given), ca.cse([ca.densify(a), ca.densify(lambda_)]))
+
+    def symbols(self) -> tuple[SX, SX, SX, SX, SX, SX]:
+        """Return fresh SX symbols for (q, v, z, u, p, t)."""
+        sizes = {"q": self.n, "v": self.n, "z": self.n_z, "u": len(self.inputs), "p": self.n_p, "t": 1}
+        q, v, z, u, p, t = (ca.SX.sym(name, size) for name, size in sizes.items())
+        return q, v, z, u, p, t
+
+    def over_mass(self, q: SX, p: SX) -> OverMass:
+        """Return the map f -> M(q, p)^-1 f, for f of shape (n, j).
+
+        Args:
+            q: SX, shape (n,).
+            p: SX, shape (n_p,).
+        """
+        return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths)
 
     @property
     def n_p(self) -> int:

@@ -70,7 +70,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
     Phidot = bodies.dot(Phi)
     G = ca.jacobian(velocity_rows, v)
     g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
-    u = found.u
+    u, z = found.u, ca.SX(0, 1)
     force = ca.SX.sym("force", q.numel())
 
     shown = outputs(bodies, inertial.T, V, Phi, velocity_rows, found, inertial.transmitted)
@@ -93,12 +93,14 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         ),
         bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
         outputs=shown.signals,
+        states=(),
         m=Phi.numel(),
         k=velocity_rows.numel(),
         M=function("M", [q, p], inertial.M),
         mass_solve=function("mass_solve", [q, p, force], inertial.solve(force)),
-        force=function("force", [q, v, u, p, t], load - inertial.bias),
-        free_acceleration=function("free_acceleration", [q, v, u, p, t], inertial.free(load)),
+        force=function("force", [q, v, z, u, p, t], load - inertial.bias),
+        flow=function("flow", [q, v, z, u, p, t], z),
+        free_acceleration=function("free_acceleration", [q, v, z, u, p, t], inertial.free(load)),
         Phi=function("Phi", [q, p, t], Phi),
         Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
         Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
@@ -107,12 +109,12 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         g=function("g", [q, p, t], g),
         gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
         momentum=function("momentum", [q, v, p], inertial.momentum),
-        momentum_rate=function("momentum_rate", [q, v, u, p, t], inertial.T_q + load - falling),
-        impulse_rate=function("impulse_rate", [q, v, u, p, t], inertial.regular_T_q + load - falling),
+        momentum_rate=function("momentum_rate", [q, v, z, u, p, t], inertial.T_q + load - falling),
+        impulse_rate=function("impulse_rate", [q, v, z, u, p, t], inertial.regular_T_q + load - falling),
         kinetic=function("kinetic", [q, v, p], inertial.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
-        output=function("output", [q, v, shown.turned, shown.a, shown.lambda_, u, p, t], shown.y),
+        output=function("output", [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t], shown.y),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, Phi, constraint_names),

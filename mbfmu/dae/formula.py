@@ -6,6 +6,8 @@ A formula is data. The kernel turns it into functions and solves its stages; nob
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
 SX = Any
 """A CasADi SX expression (CasADi carries no types)."""
 
@@ -15,10 +17,10 @@ class Stage:
     """Equations solved inside a formula by repeated correction.
 
     Args:
-        unknowns: SX symbols z, shape (n_z,).
-        guess: SX, shape (n_z,), in terms of the formula's arguments and earlier stages' unknowns.
-        residual: SX, shape (n_z,): the stage is solved by Newton's method on residual = 0; or None, then
-        correction: SX, shape (n_z,), what is added to z in each pass; a method states its own iteration this way.
+        unknowns: SX symbols, a column.
+        guess: SX, one entry an unknown, in terms of the formula's arguments and earlier stages' unknowns.
+        residual: SX, one entry an unknown: the stage is solved by Newton's method on residual = 0; or None, then
+        correction: SX, what is added to the unknowns in each pass; a method states its own iteration this way.
         watched: how many leading unknowns decide about convergence (the rest are multipliers); None: all.
     """
 
@@ -55,7 +57,7 @@ class Formula:
     Args:
         x: symbols of the argument.
         arguments: the further arguments.
-        stages: solved in this order.
+        stages: solved in this order; those without unknowns are left out.
         result: in terms of x, the arguments and the stages' unknowns.
         estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
             and rates, in terms of x and the arguments alone; None: there is no estimate.
@@ -66,6 +68,10 @@ class Formula:
     stages: tuple[Stage, ...]
     result: SX
     estimate: SX | None = None
+
+    def __post_init__(self) -> None:
+        solved = tuple(stage for stage in self.stages if stage.unknowns.numel())
+        object.__setattr__(self, "stages", solved)
 
 
 def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
@@ -79,3 +85,16 @@ def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
     return Arguments(
         kind.sym("u", n_u), kind.sym("du", n_u), kind.sym("p", n_p), kind.sym("t"), kind.sym("h")
     )  # fmt: skip
+
+
+def solve_linear(A: Any, b: Any) -> Any:
+    """Return A^-1 b.
+
+    Args:
+        A: MX, regular, shape (n, n).
+        b: MX, shape (n,).
+    """
+    sparsity = A.sparsity()
+    if sparsity.is_diag() and not sparsity.is_dense():  # CasADi cannot read back a stored solution of such a system
+        return b / ca.diag(A)
+    return ca.solve(A, b, "qr")

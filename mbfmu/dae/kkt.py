@@ -3,12 +3,9 @@
 import copy
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
-
-if TYPE_CHECKING:
-    from mbfmu.dae.dae import Dae
 
 SX = Any
 
@@ -18,20 +15,18 @@ accelerations which meet it have an error of about 1e-14 / 1e-9."""
 
 
 class OverMass:
-    """The map f -> M(q, p)^-1 f, for f of shape (n, j).
+    """The map f -> M^-1 f, for f of shape (n, j).
 
     Args:
-        dae: the equations.
-        q: SX, shape (n,).
-        p: SX, shape (n_p,).
+        solve: the same for one column.
+        row_lengths: see `Dae`.
     """
 
-    def __init__(self, dae: "Dae", q: SX, p: SX) -> None:
-        self._dae, self._q, self._p = dae, q, p
-        self.row_lengths = dae.row_lengths
+    def __init__(self, solve: Callable[[SX], SX], row_lengths: tuple[float, ...]) -> None:
+        self._solve, self.row_lengths = solve, row_lengths
 
     def __call__(self, f: SX) -> SX:
-        columns = (self._dae.mass_solve(self._q, self._p, f[:, column]) for column in range(f.shape[1]))
+        columns = (self._solve(f[:, column]) for column in range(f.shape[1]))
         return ca.sparsify(ca.horzcat(ca.SX(f.shape[0], 0), *columns))
 
 
@@ -131,17 +126,3 @@ class SchurFactor:
         found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
         found._schur = self._schur and self._schur.with_entries(D, LT)
         return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M
-
-
-def acceleration(dae: "Dae") -> Any:
-    """Return the Function (q, v, u, p, t) -> (a, [lambda; mu]) of the index-1 form
-
-    [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
-    """  # noqa: D415 - the claim ends in its equation
-    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
-    gamma = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
-    factor = SchurFactor(OverMass(dae, q, p), C)
-    a, lambda_ = factor.constrained(dae.free_acceleration(q, v, u, p, t), gamma)
-    return ca.Function("acceleration", [q, v, u, p, t], ca.cse([ca.densify(a), ca.densify(lambda_)]))

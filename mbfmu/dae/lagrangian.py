@@ -61,7 +61,8 @@ def lagrangian(system: LagrangianSystem) -> Dae:
 
     a, lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
     signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
-    energies = [q, v, ca.SX(0, 1), a, lambda_, u, p, t]
+    z = turned = ca.SX(0, 1)
+    energies = [q, v, z, turned, a, lambda_, u, p, t]
     shape = ca.vertcat(ca.vec(M), Phi, rows)
     factor, force = Factor(M), rate - ca.jtimes(momentum, q, v)
     return Dae(
@@ -81,12 +82,14 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         ),
         bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
         outputs=signals,
+        states=(),
         m=Phi.numel(),
         k=rows.numel(),
         M=function("M", [q, p], M),
         mass_solve=function("mass_solve", [q, p, a], factor.solve(a)),
-        free_acceleration=function("free_acceleration", [q, v, u, p, t], factor.solve(force)),
-        force=function("force", [q, v, u, p, t], force),
+        free_acceleration=function("free_acceleration", [q, v, z, u, p, t], factor.solve(force)),
+        force=function("force", [q, v, z, u, p, t], force),
+        flow=function("flow", [q, v, z, u, p, t], z),
         Phi=function("Phi", [q, p, t], Phi),
         Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
         Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
@@ -95,8 +98,8 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         g=function("g", [q, p, t], ca.substitute(rows, v, ca.SX.zeros(n, 1))),
         gamma_G=function("gamma_G", [q, v, p, t], -dot(rows)),
         momentum=function("momentum", [q, v, p], momentum),
-        momentum_rate=function("momentum_rate", [q, v, u, p, t], rate),
-        impulse_rate=function("impulse_rate", [q, v, u, p, t], rate),
+        momentum_rate=function("momentum_rate", [q, v, z, u, p, t], rate),
+        impulse_rate=function("impulse_rate", [q, v, z, u, p, t], rate),
         kinetic=function("kinetic", [q, v, p], T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], ca.SX(0, 1)),

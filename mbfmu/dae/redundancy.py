@@ -177,9 +177,10 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
 def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae:
     """Return the equations without some holonomic rows."""
     rows = [row for row in range(dae.m) if row not in dropped]
-    q, v, p, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    a, u = ca.SX.sym("a", dae.n), ca.SX.sym("u", len(dae.inputs))
-    turned, lambda_ = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("lambda_", len(rows) + dae.k)
+    q, v, z, u, p, t = dae.symbols()
+    a, turned, lambda_ = (
+        ca.SX.sym(*item) for item in (("a", dae.n), ("turned", dae.n_angles), ("lambda_", len(rows) + dae.k))
+    )
 
     def function(name: str, arguments: list[Any], result: Any) -> Any:
         return ca.Function(name, arguments, [ca.cse(result)])
@@ -197,7 +198,9 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
         Phi_q=function("Phi_q", [q, p, t], dae.Phi_q(q, p, t)[rows, :]),
         Phi_t=function("Phi_t", [q, p, t], dae.Phi_t(q, p, t)[rows]),
         gamma=function("gamma", [q, v, p, t], dae.gamma(q, v, p, t)[rows]),
-        output=function("output", [q, v, turned, a, lambda_, u, p, t], dae.output(q, v, turned, a, every, u, p, t)),
+        output=function(
+            "output", [q, v, z, turned, a, lambda_, u, p, t], dae.output(q, v, z, turned, a, every, u, p, t)
+        ),
         outputs=tuple(
             replace(item, description=item.description + note) if item.name.startswith(marks) else item
             for item in dae.outputs

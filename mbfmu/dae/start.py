@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import Factor, OverMass
+from mbfmu.dae.kkt import Factor
 from mbfmu.errors import StartError
 
 SX = Any
@@ -38,12 +38,13 @@ TOLERANCE = 1e-9
 
 
 def start_formula(dae: Dae) -> Formula:
-    """Return the formula s -> [q; v; counted angles; residual], with the largest residual of what was asked."""
+    """Return the formula s -> [q; v; z; counted angles; residual], with the largest residual of what was asked."""
     given = arguments(len(dae.inputs), dae.n_p, ca.SX)
-    s = ca.SX.sym("s", len(dae.assembly.starts))
+    every = ca.SX.sym("s", len(dae.starts))
+    s, z = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
     p, t = given.p, given.t
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    solve = OverMass(dae, q, p) if dae.assembly.mass_metric else _alike
+    solve = dae.over_mass(q, p) if dae.assembly.mass_metric else _alike
     Phi = dae.assembly.closing(q, p, t)
     closing = ca.vertcat(Phi, dae.assembly.positions(q, s, p, t))
     dq = _least_change(solve, ca.jacobian(closing, q), closing)
@@ -57,10 +58,10 @@ def start_formula(dae: Dae) -> Formula:
     dv = _least_change(solve, ca.jacobian(moving, v), moving)
     residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
     return Formula(
-        s,
+        every,
         given,
         (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv)),
-        ca.vertcat(q, v, dae.assembly.counted(q, s, p, t), residual),
+        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), residual),
     )
 
 
@@ -86,12 +87,13 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         p: parameters, shape (n_p,).
         t: start time, s.
     """
-    q = assembled(dae, s, p, t)
+    q, own = assembled(dae, s, p, t), len(dae.assembly.starts)
     Phi = np.abs(_column(dae.assembly.closing(q, p, t)))
-    asked = np.abs(_column(dae.assembly.positions(q, s, p, t)))
-    values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.assembly.starts, s, strict=True))
-    if not np.all(np.isfinite(np.concatenate([Phi, asked]))):
-        return StartError(f"{dae.name}: the start values give coordinates that are not finite: {values}")
+    asked = np.abs(_column(dae.assembly.positions(q, s[:own], p, t)))
+    values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.starts, s, strict=True))
+    for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
+        if not np.all(np.isfinite(numbers)):
+            return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}")
     gap = max([*Phi, *asked], default=0.0)
     if gap <= TOLERANCE:
         if singular := singularity(dae, q, p, t):
@@ -163,10 +165,12 @@ def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
     """Return the coordinates at which the assembly stops."""
+    q = dae.assembly.guess(s[: len(dae.assembly.starts)], p, t)
+    if not dae.n:
+        return q
     formula = start_formula(dae)
     stage, given = formula.stages[0], formula.arguments
     correct = ca.Function("correct", [stage.unknowns, formula.x, given.p, given.t], [stage.correction])
-    q = dae.assembly.guess(s, p, t)
     for _ in range(100):
         q = q + correct(q, s, p, t)
     return q

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from mbfmu.dae import Equations, Ode
+from mbfmu.dae import Dae
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.picture import Drawing, svg
 from mbfmu.fmu.prepare import Prepared
@@ -95,15 +95,17 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
     )
 
 
-def _equations(dae: Equations) -> list[tuple[str, object]]:
-    if isinstance(dae, Ode):
-        return [("states", f"{dae.n}: {', '.join(item.name for item in dae.states)}")]
+def _equations(dae: Dae) -> list[tuple[str, object]]:
+    states = [("states", f"{dae.n_z}: {', '.join(item.name for item in dae.states)}")]
+    if not dae.n:
+        return [*states]
     redundant = ", ".join(dict.fromkeys(dae.redundant))
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
         ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
+        *(states if dae.states else ()),
     ]
 
 

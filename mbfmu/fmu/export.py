@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import mbfmu
-from mbfmu.dae import Dae
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
@@ -103,7 +102,7 @@ def export(
     x = prepared.initial_state()
     made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
     picture = None
-    if isinstance(prepared.dae, Dae):
+    if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
         picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
     members = _common(prepared, made, picture)

@@ -7,7 +7,7 @@ puts out; no two share one.
 import math
 from dataclasses import dataclass
 
-from mbfmu.dae import Equations
+from mbfmu.dae import Dae
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.steppers import Scheme
@@ -76,7 +76,7 @@ class Interface:
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(dae: Equations, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
+def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
@@ -145,7 +145,7 @@ def interface(dae: Equations, scheme: Scheme, bundle: Bundle, step: float, toler
     )
 
 
-def _feedthrough(dae: Equations, bundle: Bundle) -> dict[str, tuple[str, ...]]:
+def _feedthrough(dae: Dae, bundle: Bundle) -> dict[str, tuple[str, ...]]:
     pattern = bundle.outputs.jac_sparsity(0, 1)
     by_row: dict[int, list[str]] = {}
     for row, column in zip(*pattern.get_triplet(), strict=True):
@@ -153,7 +153,7 @@ def _feedthrough(dae: Equations, bundle: Bundle) -> dict[str, tuple[str, ...]]:
     return {signal.name: tuple(by_row.get(row, ())) for row, signal in enumerate(dae.outputs)}
 
 
-def _bound_on(dae: Equations) -> dict[str, tuple[str, ...]]:
+def _bound_on(dae: Dae) -> dict[str, tuple[str, ...]]:
     pattern = dae.bound_values.jac_sparsity(0, 0)
     by_row: dict[int, list[str]] = {}
     for row, column in zip(*pattern.get_triplet(), strict=True):

@@ -1,4 +1,4 @@
-"""Nominal values: the size that quantities of a mechanism have, from its own mass, length and gravity.
+"""Nominal values: those that signals state, else the size that a mechanism's own mass, length and gravity give.
 
 With the total mass M, the largest length L and T = sqrt(L / g), a quantity of the unit kg^a m^b s^c has the size
 M^a L^b T^c, up to a factor that a master needs not know; angles count as 1.
@@ -7,20 +7,24 @@ M^a L^b T^c, up to a factor that a master needs not know; angles count as 1.
 import math
 from collections.abc import Callable
 
-from mbfmu.dae import Dae, Equations, Ode, ParameterSignal, Signal
+from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.fmu.units import known_unit
 
 
-def nominal_of(dae: Equations) -> Callable[[Signal | ParameterSignal], float]:
-    """Return the map from a quantity to its nominal value: what its block says, or a power of ten by its unit.
+def nominal_of(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
+    """Return the map from a quantity to its nominal value: what its signal states, or a power of ten by its unit.
 
     Args:
         dae: the equations; what its default parameters say of mass (kg), length (m) and gravity (m/s2) is taken, and 1
-            where they say nothing.
+            where they say nothing. Quantities of a block, which moves nothing, have the size 1 where none is stated.
     """
-    if isinstance(dae, Ode):
-        return lambda item: dae.nominal.get(item.name, 1.0)
-    return _by_unit(dae)
+    by_unit = _by_unit(dae) if dae.n else lambda _: 1.0
+
+    def nominal(item: Signal | ParameterSignal) -> float:
+        stated = item.nominal if isinstance(item, Signal) else None
+        return by_unit(item) if stated is None else stated
+
+    return nominal
 
 
 def _by_unit(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:

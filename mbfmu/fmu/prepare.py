@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.dae import Dae, Equations, Ode, derive
+from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import dependent, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.fmu.interface import LOOSEST, Interface, interface
@@ -21,7 +21,7 @@ from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
 from mbfmu.model import Model
 from mbfmu.steppers import Scheme, make_scheme
 
-Parts = tuple[Equations, Scheme, Bundle]
+Parts = tuple[Dae, Scheme, Bundle]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Prepared:
         return self.derived()
 
     @property
-    def dae(self) -> Equations:
+    def dae(self) -> Dae:
         """The equations."""
         return self._parts[0]
 
@@ -108,13 +108,11 @@ class Prepared:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
             return x
-        if status.code == NOT_FINITE and status.correction <= CONSISTENT:
+        if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
             raise StartError(
                 f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
                 f"{self.step:g} s; take a smaller step"
             )
-        if isinstance(self.dae, Ode):
-            raise StartError(f"{self.dae.name}: the start values are not finite")
         raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
 
     def _singularity(self, x: Any, p: Any) -> str:
@@ -122,12 +120,12 @@ class Prepared:
 
     @property
     def mechanism(self) -> Dae:
-        """The equations of a mechanism.
+        """The equations, which have coordinates.
 
         Raises:
-            UsageError: it is a block.
+            UsageError: they are those of a block.
         """
-        if isinstance(self.dae, Ode):
+        if not self.dae.n:
             raise UsageError(f"'{self.dae.name}' is a block of equations, and this takes a mechanism")
         return self.dae
 
@@ -135,7 +133,7 @@ class Prepared:
         """Return the coordinates q of a mechanism's state, shape (n,); p: parameters (default: its own), t: s."""
         dae = self.mechanism
         p = dae.extended(dae.p_default() if p is None else p)
-        q, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, t)
+        q, _, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, t)
         return np.array(q).ravel()
 
 
@@ -193,7 +191,7 @@ def _derived(
     return dae, scheme, compose(dae, scheme)
 
 
-def _usual_stepper(dae: Equations) -> str:
-    if isinstance(dae, Ode):
+def _usual_stepper(dae: Dae) -> str:
+    if not dae.n:
         return "radau"
     return "projected" if dae.k else "rattle"

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import mbfmu
-from mbfmu.dae import Dae, Equations, Layout, ParameterSignal, Signal
+from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.errors import MbfmuError
 from mbfmu.files import write_aside
 from mbfmu.kernel.toolchain import cache_folder, host
@@ -87,17 +87,15 @@ class Kept:
     library: Path
 
 
-def outline(dae: Equations, scheme: Scheme) -> Outline:
+def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
-    held, rows = 0, None
-    if isinstance(dae, Dae):
-        held, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
+    held, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
     return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, held, rows)
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
-    q, _ = scheme.read(x, p, t)
+    q, _, _ = scheme.read(x, p, t)
     return ca.Function("rows", [x, p, t], [ca.densify(ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t)))])
 
 
@@ -118,8 +116,7 @@ def question(
         tolerant: a tolerance is asked for, which not every stepper takes.
     """
     compiler = host()
-    makers = (made for family in FAMILIES.values() for made in (family.make, family.make_first_order) if made)
-    if compiler is None or not all(_owned(made, "mbfmu.steppers.") for made in makers):
+    if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
         return None
     try:
         asked = _told([system, stepper, dict(options), coordinates, tolerant])

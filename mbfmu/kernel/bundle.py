@@ -17,9 +17,8 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae import Equations, Ode
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Stage, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
 from mbfmu.steppers.scheme import Scheme
@@ -56,12 +55,12 @@ class Bundle:
     """All functions of one model with one stepper.
 
     Args:
-        formulas: ``start`` s -> [q; v; angles; residual], ``begin`` [q; v; angles] -> x, ``step`` x -> x.
+        formulas: ``start`` s -> [q; v; z; angles; residual], ``begin`` [q; v; z; angles] -> x, ``step`` x -> x.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         distance: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
         order: of the stepper.
         estimate_order: of the error estimate that comes with a step; 0: there is none.
-        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; angles].
+        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles].
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -84,15 +83,12 @@ class Bundle:
         return found
 
 
-def compose(dae: Equations, scheme: Scheme) -> Bundle:
+def compose(dae: Dae, scheme: Scheme) -> Bundle:
     """Return the bundle of equations and a scheme made for them.
 
-    The state of a block's bundle is the scheme's. That of a mechanism's is the scheme's, followed by the angles counted
-    over full turns, and by what is held: the time at which held inputs last changed, and their values then. Either ends
-    in the step that was chosen last, which the functions do not see.
+    Its state is the scheme's, followed by the angles counted over full turns, by what is held (the time at which held
+    inputs last changed, and their values then), and by the step that was chosen last, which the functions do not see.
     """
-    if isinstance(dae, Ode):
-        return _first_order(dae, scheme)
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
     n_scheme = step.x.numel()
@@ -101,7 +97,7 @@ def compose(dae: Equations, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
-    outputs, distance = _outputs(dae, scheme), _distance(scheme)
+    outputs, distance = _outputs(dae, scheme), _distance(dae, scheme)
     n_x = n_scheme + dae.n_angles
     if dae.held:
         formulas = {name: _holding(dae, name, item) for name, item in formulas.items()}
@@ -118,29 +114,7 @@ def compose(dae: Equations, scheme: Scheme) -> Bundle:
         nu=len(dae.inputs),
         np=len(dae.parameters),
         ny=outputs.numel_out(0),
-        nqv=2 * dae.n + dae.n_angles,
-    )
-
-
-def _first_order(ode: Ode, scheme: Scheme) -> Bundle:
-    """Return the bundle of a block: its start values are its state, and contradict nothing."""
-    begin, x = scheme.begin, scheme.step.x
-    given = scheme.step.arguments
-    start = Formula(begin.x, begin.arguments, (), ca.vertcat(begin.x, 0))
-    y = ca.vertcat(ode.output(x, given.u, given.p, given.t), ode.bound_values(given.p))
-    formulas = {"start": start, "begin": begin, "step": scheme.step}
-    return Bundle(
-        formulas={name: _functions(name, item) for name, item in formulas.items()},
-        outputs=ca.Function("outputs", [x, given.u, given.p, given.t], [ca.cse(ca.densify(y))]),
-        distance=_distance(scheme),
-        order=scheme.order,
-        estimate_order=scheme.estimate_order,
-        nx=ode.n + 1,
-        ns=ode.n,
-        nu=len(ode.inputs),
-        np=len(ode.parameters),
-        ny=y.numel(),
-        nqv=ode.n,
+        nqv=2 * dae.n + dae.n_z + dae.n_angles,
     )
 
 
@@ -154,16 +128,17 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
     if not dae.n_angles:
         return step
     turned = type(step.x).sym("turned", dae.n_angles)
-    q1, _ = scheme.read(step.result, given.p, given.t + given.h)
+    q1, _, _ = scheme.read(step.result, given.p, given.t + given.h)
     change = wrapped(dae.angles(q1, given.p, given.t + given.h) - turned)  # by less than half a turn in a step
     return Formula(ca.vertcat(step.x, turned), given, step.stages, ca.vertcat(step.result, turned + change))
 
 
-def _distance(scheme: Scheme) -> Any:
+def _distance(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
-    a, b = ca.vertcat(*scheme.read(xa, p, t)), ca.vertcat(*scheme.read(xb, p, t))
+    size = ca.vertcat(ca.DM.ones(2 * dae.n), ca.DM(dae.nominal_states))
+    a, b = (ca.vertcat(*scheme.read(x, p, t)) / size for x in (xa, xb))
     apart = ca.vertcat(0, ca.fabs(a - b) / (1 + ca.fabs(b)))  # a block may have no state
     return ca.Function("distance", [xa, xb, p, t], ca.cse([ca.mmax(ca.densify(apart)) + 0 * ca.sum1(apart)]))
 
@@ -172,9 +147,9 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
     u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    q, v = scheme.read(x[:n_scheme], p, t)
-    a, lambda_ = dae.acceleration(q, v, u, p, t)
-    y = ca.vertcat(dae.output(q, v, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
+    q, v, z = scheme.read(x[:n_scheme], p, t)
+    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
+    y = ca.vertcat(dae.output(q, v, z, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
     return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
 
 
@@ -269,5 +244,5 @@ def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:
     """Return one Newton correction as a Function: (..., z) -> (unknowns of the stage, size of the correction)."""
     inputs = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
     residual, jacobian = equations(*inputs)
-    d = -ca.solve(jacobian, ca.densify(residual), "qr")
+    d = -solve_linear(jacobian, ca.densify(residual))
     return ca.Function(name, inputs, [inputs[-1][where] + d, ca.norm_1(ca.densify(d[: stage.watched]))])

@@ -17,8 +17,8 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae import Equations, Ode
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_held
 from mbfmu.steppers.scheme import Scheme
 
@@ -63,7 +63,7 @@ class Tangents:
         return found
 
 
-def tangents(dae: Equations, scheme: Scheme, bundle: Bundle, solved: bool = True) -> Tangents:
+def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> Tangents:
     """Return the tangents of a bundle made of equations and a scheme.
 
     Args:
@@ -75,7 +75,7 @@ def tangents(dae: Equations, scheme: Scheme, bundle: Bundle, solved: bool = True
     return Tangents(
         formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
-        rates=_first_order_rates(dae) if isinstance(dae, Ode) else _rates(dae, scheme),
+        rates=_rates(dae, scheme),
     )
 
 
@@ -119,32 +119,22 @@ def _newton(correct: Any, equations: Any, where: slice, solved: bool) -> Any:
     residual, jacobian = equations.call(inputs[: equations.n_in()])
     changed, *turned = change.call(inputs)
     for matrix in turned:
-        changed = changed - matrix @ ca.solve(jacobian, ca.densify(residual), "qr")
-    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - ca.solve(jacobian, changed, "qr")])
-
-
-def _first_order_rates(ode: Ode) -> Any:
-    """Return the time derivative of a block's outputs: their tangent along (x', du, 1)."""
-    x, u, du = ca.SX.sym("x", ode.n), ca.SX.sym("u", len(ode.inputs)), ca.SX.sym("du", len(ode.inputs))
-    p, t = ca.SX.sym("p", len(ode.parameters)), ca.SX.sym("t")
-    rate = ca.jtimes(ode.output(x, u, p, t), ca.vertcat(x, u, t), ca.vertcat(ode.rate(x, u, p, t), du, 1))
-    found = ca.vertcat(rate, ca.SX.zeros(len(ode.bound)))
-    return ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
+        changed = changed - matrix @ solve_linear(jacobian, residual)
+    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - solve_linear(jacobian, changed)])
 
 
 def _rates(dae: Dae, scheme: Scheme) -> Any:
-    """Return the time derivative of the outputs: their tangent along (v, a, rates of the angles, du, 1)."""
+    """Return the time derivative of the outputs: their tangent along (v, a, z', rates of the angles, du, 1)."""
     n_scheme = scheme.step.x.numel()
-    q, v, turned = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("turned", dae.n_angles)
-    u, du = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("du", len(dae.inputs))
-    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    a, lambda_ = dae.acceleration(q, v, u, p, t)
-    moving = ca.vertcat(q, v, turned, u, t)
-    y = ca.densify(dae.output(q, v, turned, a, lambda_, u, p, t))
+    q, v, z, u, p, t = dae.symbols()
+    turned, du = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("du", len(dae.inputs))
+    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
+    moving = ca.vertcat(q, v, z, turned, u, t)
+    y = ca.densify(dae.output(q, v, z, turned, a, lambda_, u, p, t))
     angles = ca.densify(dae.angles(q, p, t))
     turning = ca.jtimes(angles, ca.vertcat(q, t), ca.vertcat(v, 1)) if dae.n_angles else ca.SX(0, 1)
-    rate = ca.jtimes(y, moving, ca.vertcat(v, a, turning, du, 1))
-    along = ca.Function("along", [q, v, turned, u, du, p, t], ca.cse([ca.densify(rate)]))
+    rate = ca.jtimes(y, moving, ca.vertcat(v, a, dae.flow(q, v, z, u, p, t), turning, du, 1))
+    along = ca.Function("along", [q, v, z, turned, u, du, p, t], ca.cse([ca.densify(rate)]))
 
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
     here = scheme.read(x[:n_scheme], p, t)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from mbfmu.dae import Equations, Ode
+from mbfmu.dae import Dae
 from mbfmu.errors import StepperError, UnknownNameError, nearest
 from mbfmu.steppers import (
     baumgarte,
@@ -59,7 +59,7 @@ class _Table(ModuleType):
 sys.modules[__name__].__class__ = _Table
 
 
-def make_scheme(dae: Equations, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
+def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
     """Return the stepper of a name, made for a Dae.
 
     Args:
@@ -83,9 +83,9 @@ def make_scheme(dae: Equations, name: str, options: Mapping[str, Any] | None = N
         except (KeyError, ValueError):
             allowed = family.options[key].allowed
             raise StepperError(f"stepper '{name}': {key}={value} is not allowed; allowed: {allowed}") from None
-    if not isinstance(dae, Ode):
-        return family.make(dae, **chosen)
-    if family.make_first_order is None:
-        able = ", ".join(f"'{item.name}'" for item in FAMILIES.values() if item.make_first_order)
-        raise StepperError(f"stepper '{name}' is for mechanisms, and '{dae.name}' is a block: take {able}")
-    return family.make_first_order(dae, **chosen)
+    if dae.states and not family.states:
+        able = ", ".join(f"'{item.name}'" for item in FAMILIES.values() if item.states)
+        raise StepperError(
+            f"stepper '{name}' takes no first-order states, and '{dae.name}' has {dae.n_z}: choose one of {able}"
+        )
+    return family.make(dae, **chosen)

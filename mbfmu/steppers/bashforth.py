@@ -22,11 +22,11 @@ SAME = 1e-9
 def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
     """Return the scheme of six substeps d = h / 6 on the index-1 form.
 
-    With y = [q; v], its rates f = [v; a(q, v, t)] and the weights w, six times over
+    With y = [q; v; z], its rates f = [v; a; z'] and the weights w, six times over
 
         y_{i+1} = y_i + d (w_0 f_i + w_1 f_{i-1} + ... + w_6 f_{i-6})
 
-    State x = [q; v], the rates at t - d, ... t - 6 d, and the step h they were made with. `begin` makes them by
+    State x = [q; v; z], the rates at t - d, ... t - 6 d, and the step h they were made with. `begin` makes them by
     Runge-Kutta steps of order 8 backwards in time; so does a step that differs from the one before, which costs as much
     as twelve, but keeps the order: a history of seven rates that is interpolated again and again does not stay bounded.
     A decay of rate r is stable up to r h = 0.28, a vibration of omega rad/s up to omega h = 0.34.
@@ -37,10 +37,10 @@ def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
         dae: the equations.
     """
     problem = Problem(dae, ca.MX)
-    n, p, t, h, given = problem.n, problem.p, problem.t, problem.h, problem.given
+    n_y, p, t, h, given = problem.n_y, problem.p, problem.t, problem.h, problem.given
     before, at = preceding_rates(dae), (given.u, given.du, p, t, h)
-    qv, x = ca.MX.sym("qv", 2 * n), ca.MX.sym("x", 2 * n * len(WEIGHTS) + 1)
-    y, past, h_past = ca.vertsplit(x, [0, 2 * n, 2 * n * len(WEIGHTS), x.numel()])
+    first, x = ca.MX.sym("y", n_y), ca.MX.sym("x", n_y * len(WEIGHTS) + 1)
+    y, past, h_past = ca.vertsplit(x, [0, n_y, n_y * len(WEIGHTS), x.numel()])
     same = ca.fabs(h - h_past) <= SAME * ca.fabs(h)
     past = ca.if_else(same, past, before(y, *at), True)  # short-circuited: the other branch is not evaluated
     return Scheme(
@@ -48,9 +48,9 @@ def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
         options=options,
         order=len(WEIGHTS),
         exact=frozenset(),
-        begin=Formula(qv, given, (), ca.vertcat(qv, before(qv, *at), h)),
+        begin=Formula(first, given, (), ca.vertcat(first, before(first, *at), h)),
         step=Formula(x, given, (), ca.vertcat(*substeps(dae)(y, past, *at), h)),
-        read=ca.Function("read", [x, p, t], [x[:n], x[n : 2 * n]]),
+        read=ca.Function("read", [x, p, t], [*problem.split(x)]),
         multistep=True,
     )
 
@@ -60,8 +60,8 @@ def substeps(dae: Dae) -> Any:
     kind = kind_of(dae, SUBSTEPS)
     problem = Problem(dae, kind)
     given, t, d = problem.given, problem.t, problem.h / SUBSTEPS
-    start, past = kind.sym("y", 2 * dae.n), kind.sym("past", 2 * dae.n * (len(WEIGHTS) - 1))
-    y, rates = start, ca.vertsplit(past, 2 * dae.n)
+    start, past = kind.sym("y", problem.n_y), kind.sym("past", problem.n_y * (len(WEIGHTS) - 1))
+    y, rates = start, ca.vertsplit(past, [k * problem.n_y for k in range(len(WEIGHTS))])
     for i in range(SUBSTEPS):
         rates = [problem.rate(y, t + i * d), *rates[: len(WEIGHTS) - 1]]
         y = y + d * combination(WEIGHTS, rates)
@@ -74,7 +74,7 @@ def preceding_rates(dae: Dae) -> Any:
     kind = kind_of(dae, len(DOPRI8.b))
     problem = Problem(dae, kind)
     given, t, d = problem.given, problem.t, problem.h / SUBSTEPS
-    start = kind.sym("y", 2 * dae.n)
+    start = kind.sym("y", problem.n_y)
     earlier = DOPRI8.step(problem.rate, start, t, -d)
     inputs = [start, given.u, given.du, given.p, t, given.h]
     back = ca.Function("back", inputs, ca.cse([earlier, problem.rate(earlier, t - d)]))

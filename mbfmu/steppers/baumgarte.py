@@ -6,9 +6,9 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.explicit import METHOD, explicit_scheme
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, without_empty_states
 
 GAMMA = 5.0
 """1/s, default of gamma: enough to stop the drift of motions that take seconds."""
@@ -31,19 +31,18 @@ def baumgarte(dae: Dae, method: str = "rk4", gamma: float | None = None, delta: 
     options = {"method": method, "gamma": gamma, "delta": delta}
     shown = {key: value for key, value in options.items() if value is not None}
 
-    def acceleration_of(problem: Problem) -> Callable[[SX, SX, SX], SX]:
+    def acceleration_of(problem: Problem) -> Callable[[SX, SX, SX, SX], SX]:
         gain = ca.fmin(GAMMA, SHARE / ca.fabs(problem.h)) if gamma is None else gamma
         spring = gain if delta is None else delta
-        stabilised = stabilised_acceleration(dae)
-        return lambda q, v, t: stabilised(q, v, problem.u(t), problem.p, t, gain, spring)
+        stabilised = without_empty_states(stabilised_acceleration(dae))
+        return lambda q, v, z, t: stabilised(q, v, z, problem.u(t), problem.p, t, gain, spring)
 
     return explicit_scheme("baumgarte", shown, dae, method, acceleration_of)
 
 
 def stabilised_acceleration(dae: Dae) -> Any:
-    """Return the Function (q, v, u, p, t, gamma, delta) -> a of the stabilised index-1 form."""
-    q, v, t = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), ca.SX.sym("t")
-    u, p = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p)
+    """Return the Function (q, v, z, u, p, t, gamma, delta) -> a of the stabilised index-1 form."""
+    q, v, z, u, p, t = dae.symbols()
     gamma, delta = ca.SX.sym("gamma"), ca.SX.sym("delta")
     Phi_q, G = dae.Phi_q(q, p, t), dae.G(q, p, t)
     Phidot = Phi_q @ v + dae.Phi_t(q, p, t)
@@ -51,14 +50,15 @@ def stabilised_acceleration(dae: Dae) -> Any:
         dae.gamma(q, v, p, t) - 2 * gamma * Phidot - delta**2 * dae.Phi(q, p, t),
         dae.gamma_G(q, v, p, t) - gamma * (G @ v + dae.g(q, p, t)),
     )
-    factor = SchurFactor(OverMass(dae, q, p), ca.vertcat(Phi_q, G))
-    a, _ = factor.constrained(dae.free_acceleration(q, v, u, p, t), right)
-    return ca.Function("stabilised", [q, v, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
+    factor = SchurFactor(dae.over_mass(q, p), ca.vertcat(Phi_q, G))
+    a, _ = factor.constrained(dae.free_acceleration(q, v, z, u, p, t), right)
+    return ca.Function("stabilised", [q, v, z, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
 
 
 FAMILY = Family(
     name="baumgarte",
     make=baumgarte,
+    states=True,
     order="4 (rk4), 5 (abm4, dopri5)",
     preserves="nothing exactly: the constraint residuals stay small, without drift",
     needs="any model; abm4: smooth inputs",

@@ -74,8 +74,9 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         Phi(Q_i) = 0 (index 3),    Phi_q qdot_i + Phi_t = 0 (index 2),    Phi_q a_i = gamma_i (index 1),
 
     so that only (Q, lambda) are unknown. The nodes of the first history lie before the start; they are found by
-    steps of order 8 back from it. State x = [Q; qdot; p; pdot; lambda_r; h]: a step of another length takes the
-    history from the Hermite polynomial through it.
+    steps of order 8 back from it. First-order states are collocated in the same way, zdot = D (z - N zhat), with
+    (z_i - z_n) / nominal unknown. State x = [Q; qdot; p; pdot; z; zdot; lambda_r; h]: a step of another length takes
+    the history from the Hermite polynomial through it.
 
     Args:
         dae: the equations.
@@ -85,16 +86,21 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
     """
     holonomic_only("block", dae)
     problem = Problem(dae)
-    n, m, t, h, r = problem.n, problem.m, problem.t, problem.h, stages
+    n, m, t, h, r, n_z = problem.n, problem.m, problem.t, problem.h, stages, problem.n_z
     c = block_nodes(stages, nodes)
     _, N, D = block_matrices(c)
-    x = ca.SX.sym("x", 4 * r * n + m + 1)
-    stored = [ca.reshape(x[k * r * n : (k + 1) * r * n], n, r) for k in range(4)]
-    Qhat, phat = _history(c, h, x[-1], stored[0], stored[1]), _history(c, h, x[-1], stored[2], stored[3])
-    qn, vn, lambda_n = stored[0][:, -1], stored[1][:, -1], x[4 * r * n : -1]
+    sizes = [n, n, n, n, n_z, n_z]
+    ends = [r * sum(sizes[:k]) for k in range(len(sizes) + 1)]
+    x = ca.SX.sym("x", ends[-1] + m + 1)
+    stored = [ca.reshape(x[i:j], size, r) for i, j, size in zip(ends, ends[1:], sizes, strict=False)]
+    Qhat, phat, zhat = (_history(c, h, x[-1], stored[k], stored[k + 1]) for k in (0, 2, 4))
+    qn, vn, lambda_n = stored[0][:, -1], stored[1][:, -1], x[ends[-1] : -1]
+    zn, zdot_n = stored[4][:, -1], stored[5][:, -1]
 
-    Z, L = ca.SX.sym("Z", n, r), ca.SX.sym("L", m, r)
+    Z, Zz, L = ca.SX.sym("Z", n, r), ca.SX.sym("Zz", n_z, r), ca.SX.sym("L", m, r)
     Q = ca.repmat(qn, 1, r) + Z
+    z = ca.repmat(zn, 1, r) + ca.diag(problem.nominal) @ Zz
+    hzdot = (z - zhat @ N.T) @ D.T
     times = [t + c[i] * h for i in range(r)]
     hqdot = (Q - Qhat @ N.T) @ D.T
     p = ca.horzcat(*(problem.M(Q[:, i]) @ hqdot[:, i] / h for i in range(r)))
@@ -103,21 +109,27 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
     for i in range(r):
         v, at = hqdot[:, i] / h, times[i]
         P = problem.Phi_q(Q[:, i], at)
-        residual.append(h * hpdot[:, i] - h**2 * problem.impulse_rate(Q[:, i], v, at) + P.T @ L[:, i])
+        residual.append(h * hpdot[:, i] - h**2 * problem.impulse_rate(Q[:, i], v, z[:, i], at) + P.T @ L[:, i])
         if index == 3:
             residual.append(problem.Phi(Q[:, i], at))
         elif index == 2:
             residual.append(P @ hqdot[:, i] + h * problem.Phi_t(Q[:, i], at))
         else:
-            ha = problem.over_mass(Q[:, i])(h**2 * problem.force(Q[:, i], v, at) - P.T @ L[:, i])
+            ha = problem.over_mass(Q[:, i])(h**2 * problem.force(Q[:, i], v, z[:, i], at) - P.T @ L[:, i])
             residual.append(P @ ha - h**2 * problem.gamma(Q[:, i], v, at))
+        residual.append(hzdot[:, i] / problem.nominal - h * problem.scaled_flow(Q[:, i], v, z[:, i], at))
     stage = Stage(
-        unknowns=ca.vertcat(ca.vec(Z), ca.vec(L)),
-        guess=ca.vertcat(*(c[i] * h * vn for i in range(r)), *([h**2 * lambda_n] * r)),
+        unknowns=ca.vertcat(ca.vec(Z), ca.vec(Zz), ca.vec(L)),
+        guess=ca.vertcat(
+            *(c[i] * h * vn for i in range(r)),
+            *(c[i] * h * zdot_n / problem.nominal for i in range(r)),
+            *([h**2 * lambda_n] * r),
+        ),
         residual=ca.vertcat(*residual),
-        watched=r * n,
+        watched=r * (n + n_z),
     )
-    x1 = ca.vertcat(ca.vec(Q), ca.vec(hqdot / h), ca.vec(p), ca.vec(hpdot / h), L[:, -1] / h**2, h)
+    history = (Q, hqdot / h, p, hpdot / h, z, hzdot / h)
+    x1 = ca.vertcat(*(ca.vec(item) for item in history), L[:, -1] / h**2, h)
     return Scheme(
         name="block",
         options={"stages": stages, "nodes": nodes, "index": index},
@@ -125,7 +137,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         exact=frozenset({3: {"position"}, 2: {"velocity"}}.get(index, set())),
         begin=_first_history(dae, c),
         step=Formula(x, problem.given, (stage,), x1),
-        read=ca.Function("read", [x, problem.p, t], [qn, vn]),
+        read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
         multistep=True,
     )
 
@@ -142,21 +154,22 @@ def _history(c: Array, h: SX, h_old: SX, values: SX, rates: SX) -> SX:
 
 
 def _first_history(dae: Dae, c: Array) -> Formula:
-    """Return the formula [q; v] -> x: each node of the history by one step of order 8 back from the start."""
+    """Return the formula [q; v; z] -> x: each node of the history by one step of order 8 back from the start."""
     problem = Problem(dae, ca.MX)
-    n, t, h = problem.n, problem.t, problem.h
-    start = ca.MX.sym("qv", 2 * n)
+    t, h = problem.t, problem.h
+    start = ca.MX.sym("y", problem.n_y)
 
-    columns: list[list[SX]] = [[], [], [], []]
+    columns: list[list[SX]] = [[], [], [], [], [], []]
     for tau in c - 1:
         step = tau * h
         y = DOPRI8.step(problem.rate, start, t, step)
-        q, v = y[:n], y[n:]
-        lambda_ = problem.acceleration(q, v, t + step)[1]
-        p_rate = problem.impulse_rate(q, v, t + step) - problem.Phi_q(q, t + step).T @ lambda_
-        for into, item in zip(columns, (q, v, problem.M(q) @ v, p_rate), strict=True):
+        q, v, z = problem.split(y)
+        lambda_ = problem.acceleration(q, v, z, t + step)[1]
+        p_rate = problem.impulse_rate(q, v, z, t + step) - problem.Phi_q(q, t + step).T @ lambda_
+        flow = problem.flow(q, v, z, t + step)
+        for into, item in zip(columns, (q, v, problem.M(q) @ v, p_rate, z, flow), strict=True):
             into.append(item)
-    lambda_0 = problem.acceleration(start[:n], start[n:], t)[1]
+    lambda_0 = problem.acceleration(*problem.split(start), t)[1]
     x = ca.vertcat(*(item for column in columns for item in column), lambda_0, h)
     return Formula(start, problem.given, (), x)
 
@@ -182,6 +195,7 @@ def _float(rows: Rational) -> Array:
 FAMILY = Family(
     name="block",
     make=block,
+    states=True,
     order="2 r - 1",
     preserves="the constraints of the level chosen by index, at all nodes; the other levels drift slowly",
     needs="holonomic constraints; stages above 3 only where nothing oscillates fast",

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Stage, solve_linear
 from mbfmu.steppers.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ def weighted(weights: Array, vectors: Sequence[SX]) -> SX:
 def coupled_formula(
     problem: Problem,
     x: SX,
-    z: SX,
+    unknowns: SX,
     guess: SX,
     watched: int,
     points: Sequence[SX],
@@ -29,24 +29,28 @@ def coupled_formula(
     node: Callable[[SX, SX], SX],
     finish: Callable[[Sequence[SX]], tuple[SX, SX]],
 ) -> Formula:
-    """Return the formula x -> result whose unknowns z meet the same equations at several nodes, coupled linearly.
+    """Return the formula x -> result whose unknowns w meet the same equations at several nodes, coupled linearly.
 
-    With y_i(z) the point of node i and N_i = node(y_i, t_i), `finish` gives residual(N, z) and the result; Newton's
-    method takes the Jacobian residual_N diag(node_y(y_i)) y_z + residual_z. The equations of a node stay one function,
-    called once a node: the code does not grow with their number, and its compilation stays short.
+    With y_i(w) the point of node i and N_i = node(y_i, t_i), `finish` gives residual(N, w) and the result; Newton's
+    method takes the Jacobian residual_N diag(node_y(y_i)) y_w + residual_w. The equations of a node stay one function,
+    called once a node: the code does not grow with their number, and its compilation stays short. For a block, without
+    coordinates, they are written out.
 
     Args:
         problem: the Dae over the step, in SX.
         x: SX symbols of the state.
-        z: SX symbols of the unknowns.
-        guess: SX, in terms of x, shape of z.
+        unknowns: SX symbols, w.
+        guess: SX, in terms of x, shape of w.
         watched: see `Stage`.
-        points: SX, in terms of x and z, one a node, all of one shape.
+        points: SX, in terms of x and w, one a node, all of one shape.
         times: one a node, s.
         node: (y, t) -> SX, what holds at every node.
-        finish: node values -> (residual, result), in terms of them, x and z.
+        finish: node values -> (residual, result), in terms of them, x and w.
     """
     given = problem.given
+    if not problem.n:  # the equations of a block are short: they are written out, once a node
+        residual, result = finish([node(y, at) for y, at in zip(points, times, strict=True)])
+        return Formula(x, given, (Stage(unknowns, guess, residual, watched=watched),), result)
     arguments = [x, given.u, given.du, given.p, given.t, given.h]
     y, at = ca.SX.sym("y", points[0].shape[0]), ca.SX.sym("at")
     value = ca.densify(node(y, at))
@@ -58,17 +62,20 @@ def coupled_formula(
         return ca.Function(name, [*arguments, *inputs], ca.cse(list(results)))
 
     local = function("node", [y, at], value, ca.jacobian(value, y))
-    placed = function("points", [z], ca.densify(Y), ca.jacobian(Y, z), ca.vertcat(*times))
-    closed = function("closed", [z, NN], ca.densify(residual), ca.jacobian(residual, NN), ca.jacobian(residual, z))
-    ended = function("ended", [z, NN], ca.densify(result))
+    placed = function("points", [unknowns], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))
+    slopes = ca.jacobian(residual, NN), ca.jacobian(residual, unknowns)
+    closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
+    ended = function("ended", [unknowns, NN], ca.densify(result))
     guessed = function("guessed", [], ca.densify(guess))
 
-    x, z, *rest = (ca.MX.sym(name, like.shape[0]) for name, like in zip("xzudpth", [x, z, *arguments[1:]], strict=True))
+    x, w, *rest = (
+        ca.MX.sym(name, like.shape[0]) for name, like in zip("xwudpth", [x, unknowns, *arguments[1:]], strict=True)
+    )
     called = [x, *rest]
-    Y, Y_z, at = placed(*called, z)
+    Y, Y_w, at = placed(*called, w)
     each = [local(*called, Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
     NN = ca.vertcat(*(item[0] for item in each))
-    residual, residual_N, residual_z = closed(*called, z, NN)
-    jacobian = residual_N @ ca.diagcat(*(item[1] for item in each)) @ Y_z + residual_z
-    stage = Stage(z, guessed(*called), correction=-ca.solve(jacobian, residual, "qr"), watched=watched)
-    return Formula(x, type(given)(*rest), (stage,), ended(*called, z, NN))
+    residual, residual_N, residual_w = closed(*called, w, NN)
+    jacobian = residual_N @ ca.diagcat(*(item[1] for item in each)) @ Y_w + residual_w
+    stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
+    return Formula(x, type(given)(*rest), (stage,), ended(*called, w, NN))

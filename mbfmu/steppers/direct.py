@@ -7,7 +7,7 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def direct(dae: Dae, method: str = "rk4") -> Scheme:
-    """Integrate (q, v) with accelerations from the KKT system (Hong & Liu, survey, the direct method).
+    """Integrate (q, v, z) with accelerations from the KKT system (Hong & Liu, survey, the direct method).
 
         [M C^T; C 0] [a; lambda] = [force; gamma],    C = [Phi_q; G]
 
@@ -24,7 +24,7 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
         return bashforth("direct", {"method": method}, dae)
 
     def acceleration_of(problem: Problem) -> SX:
-        return lambda q, v, t: problem.acceleration(q, v, t)[0]
+        return lambda q, v, z, t: problem.acceleration(q, v, z, t)[0]
 
     return explicit_scheme("direct", {"method": method}, dae, method, acceleration_of)
 
@@ -32,6 +32,7 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
 FAMILY = Family(
     name="direct",
     make=direct,
+    states=True,
     order="4 (rk4), 5 (abm4, dopri5), 7 (ab7)",
     preserves="nothing: the constraints drift",
     needs="any model; abm4, ab7: smooth inputs",

@@ -115,7 +115,8 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
 
 def kind_of(dae: Dae, evaluations: int) -> Any:
     """Return the kind of symbols that makes the faster step with so many accelerations: `casadi.SX` writes them out."""
-    return ca.SX if evaluations * dae.acceleration.n_instructions() <= INLINED else ca.MX
+    operations = dae.acceleration.n_instructions() + dae.flow.n_instructions()
+    return ca.SX if evaluations * operations <= INLINED else ca.MX
 
 
 def explicit_scheme(
@@ -123,49 +124,50 @@ def explicit_scheme(
     options: Mapping[str, Any],
     dae: Dae,
     method: str,
-    acceleration_of: Callable[[Problem], Callable[[SX, SX, SX], SX]],
+    acceleration_of: Callable[[Problem], Callable[[SX, SX, SX, SX], SX]],
 ) -> Scheme:
-    """Return the scheme that integrates x' = [v; a(q, v, t)] with no further treatment of the constraints.
+    """Return the scheme that integrates y' = [v; a(q, v, z, t); z'] with no further treatment of the constraints.
 
-    State x = [q; v]; for ``abm4`` it goes on with the rates [v; a] at the three last times and the step they were made
-    with. `begin` makes them by three steps of the classical Runge-Kutta method backwards in time.
+    State x = y = [q; v; z]; for ``abm4`` it goes on with the rates y' at the three last times and the step they were
+    made with. `begin` makes them by three steps of the classical Runge-Kutta method backwards in time.
 
     Args:
         name: of the family.
         options: what the family was made with.
         dae: the equations.
         method: rk4, abm4 or dopri5.
-        acceleration_of: problem -> the function (q, v, t) -> a.
+        acceleration_of: problem -> the function (q, v, z, t) -> a.
     """
     one_step = ONE_STEP.get(method)
     kind = kind_of(dae, len(one_step.b) if one_step else len(RK4.b))  # Adams: two, but thirteen to begin
     problem = Problem(dae, kind)
     accelerate = acceleration_of(problem)
-    n, t, h = problem.n, problem.t, problem.h
-    qv = kind.sym("qv", 2 * n)
+    n_y, t, h = problem.n_y, problem.t, problem.h
+    first = kind.sym("y", n_y)
 
     def rate(y: SX, t: SX) -> SX:
-        return ca.vertcat(y[n:], accelerate(y[:n], y[n:], t))
+        q, v, z = problem.split(y)
+        return ca.vertcat(v, accelerate(q, v, z, t), problem.flow(q, v, z, t))
 
     if one_step:
-        x, begin, step = qv, qv, one_step.step(rate, qv, t, h)
+        x, begin, step = first, first, one_step.step(rate, first, t, h)
     else:
-        x = kind.sym("x", 8 * n + 1)
-        y, *past = ca.vertsplit(x[:-1], 2 * n)
+        x = kind.sym("x", 4 * n_y + 1)
+        y, *past = ca.vertsplit(ca.reshape(x[:-1], 4 * n_y, 1), [k * n_y for k in range(5)])
         y1, history = adams_step(rate, y, past, x[-1], t, h)
         step = ca.vertcat(y1, *history, h)
-        before = [qv]
+        before = [first]
         for j in range(3):
             before.append(RK4.step(rate, before[-1], t - j * h, -h))
         rates = [rate(y, t - j * h) for j, y in enumerate(before[1:], 1)]
-        begin = ca.vertcat(qv, *rates, h)
+        begin = ca.vertcat(first, *rates, h)
     return Scheme(
         name=name,
         options=options,
         order=one_step.order if one_step else 5,
         exact=frozenset(),
-        begin=Formula(qv, problem.given, (), begin),
+        begin=Formula(first, problem.given, (), begin),
         step=Formula(x, problem.given, (), step),
-        read=ca.Function("read", [x, problem.p, t], [x[:n], x[n : 2 * n]]),
+        read=ca.Function("read", [x, problem.p, t], [*problem.split(x)]),
         multistep=one_step is None,
     )

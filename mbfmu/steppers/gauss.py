@@ -24,6 +24,9 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
         momentum    pdot_i = T_q - V_q + Q - Phi_q(Q_i)^T lambda_i        (sections on the momentum form)
         velocity    M(Q_i) vdot_i = force(Q_i, qdot_i) - Phi_q(Q_i)^T lambda_i        ("traditional" form)
 
+    First-order states are collocated at the same nodes, z_i = z_n + h sum_j a_ij z'_j, with (z_i - z_n) / nominal
+    unknown; stiff ones are not damped.
+
     ``projection=none`` is the paper's scheme: Phi(Q_i) = 0 at the inner nodes, index 3. At the step ends the residual
     alternates and is O(h^(s+1)); order of q and v: s + 1 for odd s, s for even s (measured 2, 2, 4, 4), 2 s without
     constraints; the rotation of a single rigid body, read from the normalised quaternion, has order 2 s. The momentum
@@ -57,49 +60,61 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
 
 
 def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
-    """Return the paper's scheme, as (begin, step, read); state x = [q; p or v; lambda].
+    """Return the paper's scheme, as (begin, step, read); state x = [q; p or v; z; lambda].
 
     `read` gives the admissible velocity; the v of the velocity form itself leaves the constraints by O(h^2).
     """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
+    n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
     momentum = form == "momentum"
     A, b, c = gauss_tableau(s)
     D = np.linalg.inv(A)
     e = b @ D
-    x = ca.SX.sym("x", 2 * n + m)
-    qn, wn, lambda_n = x[:n], x[n : 2 * n], x[2 * n :]
+    x = ca.SX.sym("x", n_y + m)
+    qn, wn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m])
     v_n = problem.velocity(qn, wn if momentum else problem.M(qn) @ wn, t)
-    Z, L = _columns("Z", n, s), _columns("L", m, s)
+    Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
     hqdot = [weighted(D[i], Z) for i in range(s)]
     gain = [weighted(D[i], [item - h * wn for item in hqdot]) for i in range(s)]
 
     def node(y: SX, at: SX) -> SX:
-        Q, hqdot, gain, L = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m])
+        Q, hqdot, gain, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m, y.numel()])
         push = problem.Phi_q(Q, at).T @ L
         if momentum:
-            balance = push - h**2 * problem.momentum_rate(Q, hqdot / h, at)
-            return ca.vertcat(problem.momentum(Q, hqdot), balance, problem.Phi(Q, at))
-        balance = problem.M(Q) @ gain + push - h**2 * problem.force(Q, hqdot / h, at)
-        return ca.vertcat(hqdot, balance, problem.Phi(Q, at))
+            balance = push - h**2 * problem.momentum_rate(Q, hqdot / h, z, at)
+            second = problem.momentum(Q, hqdot)
+        else:
+            balance = problem.M(Q) @ gain + push - h**2 * problem.force(Q, hqdot / h, z, at)
+            second = hqdot
+        return ca.vertcat(second, balance, problem.Phi(Q, at), h * problem.scaled_flow(Q, hqdot / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        change = [item[:n] - h * wn for item in N]
-        residual = [N[i][n:] + (ca.vertcat(weighted(D[i], change), ca.SX(m, 1)) if momentum else 0) for i in range(s)]
-        return ca.vertcat(*residual), ca.vertcat(qn + weighted(e, Z), wn + weighted(e, change) / h, L[-1] / h**2)
+        parts = (ca.vertsplit(item, [0, n, 2 * n + m, item.numel()]) for item in N)
+        values, rows, flows = zip(*parts, strict=True)
+        change = [item - h * wn for item in values]
+        second = [ca.vertcat(weighted(D[i], change), ca.SX(m, 1)) if momentum else 0 for i in range(s)]
+        residual = [rows[i] + second[i] for i in range(s)]
+        residual += [Zz[i] - weighted(A[i], flows) for i in range(s)]
+        z1 = zn + nominal * weighted(b, flows)
+        return ca.vertcat(*residual), ca.vertcat(qn + weighted(e, Z), wn + weighted(e, change) / h, z1, L[-1] / h**2)
 
     step = coupled_formula(
         problem, x,
-        z=ca.vertcat(*Z, *L),
-        guess=ca.vertcat(*(c[i] * h * v_n for i in range(s)), *([h**2 * lambda_n] * s)),
-        watched=s * n,
-        points=[ca.vertcat(qn + Z[i], hqdot[i], gain[i], L[i]) for i in range(s)],
+        unknowns=ca.vertcat(*Z, *Zz, *L),
+        guess=ca.vertcat(
+            *(c[i] * h * v_n for i in range(s)), *(c[i] * h * problem.scaled_flow(qn, v_n, zn, t) for i in range(s)),
+            *([h**2 * lambda_n] * s),
+        ),
+        watched=s * (n + n_z),
+        points=[ca.vertcat(qn + Z[i], hqdot[i], gain[i], L[i], zn + nominal * Zz[i]) for i in range(s)],
         times=[t + c[i] * h for i in range(s)],
         node=node, finish=finish,
     )  # fmt: skip
-    q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    begin = ca.vertcat(q, problem.momentum(q, v) if momentum else v, problem.acceleration(q, v, t)[1])
-    read = ca.Function("read", [x, problem.p, t], [qn, v_n])
-    return Formula(ca.vertcat(q, v), problem.given, (), begin), step, read
+    first = ca.SX.sym("y", n_y)
+    q, v, z = problem.split(first)
+    begin = ca.vertcat(q, problem.momentum(q, v) if momentum else v, z, problem.acceleration(q, v, z, t)[1])
+    read = ca.Function("read", [x, problem.p, t], [qn, v_n, zn])
+    return Formula(first, problem.given, (), begin), step, read
 
 
 def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
@@ -115,18 +130,19 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         M(q1) (q1 - q1^) = Phi_q(q1)^T mu    M(q1) v1 = p1^ + Phi_q(q1)^T nu    Phi(q1) = 0, Phi_q v1 + Phi_t = 0
 
     so that the whole is symmetric and of order 2 s (measured 2, 4, 6, 8; velocity form 2, 4, 6). The velocity form is
-    the same with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; lambda].
+    the same with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; z; lambda].
     """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
+    n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
     momentum = form == "momentum" and not problem.dae.constant_mass
     A, b, c = gauss_tableau(s)
     D = np.linalg.inv(A)
     e = b @ D
-    x = ca.SX.sym("x", 2 * n + m)
-    q0, v0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
+    x = ca.SX.sym("x", n_y + m)
+    q0, v0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m])
     M0, P0 = problem.M(q0), problem.Phi_q(q0, t)
     off = problem.over_mass(q0)(P0.T)
-    Z, L = _columns("Z", n, s), _columns("L", m, s)
+    Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
     accelerations = _columns("A", n, s if momentum else 0)  # h^2 a_i
     d, hv1, mu, nu = (ca.SX.sym(*item) for item in (("d", n), ("hv1", n), ("mu", m), ("nu", m)))
     hv0 = h * v0 + off @ nu
@@ -136,46 +152,52 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     ha = accelerations or [weighted(D[i], change) for i in range(s)]
 
     def node(y: SX, at: SX) -> SX:
-        Q, hqdot, ha, L = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m])
+        Q, hqdot, ha, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m, y.numel()])
         P, M = problem.Phi_q(Q, at), problem.M(Q)
-        balance = M @ ha + P.T @ L - h**2 * problem.force(Q, hqdot / h, at)
+        balance = M @ ha + P.T @ L - h**2 * problem.force(Q, hqdot / h, z, at)
         closing = P @ ha - h**2 * problem.gamma(Q, hqdot / h, at)
+        rows = ca.vertcat(balance, closing, h * problem.scaled_flow(Q, hqdot / h, z, at))
         if not momentum:
-            return ca.vertcat(balance, closing)
-        rate = h**2 * problem.impulse_rate(Q, hqdot / h, at) - P.T @ L
-        return ca.vertcat(balance, closing, M @ hqdot, rate)
+            return rows
+        rate = h**2 * problem.impulse_rate(Q, hqdot / h, z, at) - P.T @ L
+        return ca.vertcat(rows, M @ hqdot, rate)
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        rows = [item[: n + m] for item in N]
+        parts = (ca.vertsplit(item, [0, n + m, n + m + n_z, item.numel()]) for item in N)
+        met, flows, impulses = zip(*parts, strict=True)
+        rows = [*met]
         q1, t1 = q0 + d, t + h
         M1, P1 = problem.M(q1), problem.Phi_q(q1, t1)
         hp1 = M1 @ (hv0 + weighted(e, change))
         if momentum:
-            gains = [item[n + m : 2 * n + m] - hp0 for item in N]
-            rows += [weighted(D[i], gains) - N[i][2 * n + m :] for i in range(s)]
+            momenta, rates = zip(*(ca.vertsplit(item, n) for item in impulses), strict=True)
+            gains = [item - hp0 for item in momenta]
+            rows += [weighted(D[i], gains) - rates[i] for i in range(s)]
             hp1 = hp0 + weighted(e, gains)
         back = M1 @ (d - off @ mu - weighted(e, Z)) - P1.T @ mu
         rows += [back, M1 @ hv1 - hp1 - P1.T @ nu, problem.Phi(q1, t1), P1 @ hv1 + h * problem.Phi_t(q1, t1)]
-        return ca.vertcat(*rows), ca.vertcat(q1, hv1 / h, L[-1] / h**2)
+        rows += [Zz[i] - weighted(A[i], flows) for i in range(s)]
+        return ca.vertcat(*rows), ca.vertcat(q1, hv1 / h, z0 + nominal * weighted(b, flows), L[-1] / h**2)
 
-    a0 = problem.over_mass(q0)(problem.force(q0, v0, t) - P0.T @ lambda0)
+    a0 = problem.over_mass(q0)(problem.force(q0, v0, z0, t) - P0.T @ lambda0)
     ahead = [*(c[i] * h for i in range(s)), h]
     step = coupled_formula(
         problem, x,
-        z=ca.vertcat(*Z, d, hv1, *accelerations, *L, mu, nu),
+        unknowns=ca.vertcat(*Z, d, hv1, *Zz, *accelerations, *L, mu, nu),
         guess=ca.vertcat(
             *(tau * v0 + tau**2 / 2 * a0 for tau in ahead), h * v0 + h**2 * a0,
+            *(c[i] * h * problem.scaled_flow(q0, v0, z0, t) for i in range(s)),
             *([h**2 * a0] * len(accelerations)), *([h**2 * lambda0] * s), ca.SX(2 * m, 1),
         ),
-        watched=(s + 2) * n,
-        points=[ca.vertcat(q0 + off @ mu + Z[i], hqdot[i], ha[i], L[i]) for i in range(s)],
+        watched=(s + 2) * n + s * n_z,
+        points=[ca.vertcat(q0 + off @ mu + Z[i], hqdot[i], ha[i], L[i], z0 + nominal * Zz[i]) for i in range(s)],
         times=[t + c[i] * h for i in range(s)],
         node=node, finish=finish,
     )  # fmt: skip
-    q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    begin = ca.vertcat(q, v, problem.acceleration(q, v, t)[1])
-    read = ca.Function("read", [x, problem.p, t], [q0, v0])
-    return Formula(ca.vertcat(q, v), problem.given, (), begin), step, read
+    first = ca.SX.sym("y", n_y)
+    begin = ca.vertcat(first, problem.acceleration(*problem.split(first), t)[1])
+    read = ca.Function("read", [x, problem.p, t], [q0, v0, z0])
+    return Formula(first, problem.given, (), begin), step, read
 
 
 def _columns(name: str, size: int, count: int) -> list[SX]:
@@ -185,6 +207,7 @@ def _columns(name: str, size: int, count: int) -> list[SX]:
 FAMILY = Family(
     name="gauss",
     make=gauss,
+    states=True,
     order="s + 1 (s odd), s (s even); with projection=symmetric or without constraints 2 s",
     preserves="projection=symmetric: position and velocity constraints at every step end, time symmetry. "
     "projection=none: position constraints at the inner nodes; spatial angular momentum of a rigid body; error grows "

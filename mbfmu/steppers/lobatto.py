@@ -26,7 +26,8 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
 
     Q_1 = q0 and ahat_is = 0, so lambda_s appears in p1 only. Unknown are d_i = h V_i and the impulses h^2 lambda_j,
     j < s. With a constant M the momenta of the stages lie on a polynomial of degree s - 2 and d_s is eliminated.
-    With s = 2 the method is RATTLE. State x = [q; p; lambda].
+    With s = 2 the method is RATTLE. First-order states go with the coordinates, by IIIA: z_i = z0 + h sum_j a_ij z'_j,
+    i > 1, with (z_i - z0) / nominal unknown; stiff ones are not damped. State x = [q; p; z; lambda].
 
     Args:
         dae: the equations.
@@ -36,9 +37,9 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
     problem = Problem(dae)
     n, m, t, h, s = problem.n, problem.m, problem.t, problem.h, stages
     A, Ahat, b, c = lobatto_tableaus(s)
-    x = ca.SX.sym("x", 2 * n + m)
-    q0, p0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
-    q_free, v_free = ca.SX.sym("q", n), ca.SX.sym("v", n)
+    x, first = ca.SX.sym("x", problem.n_y + m), ca.SX.sym("y", problem.n_y)
+    q0, p0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, problem.n_y, problem.n_y + m])
+    q_free, v_free, z_free = problem.split(first)
 
     solved = s - 1 if dae.constant_mass else s
     d = [ca.SX.sym(f"d{i}", n) for i in range(solved)]
@@ -46,44 +47,58 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         last = np.linalg.solve(np.vander(c[:-1], s - 1).T, np.ones(s - 1))
         d.append(weighted(last, d))
     impulse = [ca.SX.sym(f"impulse{j}", m) for j in range(s - 1)]
+    Zz = [ca.SX.zeros(problem.n_z), *(ca.SX.sym(f"Zz{i}", problem.n_z) for i in range(1, s))]
     times = [t + c[i] * h for i in range(s)]
-    points = [ca.vertcat(q0 + weighted(A[i], d), d[i], impulse[i] if i < s - 1 else ca.SX.zeros(m)) for i in range(s)]
+    Q = [q0 + weighted(A[i], d) for i in range(s)]
+    points = [
+        ca.vertcat(Q[i], d[i], impulse[i] if i < s - 1 else ca.SX.zeros(m), z0 + problem.nominal * Zz[i])
+        for i in range(s)
+    ]
 
     def node(y: SX, at: SX) -> SX:
-        Q, d, impulse = y[:n], y[n : 2 * n], y[2 * n :]
-        push = h**2 * problem.impulse_rate(Q, d / h, at) - problem.Phi_q(Q, at).T @ impulse
-        return ca.vertcat(problem.M(Q) @ d, push, problem.Phi(Q, at))
+        Q, d, impulse, z = ca.vertsplit(y, [0, n, 2 * n, 2 * n + m, y.numel()])
+        push = h**2 * problem.impulse_rate(Q, d / h, z, at) - problem.Phi_q(Q, at).T @ impulse
+        return ca.vertcat(problem.M(Q) @ d, push, problem.Phi(Q, at), h * problem.scaled_flow(Q, d / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
-        inertia, push = [item[:n] for item in N], [item[n : 2 * n] for item in N]
+        parts = (ca.vertsplit(item, [0, n, 2 * n, 2 * n + m, item.numel()]) for item in N)
+        inertia, push, gaps, flows = zip(*parts, strict=True)
         balance = [inertia[i] - h * p0 - weighted(Ahat[i], push) for i in range(solved)]
-        q1 = points[-1][:n]
+        collocated = [Zz[i] - weighted(A[i], flows) for i in range(1, s)]
+        q1, z1 = Q[-1], z0 + problem.nominal * Zz[-1]
         M1, p1 = problem.M(q1), p0 + weighted(b, push) / h
         v1, mu = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(p1, -problem.Phi_t(q1, t + h))
-        return ca.vertcat(*balance, *(item[2 * n :] for item in N[1:])), ca.vertcat(q1, M1 @ v1, mu / (b[-1] * h))
+        return ca.vertcat(*balance, *gaps[1:], *collocated), ca.vertcat(q1, M1 @ v1, z1, mu / (b[-1] * h))
 
     solve = problem.over_mass(q0)
     v0 = solve(p0)
-    a0 = solve(problem.force(q0, v0, t) - problem.Phi_q(q0, t).T @ lambda0)
-    guess = ca.vertcat(*(h * v0 + c[i] * h**2 * a0 for i in range(solved)), *([h**2 * lambda0] * (s - 1)))
-    z = ca.vertcat(*d[:solved], *impulse)
+    a0 = solve(problem.force(q0, v0, z0, t) - problem.Phi_q(q0, t).T @ lambda0)
+    guess = ca.vertcat(
+        *(h * v0 + c[i] * h**2 * a0 for i in range(solved)),
+        *(c[i] * h * problem.scaled_flow(q0, v0, z0, t) for i in range(1, s)),
+        *([h**2 * lambda0] * (s - 1)),
+    )
+    unknowns, watched = ca.vertcat(*d[:solved], *Zz[1:], *impulse), solved * n + (s - 1) * problem.n_z
     return Scheme(
         name="lobatto",
         options={"stages": s},
         order=2 * s - 2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(
-            ca.vertcat(q_free, v_free), problem.given, (),
-            ca.vertcat(q_free, problem.M(q_free) @ v_free, problem.acceleration(q_free, v_free, t)[1]),
+            first, problem.given, (),
+            ca.vertcat(
+                q_free, problem.M(q_free) @ v_free, z_free, problem.acceleration(q_free, v_free, z_free, t)[1]
+            ),
         ),
-        step=coupled_formula(problem, x, z, guess, solved * n, points, times, node, finish),
-        read=ca.Function("read", [x, problem.p, t], [q0, v0]),
+        step=coupled_formula(problem, x, unknowns, guess, watched, points, times, node, finish),
+        read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
     )  # fmt: skip
 
 
 FAMILY = Family(
     name="lobatto",
     make=lobatto,
+    states=True,
     order="2 s - 2",
     preserves="position and velocity constraints at every step end; symplectic, symmetric: energy error without drift",
     needs="holonomic constraints",

@@ -20,7 +20,13 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
 
     At a node, M v + C^T mu = p' with C v + c = 0 gives the velocity. The impulse mu does not influence the positions,
     so p' itself is carried on and the next Lambda holds both impulses (the discrete Lagrange-d'Alembert scheme).
-    The paper treats nonholonomic constraints; holonomic ones are met at the nodes. State x = [q; p'].
+    The paper treats nonholonomic constraints; holonomic ones are met at the nodes. First-order states follow by the
+    rule of the action, with (z1 - z0) / nominal unknown, of order 2; stiff ones are not damped:
+
+        midpoint:   z1 = z0 + h z'((q0 + q1)/2, w, (z0 + z1)/2)
+        trapezoid:  z1 = z0 + h/2 (z'(q0, w, z0) + z'(q1, w, z1))
+
+    State x = [q; p'; z].
 
     Args:
         dae: the equations.
@@ -28,29 +34,39 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
     """
     problem = Problem(dae)
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
-    x = ca.SX.sym("x", 2 * n)
-    q0, p0 = x[:n], x[n:]
+    x = ca.SX.sym("x", problem.n_y)
+    q0, p0, z0 = problem.split(x)
+    Zz = ca.SX.sym("Zz", problem.n_z)
+    z1, zm = z0 + problem.nominal * Zz, z0 + problem.nominal * Zz / 2
     d, impulse = ca.SX.sym("d", n), ca.SX.sym("impulse", m + problem.k)
     q1, qm, w = q0 + d, q0 + d / 2, d / h
     if action == "midpoint":
         hp = problem.M(qm) @ d
-        first = last = problem.impulse_rate(qm, w, t + h / 2)
+        first = last = problem.impulse_rate(qm, w, zm, t + h / 2)
+        flow = problem.scaled_flow(qm, w, zm, t + h / 2)
     else:
         hp = (problem.M(q0) + problem.M(q1)) @ d / 2
-        first, last = problem.impulse_rate(q0, w, t), problem.impulse_rate(q1, w, t + h)
+        first, last = problem.impulse_rate(q0, w, z0, t), problem.impulse_rate(q1, w, z1, t + h)
+        flow = (problem.scaled_flow(q0, w, z0, t) + problem.scaled_flow(q1, w, z1, t + h)) / 2
     middle = dae.G(qm, problem.p, t + h / 2) @ d + h * dae.g(qm, problem.p, t + h / 2)
-    residual = ca.vertcat(hp - h**2 / 2 * first - h * p0 + problem.C(q0, t).T @ impulse, problem.Phi(q1, t + h), middle)
+    balance = hp - h**2 / 2 * first - h * p0 + problem.C(q0, t).T @ impulse
     v0 = _node_velocity(problem, q0, p0)
-    stage = Stage(ca.vertcat(d, impulse), ca.vertcat(h * v0, ca.SX.zeros(m + problem.k)), residual, watched=n)
-    free = ca.SX.sym("qv", 2 * n)
+    stage = Stage(
+        ca.vertcat(d, Zz, impulse),
+        ca.vertcat(h * v0, h * problem.scaled_flow(q0, v0, z0, t), ca.SX.zeros(m + problem.k)),
+        residual=ca.vertcat(balance, problem.Phi(q1, t + h), middle, Zz - h * flow),
+        watched=n + problem.n_z,
+    )
+    free = ca.SX.sym("y", problem.n_y)
+    q, v, z = problem.split(free)
     return Scheme(
         name="nodal_impulse",
         options={"action": action},
         order=2,
         exact=frozenset({"position", "velocity"}),
-        begin=Formula(free, problem.given, (), ca.vertcat(free[:n], problem.M(free[:n]) @ free[n:])),
-        step=Formula(x, problem.given, (stage,), ca.vertcat(q1, hp / h + h / 2 * last)),
-        read=ca.Function("read", [x, problem.p, t], [q0, v0]),
+        begin=Formula(free, problem.given, (), ca.vertcat(q, problem.M(q) @ v, z)),
+        step=Formula(x, problem.given, (stage,), ca.vertcat(q1, hp / h + h / 2 * last, z1)),
+        read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
     )
 
 
@@ -62,6 +78,7 @@ def _node_velocity(problem: Problem, q: SX, p: SX) -> SX:
 FAMILY = Family(
     name="nodal_impulse",
     make=nodal_impulse,
+    states=True,
     order="2",
     preserves="position and velocity constraints, nonholonomic ones included, at every step end; energy error "
     "without drift",

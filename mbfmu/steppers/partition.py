@@ -11,7 +11,7 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def partition(dae: Dae, selection: str = "qr") -> Scheme:
-    """Integrate B^T q and B^T v by the classical Runge-Kutta method (Hong & Liu, survey, variable separation).
+    """Integrate B^T q, B^T v and z by the classical Runge-Kutta method (Hong & Liu, survey, variable separation).
 
     At each of its points i the rest follows from the constraints, with C = [Phi_q; G], c = [Phi_t; g]:
 
@@ -21,7 +21,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     B is chosen anew at every step, from C at q_n, so that no choice grows old: ``lu`` takes unit columns, those without
     a pivot when C is eliminated; ``qr`` and ``svd`` an orthonormal basis V of ker C. In all cases B^T y = 0 says that
     y = N mu for some mu: with N the unit columns of the pivots, or, whatever the basis V, with N = C(q_n)^T. Hence no
-    basis is computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v].
+    basis is computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v; z].
 
     Args:
         dae: the equations.
@@ -30,8 +30,8 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     kind = kind_of(dae, 8)
     problem = Problem(dae, kind)
     n, p, t, h = problem.n, problem.p, problem.t, problem.h
-    x = kind.sym("x", 2 * n)
-    qn, vn = x[:n], x[n:]
+    x = kind.sym("x", problem.n_y)
+    qn, vn, zn = problem.split(x)
     select, to_positions, to_velocities = recoveries(dae, selection)
     selected = select(qn, p, t)
     nonzeros = kind.sym("N", selected.nnz())
@@ -41,14 +41,17 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     stages: list[Stage] = []
     velocities: list[SX] = []
     accelerations: list[SX] = []
-    q, v = qn, vn
+    flows: list[SX] = []
+    q, v, z = qn, vn, zn
     for i, row in enumerate(weights):
         here, ahead = t + float(nodes[i]) * h, t + float(nodes[i + 1]) * h
         start = qn + h * combination(row, [*velocities, v])
         if i == 1:  # the constraints bend this point as far off its start as the one before, to the other side
             start = start - (q - qn - h / 2 * vn)
-        first = [start, v, problem.acceleration(q, v, here)[0]]
-        q, velocity, a = unknowns = [kind.sym(f"{name}{i}", n) for name in "qva"]
+        first = [start, v, problem.acceleration(q, v, z, here)[0], problem.flow(q, v, z, here)]
+        q, velocity, a, flow = unknowns = [
+            kind.sym(f"{name}{i}", item.numel()) for name, item in zip(("q", "v", "a", "flow"), first, strict=True)
+        ]
         if i == 0:
             first, unknowns = [*first, selected.nz[:]], [*unknowns, nonzeros]
         once = kind.zeros(sum(item.numel() for item in unknowns[1:]))  # only q is solved for: the guess gives the rest
@@ -56,6 +59,8 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
         stages.append(Stage(ca.vertcat(*unknowns), ca.vertcat(*first), correction=correction, watched=n))
         velocities.append(velocity)
         accelerations.append(a)
+        flows.append(flow)
+        z = zn + h * combination(row, flows)
         v = to_velocities(q, vn + h * combination(row, accelerations), N, p, ahead)
     return Scheme(
         name="partition",
@@ -63,8 +68,8 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
         order=4,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, problem.given, (), x),
-        step=Formula(x, problem.given, tuple(stages), ca.vertcat(q, v)),
-        read=ca.Function("read", [x, p, t], [qn, vn]),
+        step=Formula(x, problem.given, tuple(stages), ca.vertcat(q, v, z)),
+        read=ca.Function("read", [x, p, t], [qn, vn, zn]),
     )
 
 
@@ -135,6 +140,7 @@ def unpivoted_solve(A: SX, b: SX) -> SX:
 FAMILY = Family(
     name="partition",
     make=partition,
+    states=True,
     order="4",
     preserves="position and velocity constraints at all evaluations, so at every step end",
     needs="any model",

@@ -21,7 +21,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         M(q1) V1 = M(q0) V0,    q1 = q0 + h/2 (V0 + V1),    Phi(q1) = 0
         p1 = M(q1) V1 + h/2 (F(q1, V1, t1) - Phi_q(q1)^T mu),    Phi_q(q1) M(q1)^-1 p1 + Phi_t = 0
 
-    Unknown are the displacements d0 = h V0, d1 = h V1 and the impulses h^2/2 lambda. State x = [q; p; lambda].
+    Unknown are the displacements d0 = h V0, d1 = h V1 and the impulses h^2/2 lambda. First-order states follow by the
+    trapezoidal rule, z1 = z0 + h/2 (z'(q0, V0, z0, t0) + z'(q1, V1, z1, t1)), of order 2 and symmetric too; stiff ones
+    are not damped. The displacements do not depend on z1, which is solved for after them, in units of its nominal size.
+    State x = [q; p; z; lambda].
 
     Args:
         dae: the equations.
@@ -32,9 +35,9 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     holonomic_only("rattle", dae)
     problem = Problem(dae)
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
-    x = ca.SX.sym("x", 2 * n + m)
-    q0, p0, lambda0 = x[:n], x[n : 2 * n], x[2 * n :]
-    q_free, v_free = ca.SX.sym("q", n), ca.SX.sym("v", n)
+    x, first = ca.SX.sym("x", problem.n_y + m), ca.SX.sym("y", problem.n_y)
+    q0, p0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, problem.n_y, problem.n_y + m])
+    q_free, v_free, z_free = problem.split(first)
 
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
     d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
@@ -49,7 +52,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     balance = (
         M0 @ d0
         - h * p0
-        - h**2 / 2 * problem.impulse_rate(q0, d0 / h, t)
+        - h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t)
         + P0.T @ impulse
     )  # fmt: skip
     gap = problem.Phi(q1, t + h)
@@ -63,12 +66,16 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         same = problem.M(q1) @ d1 - M0 @ d0
         residual = ca.vertcat(balance, same, gap)
         apart = factor.mass_solve(same)
-        first, multipliers = factor.solve(-balance, P0 @ apart / 2 - gap)
-        correction = ca.vertcat(first, first - apart, multipliers)
+        change, multipliers = factor.solve(-balance, P0 @ apart / 2 - gap)
+        correction = ca.vertcat(change, change - apart, multipliers)
         watched = 2 * n
     solved = {"residual": residual} if iteration == "newton" else {"correction": correction}
     M1, V1 = problem.M(q1), d1 / h
-    kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, t + h)
+    moved = Stage(unknowns, guess, watched=watched, **solved)
+    Zz = ca.SX.sym("Zz", problem.n_z)
+    z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
+    trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
+    kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
     v1, _ = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(kicked, -problem.Phi_t(q1, t + h))
     return Scheme(
         name="rattle",
@@ -76,20 +83,23 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         order=2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(
-            ca.vertcat(q_free, v_free), problem.given, (),
-            ca.vertcat(q_free, problem.M(q_free) @ v_free, problem.acceleration(q_free, v_free, t)[1]),
+            first, problem.given, (),
+            ca.vertcat(
+                q_free, problem.M(q_free) @ v_free, z_free, problem.acceleration(q_free, v_free, z_free, t)[1]
+            ),
         ),
         step=Formula(
-            x, problem.given, (*before, Stage(unknowns, guess, watched=watched, **solved)),
-            ca.vertcat(q1, M1 @ v1, 2 / h**2 * impulse),
+            x, problem.given, (*before, moved, trapezoidal),
+            ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
         ),
-        read=ca.Function("read", [x, problem.p, t], [q0, v0]),
+        read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
     )  # fmt: skip
 
 
 FAMILY = Family(
     name="rattle",
     make=rattle,
+    states=True,
     order="2",
     preserves="position and velocity constraints at every step end; symplectic: energy error without drift",
     needs="holonomic constraints",

@@ -3,14 +3,17 @@
 How to add a stepper:
 
 1. Write one file with a function ``(dae, **options) -> Scheme`` and a `Family` that names its options and claims.
-2. Choose the state x: all that the next step needs (q, v or p, multipliers, history). An FMU's state is the bytes of
-   x, so nothing may be kept elsewhere. A multistep method keeps its history in x together with the step it was made
+2. Choose the state x: all that the next step needs (q, v or p, z, multipliers, history). An FMU's state is the bytes
+   of x, so nothing may be kept elsewhere. A multistep method keeps its history in x together with the step it was made
    with, and rescales it inside the step formula (for Adams: the rates at t - j h from those at t - j h_old by
    interpolation); its `begin` formula makes the first history, with stages of its own.
-3. Give three maps: `begin` (q, v) -> x, `step` x -> x, `read` x -> (q, v). Their stages are solved by the kernel.
+3. Give three maps: `begin` [q; v; z] -> x, `step` x -> x, `read` x -> (q, v, z). Their stages are solved by the
+   kernel. First-order states z are solved for in units of their nominal sizes, so that all that decides about
+   convergence counts alike. A stepper that takes them says so in its `Family`; for others z is empty.
 4. Add the family's row to the table in ``steppers/__init__.py``; the tests and benchmarks then run it.
 
-A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint.
+A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint; one that
+takes first-order states may not assume that there are coordinates: a block has z alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +30,7 @@ from mbfmu.errors import StepperError
 SX = Any
 """A CasADi expression (CasADi carries no types)."""
 
-__all__ = ["Family", "Option", "Problem", "Scheme", "Stage", "holonomic_only"]
+__all__ = ["Family", "Option", "Problem", "Scheme", "Stage", "holonomic_only", "without_empty_states"]
 
 
 class Problem:
@@ -42,9 +45,13 @@ class Problem:
 
     def __init__(self, dae: Dae, kind: Any = ca.SX) -> None:
         self.dae = dae
-        self.n, self.m, self.k = dae.n, dae.m, dae.k
+        self.n, self.m, self.k, self.n_z = dae.n, dae.m, dae.k, dae.n_z
+        self.n_y = 2 * dae.n + dae.n_z
+        self.nominal = ca.DM(dae.nominal_states)
         self.given = arguments(len(dae.inputs), dae.n_p, kind)
         self.t, self.h, self.p = self.given.t, self.given.h, self.given.p
+        self._kind = kind
+        self._called: dict[str, Callable[..., Any]] = {}
 
     def u(self, t: SX) -> SX:
         """Return the inputs at time t, shape (n_u,)."""
@@ -56,7 +63,7 @@ class Problem:
 
     def over_mass(self, q: SX) -> OverMass:
         """Return the map f -> M^-1 f at q, for f of shape (n, j)."""
-        return OverMass(self.dae, q, self.p)
+        return self.dae.over_mass(q, self.p)
 
     def Phi(self, q: SX, t: SX) -> SX:
         """Return the holonomic residual, shape (m,)."""
@@ -82,35 +89,72 @@ class Problem:
         """Return the part of these constraints without velocities, [Phi_t; g], shape (m + k,): C v + c = 0."""
         return ca.vertcat(self.Phi_t(q, t), self.dae.g(q, self.p, t))
 
-    def force(self, q: SX, v: SX, t: SX) -> SX:
+    def force(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the force that belongs to M, shape (n,)."""
-        return self.dae.force(q, v, self.u(t), self.p, t)
+        return self._at("force", q, v, z, t)
+
+    def flow(self, q: SX, v: SX, z: SX, t: SX) -> SX:
+        """Return z', the rates of the first-order states, shape (n_z,)."""
+        return self._at("flow", q, v, z, t)
+
+    def scaled_flow(self, q: SX, v: SX, z: SX, t: SX) -> SX:
+        """Return z' in units of the states' nominal sizes, 1/s, shape (n_z,)."""
+        return self.flow(q, v, z, t) / self.nominal
 
     def momentum(self, q: SX, v: SX) -> SX:
         """Return T_v, shape (n,)."""
         return self.dae.momentum(q, v, self.p)
 
-    def momentum_rate(self, q: SX, v: SX, t: SX) -> SX:
+    def momentum_rate(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the force on the momentum without multipliers, shape (n,)."""
-        return self.dae.momentum_rate(q, v, self.u(t), self.p, t)
+        return self._at("momentum_rate", q, v, z, t)
 
-    def impulse_rate(self, q: SX, v: SX, t: SX) -> SX:
+    def impulse_rate(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the force on M(q) v without multipliers: force + (M v)_q v, shape (n,)."""
-        return self.dae.impulse_rate(q, v, self.u(t), self.p, t)
+        return self._at("impulse_rate", q, v, z, t)
 
     def velocity(self, q: SX, p: SX, t: SX) -> SX:
         """Return the admissible velocity of a momentum p: M v + Phi_q^T mu = p, Phi_q v + Phi_t = 0; shape (n,)."""
         return SchurFactor(self.over_mass(q), self.Phi_q(q, t)).solve(p, -self.Phi_t(q, t))[0]
 
-    def acceleration(self, q: SX, v: SX, t: SX) -> tuple[SX, SX]:
+    def acceleration(self, q: SX, v: SX, z: SX, t: SX) -> tuple[SX, SX]:
         """Return (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
-        a, lambda_ = self.dae.acceleration(q, v, self.u(t), self.p, t)
+        a, lambda_ = self._at("acceleration", q, v, z, t)
         return a, lambda_
 
+    def _at(self, name: str, q: SX, v: SX, z: SX, t: SX) -> Any:
+        """Return what the Dae's function of this name gives."""
+        if name not in self._called:
+            function = getattr(self.dae, name)
+            self._called[name] = without_empty_states(function) if self._kind is ca.MX else function
+        return self._called[name](q, v, z, self.u(t), self.p, t)
+
+    def split(self, y: SX) -> tuple[SX, SX, SX]:
+        """Return (q, v, z) of y = [q; v; z]."""
+        n, n_y = self.n, self.n_y
+        q, v, z = (ca.reshape(y[i:j], j - i, 1) for i, j in ((0, n), (n, 2 * n), (2 * n, n_y)))  # columns if empty too
+        return q, v, z
+
     def rate(self, y: SX, t: SX) -> SX:
-        """Return the rate [v; a] of y = [q; v] on the index-1 form, shape (2 n,)."""
-        q, v = y[: self.n], y[self.n :]
-        return ca.vertcat(v, self.acceleration(q, v, t)[0])
+        """Return the rate [v; a; z'] of y = [q; v; z] on the index-1 form, shape (n_y,)."""
+        q, v, z = self.split(y)
+        return ca.vertcat(v, self.acceleration(q, v, z, t)[0], self.flow(q, v, z, t))
+
+
+def without_empty_states(function: Any) -> Callable[..., Any]:
+    """Return a map (q, v, z, ...) -> results that leaves z out of the call where there are no first-order states.
+
+    The code of a call then hands over no argument for them: a mechanism without states pays nothing for them.
+
+    Args:
+        function: SX Function of (q, v, z, ...).
+    """
+    if function.numel_in(2):
+        return function  # type: ignore[no-any-return]
+    given = function.sx_in()
+    given[2] = ca.SX(0, 1)
+    shorter = ca.Function(function.name(), given[:2] + given[3:], function.call(given))
+    return lambda q, v, _, *rest: shorter(q, v, *rest)
 
 
 @dataclass(frozen=True)
@@ -120,11 +164,11 @@ class Scheme:
     Args:
         name: of the family.
         options: the options it was made with.
-        order: of q and v at the step ends.
+        order: of q, v and z at the step ends.
         exact: the constraint levels met to round-off at the step ends: ``position``, ``velocity``.
-        begin: formula [q; v] -> x.
+        begin: formula [q; v; z] -> x.
         step: formula x -> x.
-        read: Function (x, p, t) -> (q, v).
+        read: Function (x, p, t) -> (q, v, z).
         estimate_order: of the step's error estimate, which `step` has then; 0: errors are estimated by two half steps.
         multistep: x holds a history made with the first step; it is no better than that step allows, so the steps
             cannot be chosen by a tolerance.
@@ -189,7 +233,7 @@ class Family:
         source: where the method comes from.
         options: by name.
         stiff: takes forces that are stiff against the step.
-        make_first_order: the same as `make` for the equations of a block; None: it takes mechanisms only.
+        states: takes first-order states, and so blocks.
     """
 
     name: str
@@ -200,7 +244,7 @@ class Family:
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
     stiff: bool = False
-    make_first_order: Callable[..., Scheme] | None = None
+    states: bool = False
 
     def variants(self) -> tuple[dict[str, Any], ...]:
         """Return the defaults, and each other choice of each option with the others at their defaults."""

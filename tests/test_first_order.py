@@ -1,0 +1,320 @@
+"""First-order states beside coordinates: every stepper integrates them with its order, whatever their unit."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from harness import SCHEMES, Array, Run, both_kernels, label, run
+from mechanisms import oscillator, slider_crank
+from scipy.integrate import solve_ivp
+
+import mbfmu
+from mbfmu.dae import Dae, Signal, StateSignal, derive
+from mbfmu.errors import StartError, StepperError
+from mbfmu.fmu.prepare import Prepared, prepare
+from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.model import Block, Defined, Port, State
+from mbfmu.steppers import FAMILIES, make_scheme
+
+Scheme = tuple[str, Mapping[str, Any]]
+ARM = derive(mbfmu.load("two_link"), "absolute")
+UNIT = 1e6
+"""How many units of the Maxwell element's force there are to the newton."""
+
+
+def with_lag_and_maxwell(dae: Dae, driven: str, held: str, T: float = 0.2, c: float = 30.0, d: float = 6.0) -> Dae:
+    """Return a mechanism with two first-order states: a force that follows a wave late, and a Maxwell element.
+
+    On the coordinate `driven` acts the force lag, lag' = (sin(t / (2 T)) - lag) / T; on the coordinate `held` a spring
+    and a damper in a row, whose force f = maxwell / UNIT obeys f' = c (v - f / d).
+    """
+    q, v, z, u, p, t = replace(dae, states=(StateSignal("", "", ""),) * 2).symbols()
+    lag, force = z[0], z[1] / UNIT
+    at = [dae.coordinates.index(name) for name in (driven, held)]
+    load = ca.SX(dae.n, 1)
+    load[at[0]] += lag
+    load[at[1]] -= force
+    flow = ca.vertcat((ca.sin(t / (2 * T)) - lag) / T, UNIT * c * (v[at[1]] - force / d))
+    turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
+    lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
+    given = [q, v, z, u, p, t]
+
+    def loaded(name: str, more: Any) -> Any:
+        return ca.Function(name, given, [getattr(dae, name)(q, v, [], u, p, t) + more])
+
+    outputs = dae.output(q, v, [], turned, a, lambda_, u, p, t)
+    return replace(
+        dae,
+        states=(StateSignal("lag", "N", "late force", 0.5, 1.0), StateSignal("maxwell", "uN", "force", 0.0, UNIT)),
+        flow=ca.Function("flow", given, [flow]),
+        free_acceleration=loaded("free_acceleration", dae.mass_solve(q, p, load)),
+        output=ca.Function("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.vertcat(outputs, z)]),
+        outputs=(*dae.outputs, Signal("lag", "N", "late force"), Signal("maxwell", "uN", "force", nominal=UNIT)),
+        **{name: loaded(name, load) for name in ("force", "momentum_rate", "impulse_rate")},
+    )
+
+
+HELD = 0.3
+"""All inputs, N.m or N."""
+DECAY = {"oscillator": 1.0, "slow oscillator": 0.5}
+"""1/s, of the first-order states of two oscillators; `direct method=ab7` is not stable with the first."""
+LOW = [scheme for scheme in SCHEMES if make_scheme(ARM, *scheme).order <= 4]
+HIGH = [scheme for scheme in SCHEMES if scheme not in LOW]
+WINDOW = {"projected-8": 0.3, "projected-9": 2.7, "block-4-equidistant-2": 0.5, "block-5-equidistant-2": 0.8}
+"""Of the measured orders, where few steps lie between the coarsest and round-off; Verner's leading error is so small on
+linear equations that those of order 10 and 11 show."""
+BLOCKS = {
+    "hydraulic_servo": (0.02, 2e-5, {"command": 0.1}, 1e-6),
+    "dc_motor": (0.02, 2e-5, {"i_ref": 1.0}, 1e-6),
+    "pid": (0.2, 1e-3, {"reference": 0.1}, 1e-5),
+    "trajectory": (0.5, 1e-2, {}, 1e-12),
+}
+"""Stop, step, inputs, and how far the steppers may be apart, in units of the nominal sizes."""
+DEFAULT = [(family.name, family.variants()[0]) for family in mbfmu.steppers()]
+
+
+@cache
+def problem(name: str) -> Dae:
+    """A mechanism with first-order states."""
+    if name in DECAY:
+        rate = DECAY[name]
+        mass = derive(oscillator(), "absolute")
+        return with_lag_and_maxwell(mass, "mass.x", "mass.x", T=1 / rate, c=rate / 2, d=0.5)
+    if name == "crank":
+        return with_lag_and_maxwell(derive(slider_crank(), "joint"), "crank.phi", "slider.s")
+    return with_lag_and_maxwell(ARM, "link1.phi", "link2.phi")
+
+
+def made(dae: Dae, scheme: Scheme, step: float = 0.01) -> Prepared:
+    """Return equations with a stepper, as `prepare` does for a model."""
+    stepper = make_scheme(dae, *scheme)
+    parts = dae, stepper, compose(dae, stepper)
+    return Prepared(lambda: parts, step)
+
+
+@cache
+def reference(name: str, stop: float) -> Array:
+    """[q; v; z] at a time, by SciPy from the accelerations of the index-1 form; the tolerance is 1e-13."""
+    dae = problem(name)
+    size = np.array([*[1.0] * (2 * dae.n), *dae.nominal_states])
+    y, t = ca.SX.sym("y", 2 * dae.n + dae.n_z), ca.SX.sym("t")
+    q, v, z = ca.vertsplit(y * size, [0, dae.n, 2 * dae.n, y.numel()])
+    given = q, v, z, [HELD] * len(dae.inputs), dae.p_default(), t
+    rate = ca.vertcat(v, dae.acceleration(*given)[0], dae.flow(*given)) / size
+    slope = ca.Function("slope", [t, y], [ca.densify(rate)])
+    direct = made(dae, ("direct", {}))
+    y0 = np.concatenate(read(direct, first_state(direct, Interpreted(describe(direct.bundle)), 0.01))) / size
+    found = solve_ivp(
+        lambda t, y: np.array(slope(t, y)).ravel(), (0.0, stop), y0, method="DOP853", rtol=1e-13, atol=1e-14
+    )
+    return found.y[:, -1] * size
+
+
+def first_state(this: Prepared, kernel: Any, h: float) -> Any:
+    """Return the state at the start, with all inputs held."""
+    u = vector([HELD] * len(this.dae.inputs))
+    x, status = kernel.initialize(vector(this.dae.s_default()), u, vector(this.dae.p_default()), 0.0, h)
+    assert status.code == 0
+    return x
+
+
+def read(this: Prepared, x: Any, t: float = 0.0) -> tuple[Array, Array, Array]:
+    """Return (q, v, z) of a state."""
+    q, v, z = (np.array(item).ravel() for item in this.scheme.read(np.array(x), this.dae.p_default(), t))
+    return q, v, z
+
+
+def errors_of(name: str, scheme: Scheme, stop: float, counts: tuple[int, ...]) -> dict[int, tuple[float, float]]:
+    """Return the errors of [q; v] and of z, in units of their nominal size, for some numbers of steps."""
+    dae, this, exact = problem(name), made(problem(name), scheme), reference(name, stop)
+    kernel = Interpreted(describe(this.bundle))
+    errors = {}
+    for n in counts:
+        end = run(this, stop, stop / n, HELD, kernel=kernel)
+        away = np.concatenate([end.q, end.v]) - exact[: 2 * dae.n]
+        late = (end.z - exact[2 * dae.n :]) / dae.nominal_states
+        errors[n] = float(np.linalg.norm(away)), float(np.linalg.norm(late))
+    return errors
+
+
+def orders(errors: dict[int, tuple[float, float]], floor: float) -> tuple[float, float]:
+    """Return the orders of [q; v] and of z, each from the finest pair of steps that stands clear of round-off."""
+    found = []
+    for kind in (0, 1):
+        n = max(n for n in errors if 2 * n in errors and errors[2 * n][kind] > floor)
+        found.append(math.log2(errors[n][kind] / errors[2 * n][kind]))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("scheme", LOW, ids=label)
+@pytest.mark.parametrize("name", ["two_link", "crank"])
+def test_first_order_states_have_the_order_of_coordinates_and_rates(name: str, scheme: Scheme) -> None:
+    claimed = make_scheme(problem(name), *scheme).order
+    assert orders(errors_of(name, scheme, 0.4, (20, 40, 80, 160)), 1e-11) == pytest.approx((claimed, claimed), abs=0.15)
+
+
+@pytest.mark.parametrize("scheme", HIGH, ids=label)
+def test_first_order_states_have_high_order_on_an_oscillator(scheme: Scheme) -> None:
+    name, floor = ("slow oscillator", 1e-12) if scheme[1].get("method") == "ab7" else ("oscillator", 1e-10)
+    counts = (5, 6, 7, 8, 10, 12, 14, 16, 20, 28, 40, 56, 80, 112)
+    claimed, window = make_scheme(problem(name), *scheme).order, WINDOW.get(label(scheme), 0.2)
+    assert orders(errors_of(name, scheme, 8.0, counts), floor) == pytest.approx((claimed, claimed), abs=window)
+
+
+def test_a_stepper_that_takes_no_first_order_states_is_refused_by_name_with_those_that_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(FAMILIES, "rattle", replace(FAMILIES["rattle"], states=False))
+    assert make_scheme(ARM, "rattle").name == "rattle"
+    with pytest.raises(StepperError, match=r"'rattle' takes no first-order states, and 'two_link' has 2: .* 'radau'"):
+        make_scheme(problem("two_link"), "rattle")
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_run_with_every_stepper_and_agree_with_radau(name: str) -> None:
+    stop, step, inputs, apart = BLOCKS[name]
+    block = mbfmu.load(name)
+    dae = derive(block)
+    shown = [item.name for item in dae.outputs]
+    ends = {}
+    for stepper, options in DEFAULT:
+        this = prepare(block, stepper, options, step)
+        kernel = Interpreted(describe(this.bundle))
+        u, p = vector([inputs.get(item.name, item.start) for item in dae.inputs]), vector(dae.p_default())
+        x, begun = kernel.initialize(vector(dae.s_default()), u, p, 0.0, step)
+        x, status = kernel.advance(x, u, vector([0.0] * len(u)), p, 0.0, step, round(stop / step))
+        assert (begun.code, status.code) == (0, 0), (stepper, begun, status)
+        ends[stepper] = np.array(kernel.outputs(x, u, p, stop))[: len(shown)]
+    size = np.array([item.nominal for item in dae.outputs])
+    for stepper, end in ends.items():
+        np.testing.assert_allclose(end / size, ends["radau"] / size, rtol=apart, atol=apart, err_msg=stepper)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=label)
+def test_a_block_may_have_one_state_or_none_with_every_stepper(scheme: Scheme) -> None:
+    y = Defined("y", "exp(-time)", output=True)
+    for block in (Block("clock", defined=(y,)), Block("decay", states=(State("x", "-x", start=1.0),), defined=(y,))):
+        this = made(derive(block), scheme, 0.01)
+        end = run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle)))
+        np.testing.assert_allclose([*end.z], end.y["y"], rtol=0.01)
+
+
+def in_units(size: float, nominal: float) -> Block:
+    """A nonlinear oscillator with a speed in units that are `size` times smaller, and its nominal size."""
+    return Block(
+        "pendulum",
+        inputs=(Port("u"),),
+        states=(
+            State("angle", f"speed/{size!r}", start=1.0),
+            State("speed", f"{size!r}*(u - sin(angle)) - 0.3*speed", nominal=nominal),
+        ),
+        defined=(Defined("y", f"speed/{size!r}", output=True),),
+    )
+
+
+@pytest.mark.parametrize(("stepper", "options"), SCHEMES, ids=[label(scheme) for scheme in SCHEMES])
+def test_the_unit_of_a_state_changes_neither_the_steps_nor_the_work(stepper: str, options: Mapping[str, Any]) -> None:
+    plain, small = (made(derive(in_units(size, size)), (stepper, options), 0.05) for size in (1.0, 2.0**30))
+    ends = [run(this, 2.0, 0.05, kernel=Interpreted(describe(this.bundle))) for this in (plain, small)]
+    assert ends[0].status.iterations == ends[1].status.iterations
+    np.testing.assert_allclose(ends[1].y["y"], ends[0].y["y"], rtol=1e-12)
+
+
+def test_the_tolerance_is_relative_to_the_nominal_sizes_of_the_states() -> None:
+    found = [mbfmu.simulate(in_units(size, size), 2.0, step=0.5, tolerance=1e-8)["y"][-1] for size in (1.0, 2.0**30)]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+STIFF = Block(
+    "stiff",
+    states=(State("late", "1e6*(cos(time) - late)", start=0.0),),
+    defined=(Defined("y", "late", output=True),),
+)
+"""A state that is far off what it follows, and would be there after some microseconds."""
+
+
+def test_radau_damps_stiff_states_at_once_and_the_others_do_not() -> None:
+    def off(stepper: str, **options: Any) -> float:
+        found = mbfmu.simulate(STIFF, 0.05, stepper=stepper, options=options, step=0.01)
+        return abs(found["late"][-1] - math.cos(0.05))
+
+    for stages in (1, 2, 3):
+        assert off("radau", stages=stages) < 2e-6  # what it follows moves by 5e-8 in a microsecond
+    for stepper in ("rattle", "local", "generalized_alpha", "nodal_impulse", "lobatto", "gauss"):
+        assert 0.9 < off(stepper) < 1.1, stepper
+
+
+@pytest.mark.parametrize("scheme", [("rattle", {}), ("lobatto", {}), ("gauss", {"projection": "symmetric"})], ids=label)
+def test_symmetric_steppers_are_reversible_with_first_order_states(scheme: Scheme) -> None:
+    this = made(problem("crank"), scheme)
+    kernel = Interpreted(describe(this.bundle))
+    begin = read(this, first_state(this, kernel, 0.01))
+    there = run(this, 0.3, 0.01, HELD, kernel=kernel)
+    u, still, p = vector([HELD]), vector([0.0]), vector(this.dae.p_default())
+    x, status = kernel.advance(there.x, u, still, p, 0.3, -0.01, 30)
+    assert status.code == 0
+    for back, first, size in zip(read(this, x), begin, (1.0, 1.0, np.array([1.0, UNIT])), strict=True):
+        np.testing.assert_allclose(back / size, first / size, atol=1e-11)
+
+
+@pytest.mark.parametrize("scheme", [("projected", {}), ("radau", {}), ("rattle", {}), ("block", {})], ids=label)
+def test_both_kernels_give_the_same_numbers_with_first_order_states(scheme: Scheme) -> None:
+    this = made(problem("crank"), scheme)
+    ends: list[Run] = [run(this, 0.1, 0.01, HELD, kernel=kernel) for kernel in both_kernels(this)]
+    for one, other in zip(ends[0][:2] + ends[0][-1:], ends[1][:2] + ends[1][-1:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+def test_start_values_of_first_order_states_follow_those_of_the_mechanism() -> None:
+    this = made(problem("crank"), ("rattle", {}))
+    names = [item.name for item in this.dae.starts]
+    assert names[-2:] == ["lag", "maxwell"]
+    s = this.dae.s_default()
+    s[-2:] = 0.25, 7.0
+    x = this.initial_state(s=vector(s))
+    q, v, z = read(this, x)
+    usual = read(this, this.initial_state())
+    np.testing.assert_array_equal(z, [0.25, 7.0])
+    np.testing.assert_array_equal(np.concatenate([q, v]), np.concatenate(usual[:2]))
+    s[-1] = math.nan  # the mechanism itself can start
+    with pytest.raises(StartError, match=r"start values give states that are not finite: .*maxwell = nan"):
+        this.initial_state(s=vector(s))
+
+
+@pytest.fixture
+def mixed(monkeypatch: pytest.MonkeyPatch) -> Dae:
+    """The crank with first-order states, derived for whatever model is asked for; nothing of it is cached."""
+    monkeypatch.setattr("mbfmu.fmu.prepare.derive", lambda *_: problem("crank"))
+    monkeypatch.setattr("mbfmu.fmu.prepare.question", lambda *_: None)
+    return problem("crank")
+
+
+def test_the_state_space_form_of_both_together_is_the_slope_of_their_motion(mixed: Dae) -> None:
+    """Small deviations of the free coordinate, its rate and the states change at first as A says."""
+    found = mbfmu.linearize(slider_crank())
+    assert found.states == ("crank.phi", "der(crank.phi)", "lag", "maxwell")
+    this = made(mixed, ("projected", {"order": 8}))
+    kernel, span = Interpreted(describe(this.bundle)), 1e-4
+    names, p, u = [item.name for item in mixed.starts], vector(mixed.p_default()), vector([0.0])
+    at = mixed.coordinates.index("crank.phi")
+
+    def at_end(s: Array) -> Array:
+        x, _ = kernel.initialize(vector(s), u, p, 0.0, span)
+        x, status = kernel.advance(x, u, u, p, 0.0, span, 1)
+        assert status.code == 0
+        q, v, z = read(this, x, span)
+        return np.array([q[at], v[at], *z])
+
+    size, columns = np.array([1.0, 1.0, 1.0, UNIT]), []
+    for name, unit in zip(("crank.phi", "crank.w", "lag", "maxwell"), size, strict=True):
+        away = np.where(np.array(names) == name, 1e-5 * unit, 0.0)
+        columns.append((at_end(mixed.s_default() + away) - at_end(mixed.s_default() - away)) / size / 2e-5)
+    slope = (np.array(columns).T - np.eye(4)) / span
+    wanted = found.A * size / size[:, None]
+    assert np.abs(wanted).max() > 10
+    np.testing.assert_allclose(slope, wanted, atol=100 * span)
