@@ -1,0 +1,124 @@
+/* What an FMU does, whatever a version of the standard calls its functions: values, steps, states and derivatives.
+ *
+ * A version of the standard adds the names of its functions, when each may be called, and how it speaks with its master
+ * (struct host). kernel.h gives the sizes and functions of the kernel, model.h what is known of the model. */
+#ifndef CORE_H
+#define CORE_H
+
+#include "kernel.h"
+#include "model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* External names begin with the model's, so that several FMUs can be linked into one program. */
+#define CORE_JOIN(a, b) a##_##b
+#define CORE_JOINED(a, b) CORE_JOIN(a, b)
+#define CORE_NAME(name) CORE_JOINED(MODEL_IDENTIFIER, name)
+#define core_say CORE_NAME(core_say)
+#define core_open CORE_NAME(core_open)
+#define core_reset CORE_NAME(core_reset)
+#define core_enter CORE_NAME(core_enter)
+#define core_start_at CORE_NAME(core_start_at)
+#define core_get CORE_NAME(core_get)
+#define core_set CORE_NAME(core_set)
+#define core_set_rates CORE_NAME(core_set_rates)
+#define core_get_rates CORE_NAME(core_get_rates)
+#define core_derive CORE_NAME(core_derive)
+#define core_step CORE_NAME(core_step)
+#define core_state_size CORE_NAME(core_state_size)
+#define core_save CORE_NAME(core_save)
+#define core_restore CORE_NAME(core_restore)
+#define core_forget CORE_NAME(core_forget)
+#define core_serialise CORE_NAME(core_serialise)
+#define core_deserialise CORE_NAME(core_deserialise)
+
+/* How a call went. NOTED: done, or partly, with a remark. DISCARDED: not done, and it may be tried otherwise.
+ * REFUSED: the call is wrong. What is not done leaves the FMU as it was. */
+enum outcome { DONE, NOTED, DISCARDED, REFUSED };
+
+#define LONGEST_TEXT 2000 /* of a message, with its end */
+
+/* What the surroundings give: a log, whose messages are as severe as an outcome, and memory, all zero, or NULL. */
+struct host {
+    void *who; /* handed back in every call */
+    void (*log)(void *who, enum outcome severity, const char *text);
+    void *(*allocate)(void *who, size_t size);
+    void (*release)(void *who, void *block);
+};
+
+enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, ANY = 15 };
+
+enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS };
+
+enum { START_TIME = N_VARIABLES }; /* what is refused beside variables */
+
+struct refusal {
+    double value;
+    int64_t where; /* value reference, or START_TIME */
+    int64_t why;
+};
+
+/* All that later calls depend on; members of eight bytes, so that it has no gaps. */
+struct state {
+    int64_t phase;
+    int64_t last;    /* outcome of the last step */
+    int64_t refused; /* how many */
+    double time, correction;
+    double settings[N_SETTINGS];
+    double u[NU + 1], du[NU + 1], p[NP + 1], s[NS + 1], x[NX + 1];
+    /* where x comes from: a step over the span, or the start values if that is 0 */
+    double from_time, span, from_settings[N_SETTINGS];
+    double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
+    struct refusal refusals[N_VARIABLES + 1];
+};
+
+struct core {
+    struct host host;
+    int stale; /* values have changed since outputs were computed */
+    struct state now;
+    double *y, *y1; /* outputs, and room for those of a step that may still fail */
+    double outputs[2][NY];
+    double x1[NX + 1];
+    double none[NU + 1];
+    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
+    double work[WORK_SIZE];
+};
+
+struct saved; /* a state with the identity of its FMU */
+
+/* Tell a message, which begins with the name of the model; the severity is handed back. */
+enum outcome core_say(const struct host *host, enum outcome severity, const char *form, ...);
+
+/* Make a block of memory that is all zero a new instance. */
+void core_open(struct core *m, const struct host *host);
+/* Take all defaults again. */
+void core_reset(struct core *m);
+/* Enter a phase; REFUSED if it is RUNNING and there is no consistent start. */
+enum outcome core_enter(struct core *m, enum phase phase);
+/* Take the time of the start. */
+enum outcome core_start_at(struct core *m, double time);
+
+/* Read or set the variables of n value references. A value that may not be set is NOTED and the old one stays. */
+enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
+enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
+/* Set time derivatives of inputs, or read those of outputs; order 1. */
+enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
+enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
+/* Read the change of outputs with a change of inputs, parameters and, before the first step, start values. */
+enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
+                         size_t n_known, const double change[], double effect[]);
+
+/* Advance from the time t by the communication step H. */
+enum outcome core_step(struct core *m, double t, double H);
+
+size_t core_state_size(void);
+/* Save the state, into new memory where *saved is NULL; go back to it; give its memory back. */
+enum outcome core_save(struct core *m, struct saved **saved);
+enum outcome core_restore(struct core *m, const struct saved *saved);
+void core_forget(struct core *m, struct saved *saved);
+/* Write a saved state as bytes, and make a saved state of such bytes. */
+enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size);
+enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, struct saved **saved);
+
+#endif
