@@ -103,8 +103,7 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     dae = derive(system, coordinates)
     if isinstance(dae, Ode):
         return {"counts": _block_counts(dae)}
-    marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
-    shared = list(dict.fromkeys(marked)) if dae.redundant else []
+    shared = list(dict.fromkeys(item.reaction_of for item in dae.outputs if item.reaction_of and not item.unique))
     left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
     rows: list[tuple[str, int, list[str]]] = [
         ("degrees of freedom", dae.n - dae.m - dae.k, []),

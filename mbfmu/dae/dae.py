@@ -37,6 +37,8 @@ class Signal:
         kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
         derivative_of: name of the signal it is the time derivative of, if it is one.
         start: of an input, its value as long as nobody sets it.
+        reaction_of: full name of the joint or coupling whose constraints this force or torque comes from, if it is one.
+        unique: the equations determine it; redundant constraints leave some forces undetermined.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Signal:
     kind: str = "local"
     derivative_of: str | None = None
     start: float = 0.0
+    reaction_of: str | None = None
+    unique: bool = True
 
 
 @dataclass(frozen=True)

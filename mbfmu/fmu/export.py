@@ -23,7 +23,7 @@ from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.interface import LIMITS, Variable
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
-from mbfmu.fmu.native import Native, default_platforms, native_members
+from mbfmu.fmu.native import STANDARD, Native, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import Compiled, describe
@@ -232,7 +232,10 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
 
 def _licences(native: bool) -> str:
     """Return the licences of what is packed besides the model itself."""
-    texts = ["The FMI headers in sources/ state their licence (2-clause BSD) themselves."] if native else []
+    texts = []
+    if native:
+        terms = files("mbfmu.fmu.native") / "standard" / "BSD-2-Clause.txt"
+        texts.append(f"FMI 2.0 headers {', '.join(STANDARD)}\n\n{terms.read_text(encoding='utf-8')}")
     for package in ("mbfmu",) if native else ("mbfmu", "pythonfmu"):
         packed = distribution(package)
         found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]

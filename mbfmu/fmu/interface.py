@@ -121,12 +121,12 @@ def interface(
         kind: str, offset: int, item: Signal | ParameterSignal, causality: str, variability: str,
         initial: str | None, **more: Any,
     ) -> None:  # fmt: skip
+        text = item.description
+        if isinstance(item, Signal) and not item.unique:
+            text += "; not unique, the constraints are redundant"
         found.append(
-            Variable(
-                item.name, len(found), kind, offset, causality, variability, initial, item.unit, item.description,
-                **more,
-            )
-        )  # fmt: skip
+            Variable(item.name, len(found), kind, offset, causality, variability, initial, item.unit, text, **more)
+        )
 
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):
