@@ -1,7 +1,7 @@
 """Interface: the one table of FMU variables that XML, both back ends, documentation and command line read.
 
-A value reference is a row of the table. A row says of which kind the variable is and at which offset in the vector of
-that kind its value stands; nothing is computed from the references themselves.
+A value reference is the number of a row. The row gives the kind of the variable and the offset of its value in the
+vector of that kind; nothing else is derived from value references.
 """
 
 import math
@@ -36,8 +36,9 @@ LIMITS = {
 """Numbers that both back ends compare with.
 
 ``largest``: largest magnitude of a value that may be set. ``most_steps``: most steps of the stepper in one
-communication step; more would not end, or not fit the kernel's counter. ``step_part``, ``time_part``: a communication
-step may begin beside the time at which the FMU stands by this part of the step and this part of the time.
+communication step; more would not end, or not fit the kernel's counter. ``step_part``, ``time_part``: largest
+difference between the beginning of a communication step and the time of the FMU, as a part of the step plus a part of
+the time.
 """
 
 
@@ -110,8 +111,8 @@ def interface(
         bundle: its kernel's functions.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
-        corrections: fixed number of corrections of each stage of a step, which solver.correction then tells the size
-            of; 0: as many as the equations need.
+        corrections: fixed number of corrections of each stage of a step, with solver.correction as the size of the
+            last; 0: as many as the equations need.
     """
     usual = nominal_of(dae)
     starts = {item.name: (offset, item.value) for offset, item in enumerate(dae.starts)}

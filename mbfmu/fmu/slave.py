@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, NoReturn
 
@@ -48,14 +48,15 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._step_part, self._time_part = limits["step_part"], limits["time_part"]
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "input"}
+        self._outputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "output"}
         self._kernel = _load(self.resources)
         self._u: Vector = vector(self._defaults("offset", "input"))
         self._du = vector([0.0] * len(self._u))
         self._p: Vector = vector(self._defaults("offset", "parameter"))
         self._s: Vector = vector(self._defaults("start_offset", "output"))
         self._settings = self._defaults("offset", "setting")  # longest step, tolerance
-        self._given = {"input": self._u, "parameter": self._p, "setting": self._settings}
-        self._y = vector([0.0] * len(self._defaults("offset", "output")))
+        self._places = dict(self._settable())  # by value reference: vector and offset
+        self._y = vector([0.0] * len(self._outputs))
         self._x = None
         self._time = 0.0
         self._phase = INSTANTIATED
@@ -69,6 +70,15 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         rows = [row for row in self._rows.values() if row["kind"] == kind and place in row]
         return [row.get("start", 0.0) for row in sorted(rows, key=itemgetter(place))]
 
+    def _settable(self) -> Iterator[tuple[int, tuple[Any, int]]]:
+        """Yield the value references that can be set, with the vector and the offset of what is set."""
+        vectors = {"input": self._u, "parameter": self._p, "setting": self._settings}
+        for vr, row in self._rows.items():
+            if row["kind"] in vectors:
+                yield vr, (vectors[row["kind"]], row["offset"])
+            elif "start_offset" in row:
+                yield vr, (self._s, row["start_offset"])
+
     # -- values -------------------------------------------------------------------------------------------------
 
     def get_real(self, vrs: list[int]) -> list[float]:
@@ -77,19 +87,19 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._refresh()
         if self._pick and vrs == self._asked:  # the same outputs as before: the usual case, and it is often
             return list(self._pick(self._y))
-        rows = [self._rows.get(vr) for vr in vrs]  # a large reference arrives as a negative number
-        if None in rows:
-            self._fail(f"{self._name}: value references {vrs}: one is not in the description")
-        found = [row for row in rows if row]
-        many = len(found) > 1 and all(row["kind"] == "output" for row in found)
-        self._asked, self._pick = list(vrs), itemgetter(*(row["offset"] for row in found)) if many else None
-        return [self._value(row) for row in found]
+        outputs, y = self._outputs, self._y
+        many = len(vrs) > 1 and all(vr in outputs for vr in vrs)
+        self._asked, self._pick = list(vrs), itemgetter(*(outputs[vr] for vr in vrs)) if many else None
+        return [y[outputs[vr]] if vr in outputs else self._known(vr) for vr in vrs]
 
-    def _value(self, row: Row) -> float:
-        kind = row["kind"]
-        if kind == "time":
-            return self._time
-        return float((self._y if kind == "output" else self._given[kind])[row["offset"]])
+    def _known(self, vr: int) -> float:
+        """Return the value of a variable that is no output."""
+        if vr in self._places:
+            values, offset = self._places[vr]
+            return float(values[offset])
+        if vr not in self._rows:  # a large reference arrives as a negative number
+            self._fail(f"{self._name}: value reference {vr}: there is no such variable")
+        return self._time
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Take values; one that may not be taken is refused with a message, and the old one stays."""
@@ -99,38 +109,36 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             if usual and vr in inputs and least <= value <= greatest:  # an input, without trouble
                 u[inputs[vr]] = value
                 continue
-            row = self._rows.get(vr)  # a large reference arrives as a negative number
-            name = row["name"] if row else f"value reference {vr}"
-            reason = self._why_not(row, value) if row else "there is no such variable"
-            if reason or not row:
+            reason = self._why_not(vr, value)
+            name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
+            if reason:
                 self._refused[name] = f"{name} = {value}: {reason}"
                 self._say(self._refused[name], Fmi2Status.error)
                 usual = False
                 continue
             self._refused.pop(name, None)
-            if row["kind"] == "output":
-                self._s[row["start_offset"]] = value
-            else:
-                self._given[row["kind"]][row["offset"]] = value
+            target, offset = self._places[vr]
+            target[offset] = value
         self._stale = True
 
-    def _why_not(self, row: Row, value: float) -> str:
+    def _why_not(self, vr: int, value: float) -> str:
         """Return why a value may not be set, empty if it may."""
-        kind, largest = row["kind"], self._largest
+        if vr not in self._rows:  # a large reference arrives as a negative number
+            return "there is no such variable"
         if not math.isfinite(value):
             return "not a finite number; the value before is kept"
-        if abs(value) > largest:
-            return f"larger than {largest:g}, beyond which sums and products overflow; the value before is kept"
-        if kind == "time" or (kind == "output" and "start_offset" not in row):
+        if abs(value) > self._largest:
+            return f"larger than {self._largest:g}, beyond which sums and products overflow; the value before is kept"
+        if vr not in self._places:
             return "this variable is computed, it cannot be set"
-        if kind == "output" and self._phase == RUNNING:
+        row, running = self._rows[vr], self._phase == RUNNING
+        if row["kind"] == "output" and running:
             return "a start value cannot be set after initialisation; use reset"
-        if kind in {"parameter", "setting"}:
-            if self._phase == RUNNING and "fixed" in row and value != self._value(row):
-                return "a fixed parameter cannot be set after initialisation; use reset"
-            least, greatest = row.get("min", -math.inf), row.get("max", math.inf)
-            if not least <= value <= greatest:
-                return f"outside its bounds [{least}, {greatest}]"
+        if running and "fixed" in row and value != self._known(vr):
+            return "a fixed parameter cannot be set after initialisation; use reset"
+        least, greatest = row.get("min", -math.inf), row.get("max", math.inf)
+        if not least <= value <= greatest:
+            return f"outside its bounds [{least}, {greatest}]"
         return ""
 
     def _refresh(self) -> str:

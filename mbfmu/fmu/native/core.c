@@ -1,6 +1,6 @@
 /* The FMU's behaviour around a generated kernel; the same for every model and every version of the standard.
  *
- * variables.h holds the table of variables by value reference. An instance is one block of memory and nothing is
+ * variables.h holds the table of variables; a value reference is its index. An instance is one block of memory and nothing is
  * allocated later, but for the states a master asks for. There is no data outside of instances, so instances may run
  * in threads of their own.
  *
@@ -130,8 +130,10 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     if (!isfinite(value)) return IS_NOT_FINITE;
     if (fabs(value) > LARGEST) return TOO_LARGE;
     if (!place) return IS_COMPUTED;
-    if (v->kind == OUTPUT && started) return START_IS_OVER;
-    if (v->kind == PARAMETER || v->kind == SETTING) {
+    if (v->kind == INPUT) return FINE;
+    if (v->kind == OUTPUT) {
+        if (started) return START_IS_OVER;
+    } else {
         if (started && !v->tunable && value != *place) return IS_FIXED;
         if (!(v->min <= value && value <= v->max)) return OUT_OF_BOUNDS;
     }
@@ -177,16 +179,29 @@ static int refresh(struct core *m, struct text *t) {
     return 1;
 }
 
+/* An impossible start is told when the initialisation ends; until then the last one shows. */
+static void show_present(struct core *m) {
+    struct text t = {"", 0};
+    refresh(m, &t);
+}
+
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
-    if (m->stale) {
-        struct text t = {"", 0};
-        refresh(m, &t); /* an impossible start is told when the initialisation ends; until then the last one shows */
-    }
+    if (m->stale) show_present(m);
+    const double *y = m->y;
     for (size_t i = 0; i < n; ++i) {
         if (vr[i] >= N_VARIABLES) return unknown(m, vr[i]);
-        value[i] = value_of(m, &VARIABLES[vr[i]]);
+        const struct variable *v = &VARIABLES[vr[i]];
+        value[i] = v->kind == OUTPUT ? y[v->offset] : value_of(m, v); /* outputs are read most */
     }
     return DONE;
+}
+
+static enum outcome refuse_value(struct core *m, const struct refusal *r) {
+    struct text t = {"", 0};
+    remember(&m->now, r);
+    add_refusal(&t, r);
+    tell(&m->host, REFUSED, &t);
+    return NOTED;
 }
 
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
@@ -195,13 +210,10 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
     if (!all_known(m, vr, n)) return REFUSED;
     for (size_t i = 0; i < n; ++i) {
         double *place = place_of(now, &VARIABLES[vr[i]]);
-        const struct refusal r = {value[i], vr[i], why_not(now, &VARIABLES[vr[i]], place, value[i])};
-        if (r.why != FINE) {
-            struct text t = {"", 0};
-            remember(now, &r);
-            add_refusal(&t, &r);
-            tell(&m->host, REFUSED, &t);
-            outcome = NOTED;
+        const enum why why = why_not(now, &VARIABLES[vr[i]], place, value[i]);
+        if (why != FINE) {
+            const struct refusal r = {value[i], vr[i], why};
+            outcome = refuse_value(m, &r);
             continue;
         }
         if (now->refused) forgive(now, vr[i]);

@@ -1,7 +1,7 @@
-/* What an FMU does, whatever a version of the standard calls its functions: values, steps, states and derivatives.
+/* What an FMU does in any version of the standard: values, steps, states and derivatives.
  *
- * A version of the standard adds the names of its functions, when each may be called, and how it speaks with its master
- * (struct host). kernel.h gives the sizes and functions of the kernel, model.h what is known of the model. */
+ * A file for each version, such as fmi2.c, adds the names of the functions, when each may be called, and the log and
+ * memory of the master (struct host). kernel.h gives sizes and functions of the kernel, model.h facts of the model. */
 #ifndef CORE_H
 #define CORE_H
 
@@ -33,17 +33,17 @@
 #define core_serialise CORE_NAME(core_serialise)
 #define core_deserialise CORE_NAME(core_deserialise)
 
-/* How a call went. NOTED: done, or partly, with a remark. DISCARDED: not done, and it may be tried otherwise.
- * REFUSED: the call is wrong. What is not done leaves the FMU as it was. */
+/* How a call went. DONE: all of it. NOTED: some values were not taken. DISCARDED: it was not possible, and other
+ * arguments may succeed. REFUSED: the call is wrong. A call that is discarded or refused changes nothing. */
 enum outcome { DONE, NOTED, DISCARDED, REFUSED };
 
 #define LONGEST_TEXT 2000 /* of a message, with its end */
 
-/* What the surroundings give: a log, whose messages are as severe as an outcome, and memory, all zero, or NULL. */
+/* Log and memory of the master. */
 struct host {
-    void *who; /* handed back in every call */
+    void *who; /* first argument of the functions */
     void (*log)(void *who, enum outcome severity, const char *text);
-    void *(*allocate)(void *who, size_t size);
+    void *(*allocate)(void *who, size_t size); /* returns zeroed memory, or NULL */
     void (*release)(void *who, void *block);
 };
 
@@ -51,7 +51,7 @@ enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, AN
 
 enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS };
 
-enum { START_TIME = N_VARIABLES }; /* what is refused beside variables */
+enum { START_TIME = N_VARIABLES }; /* stands for the start time where a value reference is expected */
 
 struct refusal {
     double value;
@@ -87,37 +87,37 @@ struct core {
 
 struct saved; /* a state with the identity of its FMU */
 
-/* Tell a message, which begins with the name of the model; the severity is handed back. */
+/* Log a message, to which the name of the model is prefixed; return its severity. */
 enum outcome core_say(const struct host *host, enum outcome severity, const char *form, ...);
 
-/* Make a block of memory that is all zero a new instance. */
+/* Make an instance in zeroed memory. */
 void core_open(struct core *m, const struct host *host);
-/* Take all defaults again. */
+/* Go back to the defaults and the first phase. */
 void core_reset(struct core *m);
-/* Enter a phase; REFUSED if it is RUNNING and there is no consistent start. */
+/* Enter a phase of the life cycle; RUNNING is refused if there is no consistent start. */
 enum outcome core_enter(struct core *m, enum phase phase);
-/* Take the time of the start. */
+/* Set the start time, s. */
 enum outcome core_start_at(struct core *m, double time);
 
-/* Read or set the variables of n value references. A value that may not be set is NOTED and the old one stays. */
+/* Get or set the values of n value references. A value that may not be set keeps the old one, which is NOTED. */
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
-/* Set time derivatives of inputs, or read those of outputs; order 1. */
+/* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
-/* Read the change of outputs with a change of inputs, parameters and, before the first step, start values. */
+/* Get the change of outputs (effect) with a change of inputs, parameters and, while initialising, start values. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
 
-/* Advance from the time t by the communication step H. */
+/* Advance from the time t, s, by the communication step H, s. */
 enum outcome core_step(struct core *m, double t, double H);
 
 size_t core_state_size(void);
-/* Save the state, into new memory where *saved is NULL; go back to it; give its memory back. */
+/* Save the state, into new memory if *saved is NULL; restore it; free it. */
 enum outcome core_save(struct core *m, struct saved **saved);
 enum outcome core_restore(struct core *m, const struct saved *saved);
 void core_forget(struct core *m, struct saved *saved);
-/* Write a saved state as bytes, and make a saved state of such bytes. */
+/* Write a saved state as core_state_size() bytes; make a saved state from such bytes. */
 enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size);
 enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, struct saved **saved);
 

@@ -1,5 +1,4 @@
-/* FMI 2.0 for co-simulation: its functions, when each may be called, and how its master is spoken with. What they do
- * is done by core.c. */
+/* The functions of FMI 2.0 for co-simulation, and when each may be called; core.c does the work. */
 #include <stdlib.h>
 #include <string.h>
 
