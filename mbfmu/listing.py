@@ -115,8 +115,7 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
 
 
 def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
-    marked = (item.name.partition(".frame_b")[0] for item in dae.outputs if "not unique" in item.description)
-    shared = list(dict.fromkeys(marked)) if dae.redundant else []
+    shared = list(dict.fromkeys(item.reaction_of for item in dae.outputs if item.reaction_of and not item.unique))
     left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k, []),

@@ -35,6 +35,7 @@ class Result:
         units: SI unit by name.
         steps: number of steps the stepper made, 0 if unknown.
         seconds: wall time they took, s.
+        motions: names of coordinates and rates: outputs whose time derivative is an output too.
     """
 
     time: npt.NDArray[np.float64]
@@ -43,6 +44,7 @@ class Result:
     units: dict[str, str] = field(default_factory=dict)
     steps: int = 0
     seconds: float = 0.0
+    motions: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).

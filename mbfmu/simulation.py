@@ -213,6 +213,7 @@ def run_prepared(
         {item.name: item.unit for item in signals_out},
         steps,
         seconds,
+        tuple(item.derivative_of for item in signals_out if item.derivative_of and item.kind == "output"),
     )
 
 
@@ -351,6 +352,11 @@ def run_fmu(
         np.column_stack([found[name] for name in shown]),
         {name: unit_of(variables[name]) for name in shown},
         seconds=seconds,
+        motions=tuple(
+            item.derivative.name
+            for item in description.modelVariables
+            if item.derivative is not None and item.causality == "output"
+        ),
     )
 
 

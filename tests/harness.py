@@ -55,8 +55,8 @@ class Run(NamedTuple):
 def run(prepared: Prepared, stop: float, h: float, u: float = 0.0, kernel: Any = None, x: Any = None) -> Run:
     """Take stop / h equal steps from the start values (or from x), all inputs held at u."""
     kernel = kernel or prepared.kernel
-    p, held = vector(prepared.dae.p_default()), vector([u] * prepared.interface.n_u)
-    still = vector([0.0] * prepared.interface.n_u)
+    p, held = vector(prepared.dae.p_default()), vector([u] * len(prepared.dae.inputs))
+    still = vector([0.0] * len(prepared.dae.inputs))
     if x is None:
         x, begun = kernel.initialize(vector(prepared.dae.s_default()), held, p, 0.0, h)
         assert begun.code == OK, begun

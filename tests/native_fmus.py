@@ -12,7 +12,7 @@ from masters import Unpacked
 import mbfmu
 
 HOST = Path(__file__).with_name("native_host.c")
-SOURCES = ("fmi2.c", "step.c", "rest.c", "tangent.c")
+SOURCES = ("core.c", "fmi2.c", "step.c", "rest.c", "tangent.c")
 
 
 class Case(NamedTuple):

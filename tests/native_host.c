@@ -15,8 +15,8 @@
 
 #include "fmi2Functions.h"
 #include "prefix.h"
+#include "variables.h"
 
-enum { FIRST_U = 1, FIRST_P = FIRST_U + NU, STEP = FIRST_P + NP, TOLERANCE, FIRST_Y };
 enum { INSTANTIATED, INITIALISING, RUNNING, TERMINATED, N_PHASES };
 
 static int failures;
@@ -39,6 +39,13 @@ static void logger(fmi2ComponentEnvironment environment, fmi2String name, fmi2St
     va_end(arguments);
     CHECK(name && category && *text && status >= fmi2OK && status < fmi2Fatal);
     ++messages;
+}
+
+/* The value reference of the variable of a kind at an offset; one that does not exist where there is none. */
+static fmi2ValueReference reference(enum kind kind, int offset) {
+    fmi2ValueReference vr = 0;
+    while (vr < N_VARIABLES && (VARIABLES[vr].kind != kind || VARIABLES[vr].offset != offset)) ++vr;
+    return vr;
 }
 
 static const fmi2CallbackFunctions HOST = {logger, calloc, free, 0, 0};
@@ -84,13 +91,13 @@ static int restored(fmi2Component c, const fmi2Byte *bytes, size_t size) {
 
 static void outputs(fmi2Component c, double y[NY]) {
     fmi2ValueReference vr[NY];
-    for (int i = 0; i < NY; ++i) vr[i] = FIRST_Y + i;
+    for (int i = 0; i < NY; ++i) vr[i] = reference(OUTPUT, i);
     CHECK(fmi2GetReal(c, vr, NY, y) == fmi2OK);
 }
 
 static void live(fmi2Component c) {
     double before[NY], first[NY], again[NY], one = 1, found, rate[NY];
-    const fmi2ValueReference input = FIRST_U, output = FIRST_Y;
+    const fmi2ValueReference input = reference(INPUT, 0), output = reference(OUTPUT, 0);
     const fmi2Integer order = 1;
     fmi2Status last;
     size_t size;
@@ -161,7 +168,7 @@ static void life(void) {
 static fmi2Status debug_logging(fmi2Component c) { return fmi2SetDebugLogging(c, fmi2True, 0, 0); }
 static fmi2Status setup(fmi2Component c) { return fmi2SetupExperiment(c, fmi2False, 0, 0, fmi2False, 0); }
 static fmi2Status get_real(fmi2Component c) {
-    const fmi2ValueReference vr = FIRST_Y;
+    const fmi2ValueReference vr = reference(OUTPUT, 0);
     double value;
     return fmi2GetReal(c, &vr, 1, &value);
 }
@@ -169,7 +176,7 @@ static fmi2Status get_integer(fmi2Component c) { return fmi2GetInteger(c, 0, 0, 
 static fmi2Status get_boolean(fmi2Component c) { return fmi2GetBoolean(c, 0, 0, 0); }
 static fmi2Status get_string(fmi2Component c) { return fmi2GetString(c, 0, 0, 0); }
 static fmi2Status set_real(fmi2Component c) {
-    const fmi2ValueReference vr = STEP;
+    const fmi2ValueReference vr = reference(SETTING, STEP);
     const double value = 1e-3;
     return fmi2SetReal(c, &vr, 1, &value);
 }
@@ -177,18 +184,22 @@ static fmi2Status set_integer(fmi2Component c) { return fmi2SetInteger(c, 0, 0, 
 static fmi2Status set_boolean(fmi2Component c) { return fmi2SetBoolean(c, 0, 0, 0); }
 static fmi2Status set_string(fmi2Component c) { return fmi2SetString(c, 0, 0, 0); }
 static fmi2Status directional(fmi2Component c) {
-    const fmi2ValueReference vr = FIRST_Y;
+    const fmi2ValueReference vr = reference(OUTPUT, 0);
     double value;
     return fmi2GetDirectionalDerivative(c, &vr, 1, 0, 0, 0, &value);
 }
 static fmi2Status input_derivatives(fmi2Component c) { return fmi2SetRealInputDerivatives(c, 0, 0, 0, 0); }
 static fmi2Status output_derivatives(fmi2Component c) {
-    const fmi2ValueReference vr = FIRST_Y;
+    const fmi2ValueReference vr = reference(OUTPUT, 0);
     const fmi2Integer order = 1;
     double value;
     return fmi2GetRealOutputDerivatives(c, &vr, 1, &order, &value);
 }
-static fmi2Status step(fmi2Component c) { return fmi2DoStep(c, 0, 1e-3, fmi2True); }
+static double time_of(fmi2Component c) {
+    double time = 0;
+    return fmi2GetRealStatus(c, fmi2LastSuccessfulTime, &time) == fmi2OK ? time : 0;
+}
+static fmi2Status step(fmi2Component c) { return fmi2DoStep(c, time_of(c), 1e-3, fmi2True); }
 static fmi2Status status(fmi2Component c) {
     fmi2Status value;
     return fmi2GetStatus(c, fmi2DoStepStatus, &value);
@@ -263,7 +274,7 @@ static void call_everything_everywhere(void) {
 }
 
 static void pass_wrong_arguments(void) {
-    const fmi2ValueReference beyond[] = {N_VALUES, 1u << 31, UINT32_MAX}, output = FIRST_Y, parameter = STEP,
+    const fmi2ValueReference beyond[] = {N_VARIABLES, 1u << 31, UINT32_MAX}, output = reference(OUTPUT, 0), parameter = reference(SETTING, STEP),
                              clock = 0;
     const fmi2Integer one = 1, two = 2;
     const double value = 1;
@@ -356,28 +367,27 @@ static const double TOLERANCES[] = {0, 0, 0, 0, 1e-3, 1e-3, 0.1, 0.1, -1, NAN};
 
 static fmi2ValueReference random_reference(void) {
     unsigned choice = random_below(400);
-    if (choice == 0) return random_below(2) ? N_VALUES : UINT32_MAX - random_below(3);
-    if (choice < 300 && NU) return FIRST_U + random_below(NU);
-    if (choice < 340) return random_below(2) ? STEP : TOLERANCE;
-    return random_below(N_VALUES);
+    if (choice == 0) return random_below(2) ? N_VARIABLES : UINT32_MAX - random_below(3);
+    if (choice < 300 && NU) return reference(INPUT, (int)random_below(NU));
+    if (choice < 340) return reference(SETTING, random_below(2) ? STEP : TOLERANCE);
+    return random_below(N_VARIABLES);
 }
 
 static double random_value(fmi2ValueReference vr) {
-    if (vr == STEP) return OF(STEPS);
-    if (vr == TOLERANCE) return OF(TOLERANCES);
+    if (vr == reference(SETTING, STEP)) return OF(STEPS);
+    if (vr == reference(SETTING, TOLERANCE)) return OF(TOLERANCES);
     return random_below(30) ? (random_below(2001) - 1000.0) / 250 : OF(NASTY);
 }
 
 struct player {
     fmi2Component c;
     fmi2FMUstate states[STATES];
-    double time;
 };
 
 static void all_finite(fmi2Component c) {
     double y[NY];
     fmi2ValueReference vr[NY];
-    for (int i = 0; i < NY; ++i) vr[i] = FIRST_Y + i;
+    for (int i = 0; i < NY; ++i) vr[i] = reference(OUTPUT, i);
     if (fmi2GetReal(c, vr, NY, y) == fmi2OK)
         for (int i = 0; i < NY; ++i) CHECK(isfinite(y[i]));
 }
@@ -397,9 +407,8 @@ static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
     fmi2Status result = fmi2OK;
     const unsigned which = random_below(100);
     if (which < 25) {
-        double size = OF(SIZES), from = random_below(40) ? a->time : OF(NASTY);
+        double size = OF(SIZES), from = random_below(40) ? time_of(a->c) : OF(NASTY);
         result = fmi2DoStep(a->c, from, size, fmi2True);
-        if (result == fmi2OK) a->time = from + size;
     } else if (which < 45) {
         result = fmi2SetReal(a->c, nothing ? 0 : vr, n, values);
     } else if (which < 60) {
@@ -408,11 +417,11 @@ static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
         result = fmi2SetRealInputDerivatives(a->c, vr, n, nothing ? 0 : orders, values);
     } else if (which < 68) {
         for (size_t i = 0; i < n; ++i)
-            if (random_below(8)) vr[i] = FIRST_Y + random_below(NY);
+            if (random_below(8)) vr[i] = reference(OUTPUT, (int)random_below(NY));
         result = fmi2GetRealOutputDerivatives(a->c, vr, n, orders, found);
     } else if (which < 72) {
         for (size_t i = 0; i < n; ++i)
-            if (random_below(8)) vr[i] = FIRST_Y + random_below(NY);
+            if (random_below(8)) vr[i] = reference(OUTPUT, (int)random_below(NY));
         result = fmi2GetDirectionalDerivative(a->c, vr, n, known, n_known, nothing ? 0 : values, found);
     } else if (which < 77) {
         result = fmi2GetFMUstate(a->c, &a->states[random_below(STATES)]);
@@ -452,7 +461,7 @@ static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
 }
 
 static void fuzz(long calls, uint64_t start) {
-    struct player players[2] = {{0, {0}, 0}, {0, {0}, 0}};
+    struct player players[2] = {{0, {0}}, {0, {0}}};
     fmi2Byte *blob = 0;
     size_t blob_size = 0;
     seed = start * 2 + 1;
@@ -465,7 +474,6 @@ static void fuzz(long calls, uint64_t start) {
         }
         if (!a->c) {
             a->c = random_below(4) ? in_phase(RUNNING) : make();
-            a->time = random_below(4) * 1e-3;
         }
         play(a, &blob, &blob_size);
         if (failures) fprintf(stderr, "at call %ld\n", k);
@@ -490,7 +498,7 @@ static long kilobytes(void) {
 
 static void memory(long steps) {
     fmi2Component c = in_phase(RUNNING);
-    const fmi2ValueReference vr[] = {FIRST_U, FIRST_Y};
+    const fmi2ValueReference vr[] = {reference(INPUT, 0), reference(OUTPUT, 0)};
     long before = 0;
     for (long k = 1; k <= steps; ++k) {
         double value = (double)(k % 7) - 3;

@@ -145,7 +145,7 @@ def in_absolute(dae: Dae, values: dict[str, float]) -> tuple[Array, Array]:
 
 def marked(dae: Dae) -> set[str]:
     """The outputs that are not unique."""
-    return {item.name for item in dae.outputs if "not unique" in item.description}
+    return {item.name for item in dae.outputs if not item.unique}
 
 
 def assert_solved(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> None:

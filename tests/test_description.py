@@ -23,6 +23,8 @@ from masters import Instance, Unpacked
 from mechanisms import MECHANISMS, slider_crank, spatial_arm
 
 import mbfmu
+from mbfmu.fmu.interface import DIAGNOSTIC, INPUT, KINDS, OUTPUT, PARAMETER, SETTING, TIME, interface
+from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Parameter, System
 
 XSD = Path(fmpy.__file__).parent / "schema" / "fmi2" / "fmi2ModelDescription.xsd"
@@ -166,6 +168,30 @@ def test_names_are_unique_and_structured(case: Case) -> None:
     assert len(set(names)) == len(names)
     assert case.root.get("variableNamingConvention") == "structured"
     assert all(re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\[\d+(,\d+)*\])?", name) for name in names)
+
+
+@pytest.mark.parametrize("corrections", [0, 3])
+def test_the_table_of_variables_fills_every_vector_without_gap_or_overlap(case: Case, corrections: int) -> None:
+    this = prepare(case.system, "rattle", {}, 1e-3)
+    variables = interface(this.dae, this.scheme, this.bundle, 1e-3, 0.0, corrections).variables
+    assert [item.reference for item in variables] == list(range(len(variables)))
+    kernel = this.kernel
+    sizes = {TIME: 1, INPUT: kernel.nu, PARAMETER: kernel.np, SETTING: 2, OUTPUT: kernel.ny}
+    sizes[DIAGNOSTIC] = 1 if corrections else 0
+    for kind in KINDS:
+        assert sorted(item.offset for item in variables if item.kind == kind) == list(range(sizes[kind])), kind
+    starts = sorted(item.start_offset for item in variables if item.start_offset is not None)
+    assert starts == list(range(kernel.ns))
+
+
+def test_the_table_of_variables_holds_the_defaults_of_every_vector(case: Case) -> None:
+    this = prepare(case.system, "rattle", {}, 2e-3, 1e-5)
+    variables = this.interface.variables
+    expected = {INPUT: this.dae.u_default(), PARAMETER: this.dae.p_default(), SETTING: [2e-3, 1e-5]}
+    for kind, values in expected.items():
+        assert {item.offset: item.start for item in variables if item.kind == kind} == dict(enumerate(values)), kind
+    starts = {item.start_offset: item.start for item in variables if item.start_offset is not None}
+    assert starts == dict(enumerate(this.dae.s_default()))
 
 
 def test_time_is_the_one_independent_variable(case: Case) -> None:

@@ -96,6 +96,15 @@ def test_the_licences_of_what_is_packed_are_inside(inside: dict[str, bytes]) -> 
     assert "pythonfmu" in text
 
 
+def test_a_native_fmu_holds_the_licence_of_the_headers_of_fmi(tmp_path: Path) -> None:
+    found = members(mbfmu.export(mbfmu.load("pendulum"), tmp_path / "pendulum.fmu", backend="native"))
+    text = " ".join(found["documentation/licenses/license.txt"].decode().split())
+    assert "fmi2Functions.h, fmi2FunctionTypes.h, fmi2TypesPlatform.h Copyright (C) 2008-2011 MODELISAR" in text
+    for name in ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"):
+        licence = " ".join(found[f"sources/{name}"].decode().partition("Copyright (C)")[2].partition("*/")[0].split())
+        assert licence in text
+
+
 def test_an_fmu_has_the_loaders_of_the_platforms_chosen(tmp_path: Path) -> None:
     system = mbfmu.load("two_link")
     found = members(mbfmu.export(system, tmp_path / "w.fmu", platforms=("win64",)))

@@ -320,11 +320,48 @@ def test_a_variable_of_another_type_is_refused_and_the_process_stays_whole(kind:
     assert fresh_run(arm, 3) == expected
 
 
-@pytest.mark.parametrize("time", NOT_FINITE)
-def test_a_step_from_a_time_that_is_not_finite_is_discarded(time: float, slave: Instance) -> None:
-    before = slave.get()
+@pytest.mark.parametrize("time", [0.0, -2 * H, H, 1.5 * H, 2.001 * H, 3 * H, 7.0, *NOT_FINITE])
+def test_a_step_from_where_the_fmu_does_not_stand_is_discarded_and_leaves_no_trace(
+    time: float, arm: Unpacked, slave: Instance
+) -> None:
+    expected = fresh_run(arm, 5)
+    slave.run(0, 2, H)
     assert refused(slave.step, time, H) == DISCARD
-    assert slave.get() == before
+    assert slave.messages[-1].text == (
+        f"two_link: no step from t = {time} s: the FMU stands at t = 0.002 s, and a step must begin there"
+    )
+    assert slave.get() == expected[1]
+    assert slave.run(2, 3, H) == expected[2:]
+
+
+@pytest.mark.parametrize(("start", "near", "far"), [(0.0, 0.9e-9, 1.1e-9), (-1e6, 4e-9, 6e-9)])
+def test_a_step_may_begin_beside_the_time_of_the_fmu_by_round_off(
+    start: float, near: float, far: float, arm: Unpacked
+) -> None:
+    """A millionth of a step of 1 ms and 16 units of round-off of the time: 1e-9 s at 0 s, 4.6e-9 s at 1e6 s."""
+    for sign in (-1.0, 1.0):
+        with Instance(arm) as slave:
+            slave.start(TORQUES, time=start)
+            assert refused(slave.step, start + sign * far, H) == DISCARD
+            slave.step(start + sign * near, H)
+
+
+@pytest.mark.parametrize(
+    ("reckoned", "size"),
+    [
+        (lambda k, size: sum([size] * k, 0.0), 0.001),
+        (lambda k, size: k * size, 1 / 3),
+        (lambda k, size: 1000 + k * size, 1e-6),
+        (lambda k, size: round(k * size * 1e9) * 1e-9, 1 / 300),
+    ],
+    ids=["sum", "product", "late", "nanoseconds"],
+)
+def test_a_master_may_reckon_the_time_in_its_own_way(reckoned: Any, size: float, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start(time=reckoned(0, size))
+        for k in range(300):
+            slave.step(reckoned(k, size), size)
+        assert slave.get(["time"])[0] == pytest.approx(reckoned(300, size), rel=1e-8)
 
 
 @pytest.mark.parametrize("torque", [1e50, 1e90, -1e300])
@@ -621,7 +658,7 @@ def renamed(arm: Unpacked, folder: Path) -> Unpacked:
     file = folder / "resources" / "model.json"
     model = json.loads(file.read_text(encoding="utf-8"))
     model["name"] = "100% two%slink %n"
-    model["names"]["1"] = "shoulder.%d%%"
+    model["variables"][1]["name"] = "shoulder.%d%%"
     file.write_text(json.dumps(model), encoding="utf-8")
     copy = object.__new__(Unpacked)
     copy.__dict__.update(arm.__dict__, folder=folder)
@@ -662,10 +699,11 @@ def test_a_start_whose_outputs_overflow_is_refused(values: dict[str, float], arm
         assert refused(slave.slave.exitInitializationMode) >= ERROR
 
 
-def test_a_failed_step_says_when_how_badly_and_what_to_do(slave: Instance) -> None:
-    slave.set({"shoulder.tau": 1e90})
-    assert refused(slave.step, 0.25, H) == DISCARD
-    (message,) = slave.messages
+def test_a_failed_step_says_when_how_badly_and_what_to_do(arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        slave.start({"shoulder.tau": 1e90}, time=0.25)
+        assert refused(slave.step, 0.25, H) == DISCARD
+        (message,) = slave.messages
     assert message.category == "logStatusDiscard"
     for part in ("two_link: no step from t = 0.25 s", "did not converge", "last correction", "smaller solver.step"):
         assert part in message.text
@@ -753,7 +791,7 @@ def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare
 def test_a_step_whose_outputs_are_not_finite_is_discarded(bare: Any, arm: Unpacked) -> None:
     before = bare._get_fmu_state()
     bare._kernel = Interpreted(json.loads((arm.folder / "resources" / "kernel.json").read_text(encoding="utf-8")))
-    bare._kernel.checked_outputs = lambda *_: (vector([math.nan] * bare._model["n_y"]), False)
+    bare._kernel.checked_outputs = lambda *_: (vector([math.nan] * len(bare._y)), False)
     assert bare.do_step(0.0, H) is False
     assert "outputs at t = 0.001 s are not finite" in bare.log_queue[0].msg
     assert bare._get_fmu_state() == before

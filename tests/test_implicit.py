@@ -89,7 +89,7 @@ def on(problem: str, scheme: str) -> Prepared:
 
 def at_rest(this: Prepared) -> Any:
     """No inputs."""
-    return vector([0.0] * this.interface.n_u)
+    return vector([0.0] * len(this.dae.inputs))
 
 
 def trace(this: Prepared, output: str, stop: float, h: float, every: float) -> Array:

@@ -141,10 +141,13 @@ MISTAKES: dict[str, Any] = {
          "shoulder.phi": 0.1 + 0.2, "time": -0.0, "world.g": math.inf, "link1.m": 1234567890123456789.0}
     ),
     "no time": lambda slave: slave.step(math.nan, H),
+    "a later time": lambda slave: slave.step(0.1, H),
+    "an earlier time": lambda slave: slave.step(-H / 3, H),
+    "infinite time": lambda slave: slave.step(math.inf, H),
     "no size": lambda slave: slave.step(0.0, -2.5),
     "too long": lambda slave: slave.step(0.0, 2.0**64),
-    "torque": lambda slave: (slave.set({"shoulder.tau": 1e90}), slave.step(0.25, H)),
-    "infinite torque": lambda slave: (slave.set({"shoulder.tau": -1e99, "elbow.tau": 1e99}), slave.step(0.25, H)),
+    "torque": lambda slave: (slave.set({"shoulder.tau": 1e90}), slave.step(0.0, H)),
+    "infinite torque": lambda slave: (slave.set({"shoulder.tau": -1e99, "elbow.tau": 1e99}), slave.step(0.0, H)),
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from mbfmu.dae.redundancy import independent
 from mbfmu.errors import ModelError, StartError
 from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import Interpreted, describe
+from mbfmu.listing import description
 from mbfmu.model import (
     AxisMotion,
     Body,
@@ -173,6 +174,15 @@ def test_a_door_on_more_hinges_than_one_keeps_its_freedom_and_marks_their_forces
     assert len(dae.redundant) == 5 * (hinges - 1)
     assert dae.n - dae.m == 2
     assert marked(dae) == cuts(f"hinge{k}" for k in range(hinges))  # not of the pivot
+
+
+def test_forces_that_are_not_unique_are_told_in_the_fmu_and_in_the_description_of_the_model() -> None:
+    system = door(hinges=2, carried=True)
+    variables = prepare(system, "rattle", {}, 1e-3).interface.variables
+    told = {item.name for item in variables if item.description.endswith("; not unique, the constraints are redundant")}
+    assert told == cuts(["hinge0", "hinge1"])
+    counts = {row["what"]: row["which"] for row in description(system)["counts"]}
+    assert counts["joints whose forces are not unique"] == ["hinge0", "hinge1"]
 
 
 @pytest.mark.parametrize("carried", [True, False])

@@ -403,3 +403,9 @@ def test_a_csv_file_that_cannot_be_written_is_an_error_and_leaves_nothing(
     with pytest.raises(MbfmuError, match="cannot write"):
         mbfmu.simulate(two_link, 0.01).write_csv(tmp_path / name)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_coordinates_and_rates_of_a_model_are_those_of_its_fmu(two_link: System, two_link_fmu: Path) -> None:
+    expected = ("shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w")
+    assert mbfmu.simulate(two_link, 0.01).motions == expected
+    assert mbfmu.simulate(two_link_fmu, 0.01).motions == expected

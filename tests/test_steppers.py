@@ -148,7 +148,7 @@ def test_rattle_is_time_reversible(problem: str) -> None:
     this = of(problem, ("rattle", {}))
     there = run(this, 0.5, 0.01, HELD)
     back = run(this, -0.5, -0.01, HELD, x=there.x)
-    begin = this.initial_state(u=(type(there.x))(*there.x[:0]) if not this.interface.n_u else None)
+    begin = this.initial_state(u=(type(there.x))(*there.x[:0]) if not this.dae.inputs else None)
     q0, v0, _ = this.scheme.read(np.array(begin)[: this.scheme.step.x.numel()], this.dae.p_default(), 0.0)
     assert distance(back.q, np.array(q0).ravel()) < 1e-11
     assert distance(back.v, np.array(v0).ravel()) < 1e-10

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DRIFT = 1e-6
 """Constraint residual from which a run is worth a notice."""
 MOST = 12
-"""Coordinates and rates of joints that the table shows; twice as many quantities of a model without joints."""
+"""Number of coordinates and rates that the table shows; twice as many quantities of a model without them."""
 MONITORS = ("energy.total", "constraint.position", "constraint.velocity")
 
 
@@ -105,7 +105,7 @@ def _table(result: "Result") -> Table:
     table = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
         table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
-    joints = [n for n in result.names if n.rsplit(".", 1)[-1] in {"phi", "s", "w", "v"} and n.count(".") >= 1]
+    joints = [name for name in result.names if name in result.motions]
     others = [name for name in result.names if name not in MONITORS]
     for name in [*(joints[:MOST] or others[: 2 * MOST]), *(name for name in MONITORS if name in result.names)]:
         unit, *numbers = _extremes(result, name).values()

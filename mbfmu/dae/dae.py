@@ -46,6 +46,8 @@ class Signal:
         derivative_of: name of the signal it is the time derivative of, if it is one.
         start: of an input, its value as long as nobody sets it.
         nominal: the size it usually has; None: the one that the mechanism's mass, length and gravity give its unit.
+        reaction_of: full name of the joint or coupling whose constraints this force or torque comes from, if it is one.
+        unique: the equations determine it; redundant constraints leave some forces undetermined.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Signal:
     derivative_of: str | None = None
     start: float = 0.0
     nominal: float | None = None
+    reaction_of: str | None = None
+    unique: bool = True
 
 
 @dataclass(frozen=True)

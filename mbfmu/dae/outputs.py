@@ -124,7 +124,7 @@ def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str,
             total[joint][0] += efforts[number]
         first = bodies.equations[joints[0]].motion[0]
         text = f"effort of the coupling on {joints[0]}.{first.position}"
-        table.add(f"{path}.{first.effort}", first.effort_unit, text, efforts[0], "output")
+        table.add(f"{path}.{first.effort}", first.effort_unit, text, efforts[0], "output", reaction_of=path)
     return total
 
 
@@ -155,7 +155,7 @@ def _reaction_outputs(
             torque = -torque_0 if bodies.planar else -item.b.R.T @ torque_0
         for label, unit, cut in (("f", "N", force), ("t", "N.m", torque)):
             text = f"cut {'force' if label == 'f' else 'torque'} on the joint at frame_b, resolved in frame_b"
-            table.add(f"{path}.frame_b.{label}", unit, text, cut)
+            table.add(f"{path}.frame_b.{label}", unit, text, cut, reaction_of=path)
 
 
 def _body_outputs(bodies: Bodies, table: "_Table") -> None:
@@ -222,11 +222,12 @@ class _Table:
         value: SX,
         kind: str = "local",
         derivative_of: str | None = None,
+        reaction_of: str | None = None,
     ) -> None:
         value = ca.vertcat(value)
         parents = labels(derivative_of, value) if derivative_of else [None] * value.numel()
         for label, parent in zip(labels(name, value), parents, strict=True):
-            self.signals.append(Signal(label, unit, text, kind, parent))
+            self.signals.append(Signal(label, unit, text, kind, parent, reaction_of=reaction_of))
         self.values.append(ca.densify(value))
 
     def derive(self, name: str, unit: str, text: str, rate: SX, kind: str, derivative_of: str) -> None:

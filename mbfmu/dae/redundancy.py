@@ -188,9 +188,6 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
     every = ca.SX.zeros(dae.m + dae.k)
     for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
         every[row] = lambda_[number]
-    joints = {item.name.partition(".frame_b.")[0] for item in dae.outputs if ".frame_b.f" in item.name}
-    marks = tuple(f"{name}.frame_b." if name in joints else f"{name}." for name in ambiguous)
-    note = "; not unique, the constraints are redundant"
     return replace(
         dae,
         m=len(rows),
@@ -201,9 +198,6 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
         output=function(
             "output", [q, v, z, turned, a, lambda_, u, p, t], dae.output(q, v, z, turned, a, every, u, p, t)
         ),
-        outputs=tuple(
-            replace(item, description=item.description + note) if item.name.startswith(marks) else item
-            for item in dae.outputs
-        ),
+        outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
         dropped=dropped,
     )

@@ -20,8 +20,9 @@ from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
+from mbfmu.fmu.interface import LIMITS, Variable
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
-from mbfmu.fmu.native import Native, default_platforms, native_members
+from mbfmu.fmu.native import STANDARD, Native, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import Compiled, describe
@@ -183,24 +184,26 @@ def _python(
 
 def _model(prepared: Prepared) -> dict[str, Any]:
     """Return what the slave needs to know, as plain data."""
-    interface = prepared.interface
-    parameters = [item for item in interface.variables if item.causality == "parameter"]
     return {
         "name": prepared.dae.name,
-        "n_u": interface.n_u,
-        "n_p": interface.n_p,
-        "n_y": interface.n_y,
-        "u": prepared.dae.u_default().tolist(),
-        "p": [item.start for item in parameters[: interface.n_p]],
-        "s": prepared.dae.s_default().tolist(),
-        "step": prepared.step,
-        "tolerance": prepared.tolerance,
-        "starts": interface.starts,
-        "bounds": [
-            [item.variability == "tunable", *(_bound(value) for value in (item.min, item.max))] for item in parameters
-        ],
-        "names": {str(item.reference): item.name for item in interface.variables},
+        "limits": LIMITS,
+        "variables": [_row(item) for item in prepared.interface.variables],
     }
+
+
+def _row(item: Variable) -> dict[str, Any]:
+    """Return what the slave needs to know of a variable; what is None is left out."""
+    row = {
+        "name": item.name,
+        "kind": item.kind,
+        "offset": item.offset,
+        "start_offset": item.start_offset,
+        "start": item.start,
+        "min": _bound(item.min),
+        "max": _bound(item.max),
+        "fixed": True if item.variability == "fixed" else None,
+    }
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def _bound(value: float) -> float | None:
@@ -228,7 +231,10 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
 
 def _licences(native: bool) -> str:
     """Return the licences of what is packed besides the model itself."""
-    texts = ["The FMI headers in sources/ state their licence (2-clause BSD) themselves."] if native else []
+    texts = []
+    if native:
+        terms = files("mbfmu.fmu.native") / "standard" / "BSD-2-Clause.txt"
+        texts.append(f"FMI 2.0 headers {', '.join(STANDARD)}\n\n{terms.read_text(encoding='utf-8')}")
     for package in ("mbfmu",) if native else ("mbfmu", "pythonfmu"):
         packed = distribution(package)
         found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]

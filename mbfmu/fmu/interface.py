@@ -1,21 +1,45 @@
-"""Interface: the one list of FMU variables that XML, slave, documentation and command line read.
+"""Interface: the one table of FMU variables that XML, both back ends, documentation and command line read.
 
-Value references number the variables: time, inputs, parameters, solver.step, solver.tolerance, then what the kernel
-puts out; no two share one.
+A value reference is the number of a row. The row gives the kind of the variable and the offset of its value in the
+vector of that kind; nothing else is derived from value references.
 """
 
 import math
 from dataclasses import dataclass
+from sys import float_info
+from typing import Any
 
-from mbfmu.dae import Dae
+from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.steppers import Scheme
 
 STEP = "solver.step"
 TOLERANCE = "solver.tolerance"
+SETTINGS = (STEP, TOLERANCE)
+"""Parameters of the solver, in the order of their vector."""
+CORRECTION = "solver.correction"
 LOOSEST = 0.1
 """The largest tolerance."""
+
+TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
+    "time", "input", "parameter", "setting", "output", "diagnostic",
+)  # fmt: skip
+"""Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and what a step says of itself."""
+
+LIMITS = {
+    "largest": 1e100,
+    "most_steps": 1e9,
+    "step_part": 1e-6,
+    "time_part": 16 * float_info.epsilon,
+}
+"""Numbers that both back ends compare with.
+
+``largest``: largest magnitude of a value that may be set. ``most_steps``: most steps of the stepper in one
+communication step; more would not end, or not fit the kernel's counter. ``step_part``, ``time_part``: largest
+difference between the beginning of a communication step and the time of the FMU, as a part of the step plus a part of
+the time.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,6 +49,8 @@ class Variable:
     Args:
         name: structured name.
         reference: value reference.
+        kind: of `KINDS`: which vector its value is in.
+        offset: place in the vector of its kind.
         causality: as FMI 2.0 names it.
         variability: as FMI 2.0 names it.
         initial: as FMI 2.0 names it; None where the causality leaves no choice.
@@ -35,10 +61,13 @@ class Variable:
         max: greatest value allowed.
         nominal: the size it usually has.
         derivative_of: name of the variable it is the time derivative of.
+        start_offset: of an output that has a start value, its place in the vector s of start values.
     """
 
     name: str
     reference: int
+    kind: str
+    offset: int
     causality: str
     variability: str
     initial: str | None
@@ -49,6 +78,7 @@ class Variable:
     max: float = math.inf
     nominal: float = 1.0
     derivative_of: str | None = None
+    start_offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,27 +86,23 @@ class Interface:
     """The variables of an FMU and what depends on what.
 
     Args:
-        variables: in the order of modelDescription.xml.
+        variables: in the order of modelDescription.xml and of their value references.
         feedthrough: names of the inputs each output depends on directly, by name of the output.
         bound_on: names of the parameters each calculated parameter depends on, by its name.
-        n_u, n_p, n_y: how many inputs, parameters (without solver.*) and kernel outputs there are.
-        starts: for each start value of the kernel, the value reference of the output it belongs to.
     """
 
     variables: tuple[Variable, ...]
     feedthrough: dict[str, tuple[str, ...]]
     bound_on: dict[str, tuple[str, ...]]
-    n_u: int
-    n_p: int
-    n_y: int
-    starts: tuple[int, ...]
 
     def index(self, name: str) -> int:
         """Return the 1-based position of a variable in modelDescription.xml."""
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float) -> Interface:
+def interface(
+    dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float, corrections: int = 0
+) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
@@ -85,63 +111,58 @@ def interface(dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: 
         bundle: its kernel's functions.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
+        corrections: fixed number of corrections of each stage of a step, with solver.correction as the size of the
+            last; 0: as many as the equations need.
     """
     usual = nominal_of(dae)
-    found = [
-        Variable("time", 0, "independent", "continuous", None, "s", "time"),
-    ]
-    for signal in dae.inputs:
+    starts = {item.name: (offset, item.value) for offset, item in enumerate(dae.starts)}
+    found: list[Variable] = []
+
+    def add(
+        kind: str, offset: int, item: Signal | ParameterSignal, causality: str, variability: str,
+        initial: str | None, **more: Any,
+    ) -> None:  # fmt: skip
+        text = item.description
+        if isinstance(item, Signal) and not item.unique:
+            text += "; not unique, the constraints are redundant"
         found.append(
-            Variable(
-                signal.name, len(found), "input", "continuous", None, signal.unit, signal.description,
-                signal.start, nominal=usual(signal),
-            )
+            Variable(item.name, len(found), kind, offset, causality, variability, initial, item.unit, text, **more)
+        )
+
+    add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
+    for offset, signal in enumerate(dae.inputs):
+        add(INPUT, offset, signal, "input", "continuous", None, start=signal.start, nominal=usual(signal))
+    for kind, parameters in ((PARAMETER, dae.parameters), (SETTING, _settings(scheme, step, tolerance, corrections))):
+        for offset, item in enumerate(parameters):
+            size = power_of_ten(item.value) if item.value else usual(item)
+            add(
+                kind, offset, item, "parameter", "tunable" if item.tunable else "fixed", "exact",
+                start=item.value, min=item.min, max=item.max, nominal=size,
+            )  # fmt: skip
+    for offset, signal in enumerate(dae.outputs):
+        place, value = starts.get(signal.name, (None, None))
+        add(
+            OUTPUT, offset, signal, signal.kind, "continuous", "calculated" if place is None else "exact",
+            start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
         )  # fmt: skip
-    for item in dae.parameters:
-        variability = "tunable" if item.tunable else "fixed"
-        found.append(
-            Variable(
-                item.name, len(found), "parameter", variability, "exact", item.unit, item.description,
-                item.value, item.min, item.max, power_of_ten(item.value) if item.value else usual(item),
-            )
-        )  # fmt: skip
-    text = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
-    found.append(
-        Variable(STEP, len(found), "parameter", "tunable", "exact", "s", text, step, 1e-9, nominal=power_of_ten(step))
-    )
-    text = (
+    for offset, signal in enumerate(dae.bound, len(dae.outputs)):
+        add(OUTPUT, offset, signal, "calculatedParameter", "fixed", "calculated", nominal=usual(signal))
+    if corrections:
+        text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
+        add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
+    return Interface(tuple(found), _feedthrough(dae, bundle), _bound_on(dae))
+
+
+def _settings(scheme: Scheme, step: float, tolerance: float, corrections: int) -> tuple[ParameterSignal, ...]:
+    """Return the parameters of the solver, in the order of `SETTINGS`."""
+    longest = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
+    error = (
         "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
     )
-    most = 0.0 if scheme.multistep else LOOSEST
-    found.append(Variable(TOLERANCE, len(found), "parameter", "tunable", "exact", "1", text, tolerance, 0.0, most))
-    first = len(found)
-    starts = {item.name: item.value for item in dae.starts}
-    references: dict[str, int] = {}
-    for signal in dae.outputs:
-        references[signal.name] = len(found)
-        exact = signal.name in starts
-        found.append(
-            Variable(
-                signal.name, len(found), signal.kind, "continuous", "exact" if exact else "calculated", signal.unit,
-                signal.description, starts.get(signal.name), nominal=usual(signal),
-                derivative_of=signal.derivative_of,
-            )
-        )  # fmt: skip
-    for signal in dae.bound:
-        found.append(
-            Variable(
-                signal.name, len(found), "calculatedParameter", "fixed", "calculated", signal.unit,
-                signal.description, nominal=usual(signal),
-            )
-        )  # fmt: skip
-    return Interface(
-        variables=tuple(found),
-        feedthrough=_feedthrough(dae, bundle),
-        bound_on=_bound_on(dae),
-        n_u=len(dae.inputs),
-        n_p=len(dae.parameters),
-        n_y=len(found) - first,
-        starts=tuple(references[item.name] for item in dae.starts),
+    loosest = 0.0 if scheme.multistep or corrections else LOOSEST  # chosen steps are not bounded work
+    return (
+        ParameterSignal(STEP, "s", longest, step, 1e-9, math.inf, True),
+        ParameterSignal(TOLERANCE, "1", error, tolerance, 0.0, loosest, True),
     )
 
 

@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, NoReturn
 
@@ -25,11 +25,12 @@ from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
 FMU = "unpacked"
 """Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
 
+INFINITE = math.inf
 INSTANTIATED, INITIALIZING, RUNNING = range(3)
-LARGEST = 1e100
-"""Of the values that may be set."""
-MOST_STEPS = 1_000_000_000
-"""Of the stepper in one communication step; more would not end, or not fit the kernel's counter."""
+
+Row = dict[str, Any]
+"""What model.json says of a variable: ``name``, ``kind``, ``offset`` in the vector of its kind and, where it has them,
+``start_offset`` in the vector of start values, ``start``, ``min``, ``max`` and ``fixed``."""
 
 
 class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
@@ -41,27 +42,42 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             sys.path.remove(self.resources)
         with open(os.path.join(self.resources, "model.json"), encoding="utf-8") as file:
             model = json.load(file)
-        self._model = model
+        self._name = model["name"]
+        limits = model["limits"]
+        self._largest, self._most_steps = limits["largest"], limits["most_steps"]
+        self._step_part, self._time_part = limits["step_part"], limits["time_part"]
+        self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
+        self._inputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "input"}
+        self._outputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "output"}
         self._kernel = _load(self.resources)
-        self._u: Vector = vector(model["u"])
-        self._du = vector([0.0] * model["n_u"])
-        self._p = vector(model["p"])
-        self._s = vector(model["s"])
-        self._step = float(model["step"])
-        self._tolerance = float(model["tolerance"])
-        self._y = vector([0.0] * model["n_y"])
+        self._u: Vector = vector(self._defaults("offset", "input"))
+        self._du = vector([0.0] * len(self._u))
+        self._p: Vector = vector(self._defaults("offset", "parameter"))
+        self._s: Vector = vector(self._defaults("start_offset", "output"))
+        self._settings = self._defaults("offset", "setting")  # longest step, tolerance
+        self._places = dict(self._settable())  # by value reference: vector and offset
+        self._y = vector([0.0] * len(self._outputs))
         self._x = None
         self._time = 0.0
         self._phase = INSTANTIATED
         self._stale = True  # values have changed since outputs were computed
         self._refused: dict[str, str] = {}  # name of a variable -> why its last value was not taken
-        self._first_p = 1 + model["n_u"]
-        self._solver_step = self._first_p + model["n_p"]
-        self._solver_tolerance = self._solver_step + 1
-        self._first_y = self._solver_tolerance + 1
         self._asked: list[int] = []  # the value references of the last get_real, and how to get them at once
         self._pick: Callable[[Vector], tuple[float, ...]] | None = None
-        self._start_of = {reference: number for number, reference in enumerate(model["starts"])}
+
+    def _defaults(self, place: str, kind: str) -> list[float]:
+        """Return the start values of the variables of a kind that have a place in a vector, in its order."""
+        rows = [row for row in self._rows.values() if row["kind"] == kind and place in row]
+        return [row.get("start", 0.0) for row in sorted(rows, key=itemgetter(place))]
+
+    def _settable(self) -> Iterator[tuple[int, tuple[Any, int]]]:
+        """Yield the value references that can be set, with the vector and the offset of what is set."""
+        vectors = {"input": self._u, "parameter": self._p, "setting": self._settings}
+        for vr, row in self._rows.items():
+            if row["kind"] in vectors:
+                yield vr, (vectors[row["kind"]], row["offset"])
+            elif "start_offset" in row:
+                yield vr, (self._s, row["start_offset"])
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -71,91 +87,80 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._refresh()
         if self._pick and vrs == self._asked:  # the same outputs as before: the usual case, and it is often
             return list(self._pick(self._y))
-        first = self._first_y
-        if vrs and not (min(vrs) >= 0 and max(vrs) < first + len(self._y)):  # large ones arrive as negative numbers
-            self._fail(f"{self._model['name']}: value references {vrs}: one is not in the description")
-        many = len(vrs) > 1 and min(vrs) >= first
-        self._asked, self._pick = list(vrs), itemgetter(*(vr - first for vr in vrs)) if many else None
-        return [self._y[vr - first] if vr >= first else self._known(vr) for vr in vrs]
+        outputs, y = self._outputs, self._y
+        many = len(vrs) > 1 and all(vr in outputs for vr in vrs)
+        self._asked, self._pick = list(vrs), itemgetter(*(outputs[vr] for vr in vrs)) if many else None
+        return [y[outputs[vr]] if vr in outputs else self._known(vr) for vr in vrs]
 
     def _known(self, vr: int) -> float:
-        if vr == self._solver_tolerance:
-            return self._tolerance
-        if vr == self._solver_step:
-            return self._step
-        if vr >= self._first_p:
-            return float(self._p[vr - self._first_p])
-        return float(self._u[vr - 1]) if vr else self._time
+        """Return the value of a variable that is no output."""
+        if vr in self._places:
+            values, offset = self._places[vr]
+            return float(values[offset])
+        if vr not in self._rows:  # a large reference arrives as a negative number
+            self._fail(f"{self._name}: value reference {vr}: there is no such variable")
+        return self._time
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Take values; one that may not be taken is refused with a message, and the old one stays."""
-        first_p, u = self._first_p, self._u
-        usual = not self._refused
+        inputs, u, usual = self._inputs, self._u, not self._refused
+        least, greatest = -self._largest, self._largest
         for vr, value in zip(vrs, values, strict=True):
-            if usual and 0 < vr < first_p and -LARGEST <= value <= LARGEST:  # an input, without trouble
-                u[vr - 1] = value
+            if usual and vr in inputs and least <= value <= greatest:  # an input, without trouble
+                u[inputs[vr]] = value
                 continue
             reason = self._why_not(vr, value)
-            name = self._model["names"].get(str(vr), f"value reference {vr}")
+            name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
             if reason:
                 self._refused[name] = f"{name} = {value}: {reason}"
                 self._say(self._refused[name], Fmi2Status.error)
                 usual = False
                 continue
             self._refused.pop(name, None)
-            if vr < self._first_p:
-                self._u[vr - 1] = value
-            elif vr < self._solver_step:
-                self._p[vr - self._first_p] = value
-            elif vr == self._solver_step:
-                self._step = value
-            elif vr == self._solver_tolerance:
-                self._tolerance = value
-            else:
-                self._s[self._start_of[vr]] = value
+            target, offset = self._places[vr]
+            target[offset] = value
         self._stale = True
 
     def _why_not(self, vr: int, value: float) -> str:
         """Return why a value may not be set, empty if it may."""
-        if not 0 <= vr < self._first_y + len(self._y):  # pythonfmu hands over large ones as negative numbers
+        if vr not in self._rows:  # a large reference arrives as a negative number
             return "there is no such variable"
         if not math.isfinite(value):
             return "not a finite number; the value before is kept"
-        if abs(value) > LARGEST:
-            return f"larger than {LARGEST:g}, beyond which sums and products overflow; the value before is kept"
-        if vr == 0 or (vr >= self._first_y and vr not in self._start_of):
+        if abs(value) > self._largest:
+            return f"larger than {self._largest:g}, beyond which sums and products overflow; the value before is kept"
+        if vr not in self._places:
             return "this variable is computed, it cannot be set"
-        if vr >= self._first_y and self._phase == RUNNING:
+        row, running = self._rows[vr], self._phase == RUNNING
+        if row["kind"] == "output" and running:
             return "a start value cannot be set after initialisation; use reset"
-        if self._first_p <= vr <= self._solver_tolerance:
-            number = vr - self._first_p
-            tunable, least, greatest = self._model["bounds"][number]
-            if self._phase == RUNNING and not tunable and value != self._known(vr):
-                return "a fixed parameter cannot be set after initialisation; use reset"
-            if not _number(least, -math.inf) <= value <= _number(greatest, math.inf):
-                return f"outside its bounds [{_number(least, -math.inf)}, {_number(greatest, math.inf)}]"
+        if running and "fixed" in row and value != self._known(vr):
+            return "a fixed parameter cannot be set after initialisation; use reset"
+        least, greatest = row.get("min", -math.inf), row.get("max", math.inf)
+        if not least <= value <= greatest:
+            return f"outside its bounds [{least}, {greatest}]"
         return ""
 
     def _refresh(self) -> str:
         """Compute the outputs that belong to the present values."""
         if self._phase != RUNNING:
-            x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._step)
+            x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
             if status.code != OK:
                 return (
-                    f"{self._model['name']}: no consistent start at t = {self._time:.9g} s: start values contradict "
+                    f"{self._name}: no consistent start at t = {self._time:.9g} s: start values contradict "
                     f"the constraints, or the parameters leave a loop open (last correction {status.correction:.2g})"
                 )
         y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
         if self._phase != RUNNING and not finite:
-            return f"{self._model['name']}: the start values give outputs that are not finite"
+            return f"{self._name}: the start values give outputs that are not finite"
         self._y, self._stale = y, False
         return ""
 
     def _other_type(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
         """Refuse value references of a type no variable has."""
         if vrs:
-            self._fail(f"{self._model['name']}: all variables are real numbers")
+            self._fail(f"{self._name}: all variables are real numbers")
         return []
 
     get_integer = get_boolean = get_string = set_integer = set_boolean = set_string = _other_type
@@ -188,25 +193,28 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         try:
             problem = self._advance(current_time, step_size)
         except Exception as error:  # noqa: BLE001 - an exception here would end some masters
-            problem = f"{self._model['name']}: internal error: {error!r}"
+            problem = f"{self._name}: internal error: {error!r}"
         if problem:
             self._say(problem, Fmi2Status.discard)
             return False
         return True
 
     def _advance(self, time: float, step_size: float) -> str:
-        name = self._model["name"]
+        name, now = self._name, self._time
         if self._phase != RUNNING:
             return f"{name}: a step before the initialisation is finished"
         if self._refused:
             return f"{name}: no step while a value is refused: {'; '.join(self._refused.values())}"
-        if not (step_size > 0 and math.isfinite(step_size) and math.isfinite(time)):
-            return f"{name}: a communication step of {step_size} s from t = {time} s is not possible; it must be > 0"
-        count = step_size / self._step
-        if count > MOST_STEPS:
-            return f"{name}: a communication step of {step_size} s needs {count:.3g} steps; take a longer solver.step"
+        if not 0.0 < step_size < INFINITE:
+            return f"{name}: a communication step of {step_size} s is not possible; it must be > 0"
+        if not abs(time - now) <= self._step_part * step_size + self._time_part * abs(now):
+            return f"{name}: no step from t = {time} s: the FMU stands at t = {now} s, and a step must begin there"
+        longest, tolerance = self._settings
+        if step_size / longest > self._most_steps:
+            count = f"{step_size / longest:.3g}"
+            return f"{name}: a communication step of {step_size} s needs {count} steps; take a longer solver.step"
         x, y, failure = self._kernel.communicate(
-            self._x, self._u, self._du, self._p, time, step_size, self._step, self._tolerance
+            self._x, self._u, self._du, self._p, time, step_size, longest, tolerance
         )
         if failure is not None:
             return str(failure.message(name))
@@ -231,7 +239,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def _get_fmu_state(self) -> bytes:
         """Return everything that the next step depends on, as bytes."""
         x = self._x if self._x is not None else ()
-        numbers = [self._time, self._step, self._tolerance, *self._u, *self._p, *self._s, *x]
+        numbers = [self._time, *self._settings, *self._u, *self._p, *self._s, *x]
         refused = json.dumps(self._refused).encode("utf-8")
         head = struct.pack("<32sBBII", FMU.encode()[:32], self._phase, self._stale, len(x), len(refused))
         body = head + struct.pack(f"<{len(numbers)}d", *numbers) + refused
@@ -241,14 +249,14 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Go back to a state; one of another FMU or a damaged one is refused and changes nothing."""
         size = struct.calcsize("<32sBBII")
         if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
-            self._fail(f"{self._model['name']}: the state is damaged")
+            self._fail(f"{self._name}: the state is damaged")
         owner, phase, stale, n_x, n_text = struct.unpack("<32sBBII", state[:size])
         if owner.rstrip(b"\0") != FMU.encode()[:32]:
-            self._fail(f"{self._model['name']}: the state belongs to another FMU")
+            self._fail(f"{self._name}: the state belongs to another FMU")
         end = len(state) - 4 - n_text
         numbers = struct.unpack(f"<{(end - size) // 8}d", state[size:end])
-        self._time, self._step, self._tolerance, *rest = numbers
-        for target in (self._u, self._p, self._s):
+        self._time, *rest = numbers
+        for target in (self._settings, self._u, self._p, self._s):
             target[:] = rest[: len(target)]
             rest = rest[len(target) :]
         self._x = vector(rest) if n_x or phase == RUNNING else None
@@ -284,7 +292,3 @@ def _load(resources: str) -> Compiled | Interpreted:
             "this FMU carries no compiled kernel for this platform and the Python here has no casadi: "
             "python -m pip install casadi"
         ) from None
-
-
-def _number(value: float | None, missing: float) -> float:
-    return missing if value is None else value

@@ -1,15 +1,13 @@
 """Prepared model -> C sources and binaries of a native FMU."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
+from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 
 from mbfmu.errors import FmuError
-from mbfmu.fmu.interface import TOLERANCE, Interface, Variable
-from mbfmu.fmu.native.tables import CORRECTION, model_header
+from mbfmu.fmu.interface import Interface, interface
+from mbfmu.fmu.native.tables import model_header, variables_header
 from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel.codegen import native_sources
 from mbfmu.kernel.tangent import tangents
@@ -17,8 +15,9 @@ from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross,
 from mbfmu.kernel.universal import universal
 
 PLATFORMS = tuple(TARGETS)
-SHIM = ("fmi2.c", "instance.h", "texts.h", "prefix.h")
-HEADERS = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
+SHIM = ("core.h", "core.c", "texts.h", "fmi2.c", "prefix.h")
+STANDARD = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
+"""Headers of the FMI standard, unchanged."""
 
 
 @dataclass(frozen=True)
@@ -28,42 +27,34 @@ class Native:
     Args:
         prepared: the model with its stepper.
         identifier: name of the binary, a C identifier.
-        passes: corrections of each stage of a step; 0: until it is solved.
+        corrections: of each stage of a step; 0: until it is solved.
     """
 
     prepared: Prepared
     identifier: str
-    passes: int = 0
+    corrections: int = 0
 
-    @property
+    @cached_property
     def interface(self) -> Interface:
-        """The variables; with a fixed number of corrections also what they leave."""
-        found = self.prepared.interface
-        if not self.passes:
-            return found
-        text = f"size of the last of {self.passes} corrections, the largest in the communication step; 0: nothing left"
-        last = 1 + max(item.reference for item in found.variables)
-        left = Variable(CORRECTION, last, "local", "continuous", "calculated", "1", text)
-        kept = (
-            dataclasses.replace(item, max=0.0) if item.name == TOLERANCE else item for item in found.variables
-        )  # steps chosen for a tolerance are not bounded work
-        return dataclasses.replace(found, variables=(*kept, left))
+        """The variables."""
+        this = self.prepared
+        return interface(this.dae, this.scheme, this.bundle, this.step, this.tolerance, self.corrections)
 
     def sources(self) -> dict[str, str]:
-        """Return the sources by name, without the GUID; the kernel's are made here, and it takes a while."""
+        """Return the sources by name, but for model.h; the kernel's are made here, and it takes a while."""
         bundle = self.prepared.bundle
-        derived = tangents(self.prepared.dae, self.prepared.scheme, bundle, solved=not self.passes)
+        derived = tangents(self.prepared.dae, self.prepared.scheme, bundle, solved=not self.corrections)
         here = files("mbfmu.fmu.native")
         return {
-            **{name: here.joinpath(name).read_text(encoding="utf-8") for name in SHIM},
-            **native_sources(bundle, derived, self.identifier, self.passes),
-            **_fmi_headers(),
+            **{name: (here / name).read_text(encoding="utf-8") for name in SHIM},
+            **{name: (here / "standard" / name).read_text(encoding="utf-8") for name in STANDARD},
+            **native_sources(bundle, derived, self.identifier, self.corrections),
+            "variables.h": variables_header(self.interface),
         }
 
     def header(self, guid: str) -> str:
         """Return model.h for a GUID."""
-        starts = self.prepared.dae.s_default().tolist()
-        return model_header(self.prepared.dae.name, self.interface, starts, self.passes, guid)
+        return model_header(self.prepared.dae.name, self.identifier, self.interface, self.corrections, guid)
 
 
 def default_platforms() -> tuple[str, ...]:
@@ -104,15 +95,3 @@ def _toolchains(platform: str) -> tuple[Toolchain, ...]:
         here = "no C compiler (cc, gcc or clang, or $CC)" if is_here(platform) else "this machine's compiler cannot"
         raise FmuError(f'a binary for {platform} needs zig, {here}: python -m pip install "mbfmu[cross]"')
     return found
-
-
-def _fmi_headers() -> dict[str, str]:
-    """Return the headers of the FMI standard, from FMPy's installation."""
-    try:
-        folder = Path(str(distribution("fmpy").locate_file("fmpy"))) / "c-code"
-    except PackageNotFoundError:
-        raise FmuError("fmpy, which brings the FMI headers, is not installed: python -m pip install fmpy") from None
-    missing = [name for name in HEADERS if not (folder / name).is_file()]
-    if missing:
-        raise FmuError(f"fmpy in '{folder.parent}' has no {missing[0]}: install it again")
-    return {name: (folder / name).read_text(encoding="utf-8", errors="replace") for name in HEADERS}

@@ -1,63 +1,78 @@
-"""Interface -> model.h: names, start values and bounds of the variables as C tables."""
+"""Interface -> variables.h and model.h: the variables as one C table, and what else the C code knows of the model."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from mbfmu.fmu.interface import Interface
+from mbfmu.fmu.interface import KINDS, LIMITS, SETTINGS, Interface, Variable
 
-CORRECTION = "solver.correction"
+ROW = """
+/* What a value reference refers to. */
+struct variable {
+    enum kind kind; /* which vector its value is in */
+    int offset;     /* where in it */
+    int start;      /* where in the vector of start values, for an output that has one; else -1 */
+    int tunable;
+    double value; /* default */
+    double min, max;
+    const char *name;
+};
+"""
 
 
-def model_header(name: str, interface: Interface, starts: Sequence[float], passes: int, guid: str) -> str:
-    """Return the C header that tells fmi2.c about the variables.
-
-    Args:
-        name: of the model, for messages.
-        interface: the variables.
-        starts: default start values s.
-        passes: corrections of each stage of a step; 0: until it is solved.
-        guid: of the FMU.
-    """
-    names: dict[int, str] = {}
-    for item in interface.variables:
-        names.setdefault(item.reference, item.name)
-    parameters = [item for item in interface.variables if item.causality == "parameter"]
-    values = [item.start or 0.0 for item in parameters]
-    inputs = [item.start or 0.0 for item in interface.variables if item.causality == "input"]
-    first_y = 1 + interface.n_u + len(parameters)
-    number_of = {reference: number for number, reference in enumerate(interface.starts)}
-    bounds = (
-        f"{{{int(item.variability == 'tunable')}, {_number(item.min)}, {_number(item.max)}}}" for item in parameters
-    )
+def variables_header(interface: Interface) -> str:
+    """Return the C header with the table of variables, by value reference."""
     return "\n".join(
         [
-            "#ifndef MODEL_H",
-            "#define MODEL_H",
+            "#ifndef VARIABLES_H",
+            "#define VARIABLES_H",
             "#include <math.h>",
-            f"#define MODEL_NAME {_text(name)}",
-            f"#define MODEL_GUID {_text(guid)}",
-            f"#define N_VALUES {len(names)}",
-            f"#define FIXED_PASSES {passes}",
-            f"#define STEP_DEFAULT {_number(values[-2])}",
-            f"#define TOLERANCE_DEFAULT {_number(values[-1])}",
-            "struct bounds {",
-            "    int tunable;",
-            "    double min, max;",
+            _enumeration("kind", KINDS),
+            ROW,
+            "static const struct variable VARIABLES[] = {",
+            *(f"    {{{_row(item)}}}," for item in interface.variables),
             "};",
-            _table("char *const", "NAMES", (_text(names[reference]) for reference in sorted(names))),
-            _table("double", "U_DEFAULT", [*map(_number, inputs), "0"]),
-            _table("double", "P_DEFAULT", [*map(_number, values[:-2]), "0"]),
-            _table("double", "S_DEFAULT", [*map(_number, starts), "0"]),
-            _table("struct bounds", "BOUNDS", bounds),
-            _table("int", "START_OF", (str(number_of.get(first_y + k, -1)) for k in range(interface.n_y))),
             "#endif",
             "",
         ]
     )
 
 
-def _table(kind: str, name: str, rows: Iterable[str]) -> str:
-    return "\n".join([f"static const {kind} {name}[] = {{", *(f"    {row}," for row in rows), "};"])
+def model_header(name: str, identifier: str, interface: Interface, corrections: int, guid: str) -> str:
+    """Return the C header with names, counts and limits.
+
+    Args:
+        name: of the model, for messages.
+        identifier: of the FMU, which external names begin with.
+        interface: the variables.
+        corrections: of each stage of a step; 0: until it is solved.
+        guid: of the FMU.
+    """
+    return "\n".join(
+        [
+            "#ifndef MODEL_H",
+            "#define MODEL_H",
+            f"#define MODEL_NAME {_text(name)}",
+            f"#define MODEL_GUID {_text(guid)}",
+            f"#define MODEL_IDENTIFIER {identifier}",
+            f"#define N_VARIABLES {len(interface.variables)}",
+            f"#define CORRECTIONS {corrections}",
+            *(f"#define {limit.upper()} {_number(value)}" for limit, value in LIMITS.items()),
+            _enumeration("setting", [*(item.rpartition(".")[2] for item in SETTINGS), "n_settings"]),
+            "#endif",
+            "",
+        ]
+    )
+
+
+def _row(item: Variable) -> str:
+    start = -1 if item.start_offset is None else item.start_offset
+    numbers = ", ".join(map(_number, (item.start or 0.0, item.min, item.max)))
+    tunable = int(item.variability == "tunable")
+    return f"{item.kind.upper()}, {item.offset}, {start}, {tunable}, {numbers}, {_text(item.name)}"
+
+
+def _enumeration(name: str, items: Iterable[str]) -> str:
+    return f"enum {name} {{ {', '.join(item.upper() for item in items)} }};"
 
 
 def _number(value: float) -> str:

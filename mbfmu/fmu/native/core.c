@@ -1,0 +1,536 @@
+/* The FMU's behaviour around a generated kernel; the same for every model and every version of the standard.
+ *
+ * variables.h holds the table of variables; a value reference is its index. An instance is one block of memory and nothing is
+ * allocated later, but for the states a master asks for. There is no data outside of instances, so instances may run
+ * in threads of their own.
+ *
+ * A value that may not be taken is refused with a message, the old one stays, and steps are discarded until a good
+ * value takes its place. */
+#include "core.h"
+#include "texts.h"
+#include "variables.h"
+
+#define UNSOLVED 1e-9 /* a correction above it is worth a notice, where their number is fixed */
+
+/* -- messages ---------------------------------------------------------------------------------------------------- */
+
+static enum outcome tell(const struct host *host, enum outcome severity, const struct text *t) {
+    host->log(host->who, severity, t->all);
+    return severity;
+}
+
+enum outcome core_say(const struct host *host, enum outcome severity, const char *form, ...) {
+    struct text t = {"", 0};
+    va_list arguments;
+    add(&t, "%s: ", MODEL_NAME);
+    va_start(arguments, form);
+    add_list(&t, form, arguments);
+    va_end(arguments);
+    return tell(host, severity, &t);
+}
+
+#define refuse(m, ...) core_say(&(m)->host, REFUSED, __VA_ARGS__)
+#define discard(m, ...) core_say(&(m)->host, DISCARDED, __VA_ARGS__)
+
+static void add_refusal(struct text *t, const struct refusal *r) {
+    add(t, "%s = ", r->where == START_TIME ? "start time" : VARIABLES[r->where].name);
+    add_number(t, r->value);
+    add(t, ": ");
+    if (r->where == START_TIME) {
+        add(t, "not a finite number");
+    } else if (r->why == IS_NOT_FINITE) {
+        add(t, "not a finite number; the value before is kept");
+    } else if (r->why == TOO_LARGE) {
+        add(t, "larger than %g, beyond which sums and products overflow; the value before is kept", LARGEST);
+    } else if (r->why == IS_COMPUTED) {
+        add(t, "this variable is computed, it cannot be set");
+    } else if (r->why == START_IS_OVER) {
+        add(t, "a start value cannot be set after initialisation; use reset");
+    } else if (r->why == IS_FIXED) {
+        add(t, "a fixed parameter cannot be set after initialisation; use reset");
+    } else {
+        add(t, "outside its bounds [");
+        add_number(t, VARIABLES[r->where].min);
+        add(t, ", ");
+        add_number(t, VARIABLES[r->where].max);
+        add(t, "]");
+    }
+}
+
+static void add_refusals(struct text *t, const struct state *now) {
+    for (int i = 0; i < now->refused; ++i) {
+        if (i) add(t, "; ");
+        add_refusal(t, &now->refusals[i]);
+    }
+}
+
+static void remember(struct state *now, const struct refusal *r) {
+    int i = 0;
+    while (i < now->refused && now->refusals[i].where != r->where) ++i;
+    now->refusals[i] = *r;
+    if (i == now->refused) ++now->refused;
+}
+
+static void forgive(struct state *now, int64_t where) {
+    for (int i = 0; i < now->refused; ++i)
+        if (now->refusals[i].where == where) {
+            --now->refused;
+            memmove(&now->refusals[i], &now->refusals[i + 1], sizeof(struct refusal) * (now->refused - i));
+            memset(&now->refusals[now->refused], 0, sizeof(struct refusal));
+            return;
+        }
+}
+
+static enum outcome unknown(struct core *m, unsigned int vr) {
+    return refuse(m, "value reference %u: there is no such variable", vr);
+}
+
+static int all_known(struct core *m, const unsigned int vr[], size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        if (vr[i] >= N_VARIABLES) {
+            unknown(m, vr[i]);
+            return 0;
+        }
+    return 1;
+}
+
+/* -- values ------------------------------------------------------------------------------------------------------ */
+
+static double value_of(const struct core *m, const struct variable *v) {
+    switch (v->kind) {
+    case TIME: return m->now.time;
+    case INPUT: return m->now.u[v->offset];
+    case PARAMETER: return m->now.p[v->offset];
+    case SETTING: return m->now.settings[v->offset];
+    case OUTPUT: return m->y[v->offset];
+    case DIAGNOSTIC: return m->now.correction;
+    }
+    return NAN;
+}
+
+/* Where a value is set; NULL if it is computed. */
+static double *place_of(struct state *now, const struct variable *v) {
+    switch (v->kind) {
+    case INPUT: return &now->u[v->offset];
+    case PARAMETER: return &now->p[v->offset];
+    case SETTING: return &now->settings[v->offset];
+    case OUTPUT: return v->start < 0 ? 0 : &now->s[v->start];
+    case TIME:
+    case DIAGNOSTIC: return 0;
+    }
+    return 0;
+}
+
+static enum why why_not(const struct state *now, const struct variable *v, const double *place, double value) {
+    const int started = now->phase == RUNNING;
+    if (!isfinite(value)) return IS_NOT_FINITE;
+    if (fabs(value) > LARGEST) return TOO_LARGE;
+    if (!place) return IS_COMPUTED;
+    if (v->kind == INPUT) return FINE;
+    if (v->kind == OUTPUT) {
+        if (started) return START_IS_OVER;
+    } else {
+        if (started && !v->tunable && value != *place) return IS_FIXED;
+        if (!(v->min <= value && value <= v->max)) return OUT_OF_BOUNDS;
+    }
+    return FINE;
+}
+
+static void swap_outputs(struct core *m) {
+    double *y = m->y;
+    m->y = m->y1;
+    m->y1 = y;
+    m->stale = 0;
+}
+
+/* Compute the outputs that belong to the present values; 0 with a text that says why not. */
+static int refresh(struct core *m, struct text *t) {
+    struct state *now = &m->now;
+    int finite;
+    if (now->phase < RUNNING) {
+        const double h = now->settings[STEP];
+        double status[S_SIZE];
+        int code = mbfmu_initialize(now->s, now->u, m->none, now->p, now->time, h, m->x1, status, m->work);
+        if (code != OK) {
+            add(t,
+                "%s: no consistent start at t = %.9g s: start values contradict the constraints, or the parameters "
+                "leave a loop open (last correction %.2g)",
+                MODEL_NAME, now->time, status[S_CORRECTION]);
+            return 0;
+        }
+        memcpy(now->x, m->x1, sizeof now->x);
+        memcpy(now->from_u, now->u, sizeof now->u);
+        memset(now->from_du, 0, sizeof now->from_du);
+        memcpy(now->from_p, now->p, sizeof now->p);
+        memcpy(now->from_settings, now->settings, sizeof now->settings);
+        now->from_time = now->time;
+        now->span = 0;
+    }
+    finite = mbfmu_outputs(now->x, now->u, now->p, now->time, m->y1, m->work) == OK;
+    if (now->phase < RUNNING && !finite) {
+        add(t, "%s: the start values give outputs that are not finite", MODEL_NAME);
+        return 0;
+    }
+    swap_outputs(m);
+    return 1;
+}
+
+/* An impossible start is told when the initialisation ends; until then the last one shows. */
+static void show_present(struct core *m) {
+    struct text t = {"", 0};
+    refresh(m, &t);
+}
+
+enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
+    if (m->stale) show_present(m);
+    const double *y = m->y;
+    for (size_t i = 0; i < n; ++i) {
+        if (vr[i] >= N_VARIABLES) return unknown(m, vr[i]);
+        const struct variable *v = &VARIABLES[vr[i]];
+        value[i] = v->kind == OUTPUT ? y[v->offset] : value_of(m, v); /* outputs are read most */
+    }
+    return DONE;
+}
+
+static enum outcome refuse_value(struct core *m, const struct refusal *r) {
+    struct text t = {"", 0};
+    remember(&m->now, r);
+    add_refusal(&t, r);
+    tell(&m->host, REFUSED, &t);
+    return NOTED;
+}
+
+enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
+    struct state *now = &m->now;
+    enum outcome outcome = DONE;
+    if (!all_known(m, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i) {
+        double *place = place_of(now, &VARIABLES[vr[i]]);
+        const enum why why = why_not(now, &VARIABLES[vr[i]], place, value[i]);
+        if (why != FINE) {
+            const struct refusal r = {value[i], vr[i], why};
+            outcome = refuse_value(m, &r);
+            continue;
+        }
+        if (now->refused) forgive(now, vr[i]);
+        *place = value[i];
+    }
+    m->stale = 1;
+    return outcome;
+}
+
+/* -- life cycle -------------------------------------------------------------------------------------------------- */
+
+void core_open(struct core *m, const struct host *host) {
+    m->host = *host;
+    m->y = m->outputs[0];
+    m->y1 = m->outputs[1];
+    core_reset(m);
+}
+
+void core_reset(struct core *m) {
+    struct state *now = &m->now;
+    memset(now, 0, sizeof *now);
+    now->phase = INSTANTIATED;
+    for (int i = 0; i < N_VARIABLES; ++i) {
+        double *place = place_of(now, &VARIABLES[i]);
+        if (place) *place = VARIABLES[i].value;
+    }
+    memset(m->outputs, 0, sizeof m->outputs);
+    m->stale = 1;
+}
+
+enum outcome core_start_at(struct core *m, double time) {
+    const struct refusal r = {time, START_TIME, IS_NOT_FINITE};
+    m->stale = 1;
+    if (!isfinite(time)) {
+        remember(&m->now, &r);
+        return NOTED;
+    }
+    forgive(&m->now, START_TIME);
+    m->now.time = time;
+    return DONE;
+}
+
+enum outcome core_enter(struct core *m, enum phase phase) {
+    if (phase == RUNNING) {
+        struct text t = {"", 0};
+        add_refusals(&t, &m->now);
+        if (t.used || (m->stale && !refresh(m, &t))) return tell(&m->host, REFUSED, &t);
+    }
+    m->now.phase = phase;
+    return DONE;
+}
+
+/* -- steps ------------------------------------------------------------------------------------------------------- */
+
+static enum outcome not_done(struct core *m, int code, const double *status) {
+    struct text halved = {"", 0};
+    if (!CORRECTIONS) add(&halved, ", even with the step halved %d times", MAX_HALVINGS);
+    if (code == NOT_ACCURATE)
+        return discard(m,
+                       "no step from t = %.9g s meets solver.tolerance, however short; take a larger one, or a "
+                       "stepper of higher order",
+                       status[S_TIME]);
+    if (code == NOT_FINITE)
+        return discard(m,
+                       "no step from t = %.9g s: the solution is no longer finite%s; check inputs and parameters, "
+                       "take a smaller solver.step, or for stiff forces the stepper 'radau'",
+                       status[S_TIME], halved.all);
+    return discard(m,
+                   "no step from t = %.9g s: the equations did not converge (last correction %.2g)%s; take a "
+                   "smaller solver.step, smoother inputs, or for stiff forces 'radau'",
+                   status[S_TIME], status[S_CORRECTION], halved.all);
+}
+
+static enum outcome step(struct core *m, double t, double H) {
+    struct state *now = &m->now;
+    const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
+    double status[S_SIZE];
+    if (now->refused) {
+        struct text reasons = {"", 0};
+        add_refusals(&reasons, now);
+        return discard(m, "no step while a value is refused: %s", reasons.all);
+    }
+    if (!(H > 0 && isfinite(H))) {
+        struct text size = {"", 0};
+        add_number(&size, H);
+        return discard(m, "a communication step of %s s is not possible; it must be > 0", size.all);
+    }
+    if (!(fabs(t - now->time) <= STEP_PART * H + TIME_PART * fabs(now->time))) {
+        struct text asked = {"", 0}, here = {"", 0};
+        add_number(&asked, t);
+        add_number(&here, now->time);
+        return discard(m, "no step from t = %s s: the FMU stands at t = %s s, and a step must begin there", asked.all,
+                       here.all);
+    }
+    if (H / h > MOST_STEPS) {
+        struct text size = {"", 0};
+        add_number(&size, H);
+        return discard(m, "a communication step of %s s needs %.3g steps; take a longer solver.step", size.all, H / h);
+    }
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    int code = mbfmu_communicate(all, t, H, h, tolerance);
+    if (code == OUTPUTS_NOT_FINITE) {
+        struct text time = {"", 0};
+        add_number(&time, t + H);
+        return discard(m, "outputs at t = %s s are not finite; take a smaller solver.step", time.all);
+    }
+    if (code != OK) return not_done(m, code, status);
+    memcpy(now->from_x, now->x, sizeof now->x);
+    memcpy(now->from_u, now->u, sizeof now->u);
+    memcpy(now->from_du, now->du, sizeof now->du);
+    memcpy(now->from_p, now->p, sizeof now->p);
+    memcpy(now->from_settings, now->settings, sizeof now->settings);
+    now->from_time = t;
+    now->span = H;
+    memcpy(now->x, m->x1, sizeof now->x);
+    for (int i = 0; i < NU; ++i) now->u[i] += now->du[i] * H;
+    now->time = t + H;
+    now->correction = status[S_CORRECTION];
+    swap_outputs(m);
+    if (CORRECTIONS && now->correction > UNSOLVED)
+        core_say(&m->host, NOTED,
+                 "the step to t = %.9g s leaves a correction of %.2g; take a smaller solver.step or more passes",
+                 now->time, now->correction);
+    return DONE;
+}
+
+enum outcome core_step(struct core *m, double t, double H) {
+    enum outcome outcome = step(m, t, H);
+    m->now.last = outcome;
+    return outcome;
+}
+
+/* -- derivatives ------------------------------------------------------------------------------------------------- */
+
+enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]) {
+    if (!all_known(m, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        if (v->kind != INPUT) return refuse(m, "%s is no input", v->name);
+        if (order[i] != 1) return refuse(m, "%s: inputs have derivatives of order 1, not %d", v->name, order[i]);
+        if (!(fabs(rate[i]) <= LARGEST)) return refuse(m, "%s: a rate of %g is not possible", v->name, rate[i]);
+    }
+    for (size_t i = 0; i < n; ++i) m->now.du[VARIABLES[vr[i]].offset] = rate[i];
+    return DONE;
+}
+
+static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
+    if (!all_known(m, vr, n)) return 0;
+    for (size_t i = 0; i < n; ++i)
+        if (VARIABLES[vr[i]].kind != OUTPUT) {
+            refuse(m, "%s is no output of the model: nothing gives its derivative", VARIABLES[vr[i]].name);
+            return 0;
+        }
+    return 1;
+}
+
+enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]) {
+    struct state *now = &m->now;
+    if (!all_outputs(m, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i)
+        if (order[i] != 1)
+            return refuse(m, "%s: outputs have derivatives of order 1, not %d", VARIABLES[vr[i]].name, order[i]);
+    mbfmu_output_rates(now->x, now->u, now->du, now->p, now->time, m->y1, m->work);
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        rate[i] = m->y1[v->offset];
+        if (!isfinite(rate[i]))
+            return discard(m, "the derivative of %s at t = %.9g s is not finite", v->name, now->time);
+    }
+    return DONE;
+}
+
+/* Where the direction of a derivative by a variable is given; NULL if nothing can be differentiated by it now. */
+static double *direction_of(struct core *m, const struct variable *v) {
+    const int starting = m->now.phase == INITIALISING;
+    if (v->kind == INPUT) return &m->su[v->offset];
+    if (v->kind == PARAMETER && (starting || v->tunable)) return &m->sp[v->offset];
+    if (v->kind == OUTPUT && starting && v->start >= 0) return &m->ss[v->start];
+    return 0;
+}
+
+/* Take the direction of a derivative; 0 if one of the variables cannot have one now. */
+static int take_direction(struct core *m, const unsigned int vr[], size_t n, const double change[]) {
+    const int starting = m->now.phase == INITIALISING;
+    memset(m->su, 0, sizeof m->su);
+    memset(m->sp, 0, sizeof m->sp);
+    memset(m->ss, 0, sizeof m->ss);
+    if (!all_known(m, vr, n)) return 0;
+    for (size_t i = 0; i < n; ++i) {
+        double *direction = direction_of(m, &VARIABLES[vr[i]]);
+        if (!direction) {
+            refuse(m, "nothing can be differentiated by %s %s; inputs and %s can be known", VARIABLES[vr[i]].name,
+                   starting ? "in the initialisation mode" : "after the initialisation",
+                   starting ? "all parameters but those of the solver, and start values" : "tunable parameters");
+            return 0;
+        }
+        *direction += change[i];
+    }
+    return 1;
+}
+
+enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
+                         size_t n_known, const double change[], double effect[]) {
+    struct state *now = &m->now;
+    const double h = now->from_settings[STEP], tolerance = now->from_settings[TOLERANCE];
+    int found;
+    if (!all_outputs(m, unknown, n_unknown) || !take_direction(m, known, n_known, change)) return REFUSED;
+    if (now->phase == INITIALISING && m->stale) {
+        struct text t = {"", 0};
+        if (!refresh(m, &t)) return tell(&m->host, DISCARDED, &t);
+    }
+    if (!now->span) {
+        found = mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time, h, m->ss,
+                                         m->su, m->sp, m->sx, m->work);
+    } else {
+        found = mbfmu_move_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span, h,
+                                   tolerance, m->su, m->sp, m->sx, m->work);
+    }
+    mbfmu_outputs_tangent(now->x, now->u, now->p, now->time, m->sx, m->su, m->sp, m->y1, m->work);
+    for (size_t i = 0; i < n_unknown; ++i) {
+        const struct variable *v = &VARIABLES[unknown[i]];
+        effect[i] = m->y1[v->offset];
+        if (!found || !isfinite(effect[i]))
+            return discard(m, "the derivative of %s at t = %.9g s cannot be told", v->name, now->time);
+    }
+    return DONE;
+}
+
+/* -- state ------------------------------------------------------------------------------------------------------- */
+
+#define VERSION 1
+static const char MAGIC[8] = {'m', 'b', 'f', 'm', 'u', ' ', 'x', '\n'};
+
+struct head {
+    char magic[8];
+    uint64_t version, size, checksum;
+    char owner[40];
+};
+
+struct saved {
+    struct head head;
+    struct state state;
+};
+
+/* FNV-1a (Fowler, Noll & Vo) of a serialised state but for the checksum itself. */
+static uint64_t checksum(const void *state, size_t size) {
+    const size_t from = offsetof(struct head, checksum), to = from + sizeof(uint64_t);
+    const unsigned char *bytes = state;
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < size; ++i)
+        if (i < from || i >= to) hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+static void sign(struct head *head) {
+    memset(head, 0, sizeof *head);
+    memcpy(head->magic, MAGIC, sizeof MAGIC);
+    head->version = VERSION;
+    head->size = sizeof(struct saved);
+    memcpy(head->owner, MODEL_GUID, sizeof MODEL_GUID);
+}
+
+/* Whether a state is one of this FMU; says what is wrong. */
+static int is_ours(struct core *m, const struct head *head) {
+    if (memcmp(head->magic, MAGIC, sizeof MAGIC) != 0) {
+        refuse(m, "the state is damaged");
+        return 0;
+    }
+    if (head->version != VERSION || head->size != sizeof(struct saved) ||
+        memcmp(head->owner, MODEL_GUID, sizeof MODEL_GUID) != 0) {
+        refuse(m, "the state belongs to another FMU");
+        return 0;
+    }
+    return 1;
+}
+
+static struct saved *allocate(struct core *m) {
+    struct saved *saved = m->host.allocate(m->host.who, sizeof *saved);
+    if (!saved) refuse(m, "the master gave no memory for a state");
+    return saved;
+}
+
+size_t core_state_size(void) { return sizeof(struct saved); }
+
+enum outcome core_save(struct core *m, struct saved **saved) {
+    struct saved *found = *saved;
+    if (found && !is_ours(m, &found->head)) return REFUSED;
+    if (!found) found = allocate(m);
+    if (!found) return REFUSED;
+    sign(&found->head);
+    found->state = m->now;
+    *saved = found;
+    return DONE;
+}
+
+enum outcome core_restore(struct core *m, const struct saved *saved) {
+    if (!is_ours(m, &saved->head)) return REFUSED;
+    m->now = saved->state;
+    m->stale = 1;
+    return DONE;
+}
+
+void core_forget(struct core *m, struct saved *saved) { m->host.release(m->host.who, saved); }
+
+enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size) {
+    if (!is_ours(m, &saved->head)) return REFUSED;
+    if (size < sizeof *saved)
+        return refuse(m, "a state takes %lu bytes, not %lu", (unsigned long)sizeof *saved, (unsigned long)size);
+    saved->head.checksum = checksum(saved, sizeof *saved);
+    memcpy(bytes, saved, sizeof *saved);
+    return DONE;
+}
+
+enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, struct saved **saved) {
+    struct head head;
+    if (size >= sizeof head) memcpy(&head, bytes, sizeof head);
+    if (size < sizeof head || head.size != size || head.checksum != checksum(bytes, size))
+        return refuse(m, "the state is damaged");
+    if (!is_ours(m, &head)) return REFUSED;
+    *saved = allocate(m);
+    if (!*saved) return REFUSED;
+    memcpy(*saved, bytes, size);
+    return DONE;
+}

@@ -1,0 +1,124 @@
+/* What an FMU does in any version of the standard: values, steps, states and derivatives.
+ *
+ * A file for each version, such as fmi2.c, adds the names of the functions, when each may be called, and the log and
+ * memory of the master (struct host). kernel.h gives sizes and functions of the kernel, model.h facts of the model. */
+#ifndef CORE_H
+#define CORE_H
+
+#include "kernel.h"
+#include "model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* External names begin with the model's, so that several FMUs can be linked into one program. */
+#define CORE_JOIN(a, b) a##_##b
+#define CORE_JOINED(a, b) CORE_JOIN(a, b)
+#define CORE_NAME(name) CORE_JOINED(MODEL_IDENTIFIER, name)
+#define core_say CORE_NAME(core_say)
+#define core_open CORE_NAME(core_open)
+#define core_reset CORE_NAME(core_reset)
+#define core_enter CORE_NAME(core_enter)
+#define core_start_at CORE_NAME(core_start_at)
+#define core_get CORE_NAME(core_get)
+#define core_set CORE_NAME(core_set)
+#define core_set_rates CORE_NAME(core_set_rates)
+#define core_get_rates CORE_NAME(core_get_rates)
+#define core_derive CORE_NAME(core_derive)
+#define core_step CORE_NAME(core_step)
+#define core_state_size CORE_NAME(core_state_size)
+#define core_save CORE_NAME(core_save)
+#define core_restore CORE_NAME(core_restore)
+#define core_forget CORE_NAME(core_forget)
+#define core_serialise CORE_NAME(core_serialise)
+#define core_deserialise CORE_NAME(core_deserialise)
+
+/* How a call went. DONE: all of it. NOTED: some values were not taken. DISCARDED: it was not possible, and other
+ * arguments may succeed. REFUSED: the call is wrong. A call that is discarded or refused changes nothing. */
+enum outcome { DONE, NOTED, DISCARDED, REFUSED };
+
+#define LONGEST_TEXT 2000 /* of a message, with its end */
+
+/* Log and memory of the master. */
+struct host {
+    void *who; /* first argument of the functions */
+    void (*log)(void *who, enum outcome severity, const char *text);
+    void *(*allocate)(void *who, size_t size); /* returns zeroed memory, or NULL */
+    void (*release)(void *who, void *block);
+};
+
+enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, ANY = 15 };
+
+enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS };
+
+enum { START_TIME = N_VARIABLES }; /* stands for the start time where a value reference is expected */
+
+struct refusal {
+    double value;
+    int64_t where; /* value reference, or START_TIME */
+    int64_t why;
+};
+
+/* All that later calls depend on; members of eight bytes, so that it has no gaps. */
+struct state {
+    int64_t phase;
+    int64_t last;    /* outcome of the last step */
+    int64_t refused; /* how many */
+    double time, correction;
+    double settings[N_SETTINGS];
+    double u[NU + 1], du[NU + 1], p[NP + 1], s[NS + 1], x[NX + 1];
+    /* where x comes from: a step over the span, or the start values if that is 0 */
+    double from_time, span, from_settings[N_SETTINGS];
+    double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
+    struct refusal refusals[N_VARIABLES + 1];
+};
+
+struct core {
+    struct host host;
+    int stale; /* values have changed since outputs were computed */
+    struct state now;
+    double *y, *y1; /* outputs, and room for those of a step that may still fail */
+    double outputs[2][NY];
+    double x1[NX + 1];
+    double none[NU + 1];
+    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
+    double work[WORK_SIZE];
+};
+
+struct saved; /* a state with the identity of its FMU */
+
+/* Log a message, to which the name of the model is prefixed; return its severity. */
+enum outcome core_say(const struct host *host, enum outcome severity, const char *form, ...);
+
+/* Make an instance in zeroed memory. */
+void core_open(struct core *m, const struct host *host);
+/* Go back to the defaults and the first phase. */
+void core_reset(struct core *m);
+/* Enter a phase of the life cycle; RUNNING is refused if there is no consistent start. */
+enum outcome core_enter(struct core *m, enum phase phase);
+/* Set the start time, s. */
+enum outcome core_start_at(struct core *m, double time);
+
+/* Get or set the values of n value references. A value that may not be set keeps the old one, which is NOTED. */
+enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
+enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
+/* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
+enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
+enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
+/* Get the change of outputs (effect) with a change of inputs, parameters and, while initialising, start values. */
+enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
+                         size_t n_known, const double change[], double effect[]);
+
+/* Advance from the time t, s, by the communication step H, s. */
+enum outcome core_step(struct core *m, double t, double H);
+
+size_t core_state_size(void);
+/* Save the state, into new memory if *saved is NULL; restore it; free it. */
+enum outcome core_save(struct core *m, struct saved **saved);
+enum outcome core_restore(struct core *m, const struct saved *saved);
+void core_forget(struct core *m, struct saved *saved);
+/* Write a saved state as core_state_size() bytes; make a saved state from such bytes. */
+enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size);
+enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, struct saved **saved);
+
+#endif
