@@ -125,7 +125,10 @@ def first_state(this: Prepared, kernel: Any, h: float) -> Any:
 
 def read(this: Prepared, x: Any, t: float = 0.0) -> tuple[Array, Array, Array]:
     """Return (q, v, z) of a state."""
-    q, v, z = (np.array(item).ravel() for item in this.scheme.read(np.array(x)[: this.scheme.step.x.numel()], this.dae.p_default(), t))
+    q, v, z = (
+        np.array(item).ravel()
+        for item in this.scheme.read(np.array(x)[: this.scheme.step.x.numel()], this.dae.p_default(), t)
+    )
     return q, v, z
 
 

@@ -74,6 +74,59 @@ def test_both_kernels_give_up_alike_and_keep_the_state(two_link: System) -> None
         assert bytes(x1) == bytes(x)
 
 
+@pytest.mark.parametrize(("name", "options"), [("projected", {"order": 8}), ("projected", {}), ("rattle", {})])
+def test_a_restored_state_chooses_the_same_steps_again(name: str, options: dict[str, Any], two_link: System) -> None:
+    """The step chosen last is part of the state: calls go on with it, and a rollback is exact to the last bit."""
+    prepared = prepare(two_link, name, options, 1.0)
+    p, u = vector(prepared.dae.p_default()), vector([3.0, -1.0])
+    for kernel in both_kernels(prepared):
+        start = kernel.control(prepared.initial_state(u), u, u, p, 0.0, 0.1, 1.0, 1e-7)[0]
+        ends = []
+        for _ in range(2):
+            x = start
+            for k in range(5):
+                x, status = kernel.control(x, u, u, p, 0.1 + 0.03 * k, 0.03, 1.0, 1e-7)
+                assert status.code == OK
+            ends.append(bytes(x))
+        assert ends[0] == ends[1]
+        fresh = vector([*start[:-1], 0.0])
+        others = (kernel.control(item, u, u, p, 0.1, 0.5, 1.0, 1e-7)[0] for item in (fresh, start))
+        assert len({bytes(item) for item in others}) == 2  # what was chosen before decides
+
+
+@pytest.mark.parametrize(("name", "options"), [("projected", {"order": 8}), ("projected", {}), ("rattle", {})])
+@pytest.mark.parametrize("sliver", [1e-8, 1e-10, 1e-13])
+def test_a_sliver_of_a_span_is_one_step_and_leaves_the_chosen_step_as_it_was(
+    sliver: float, name: str, options: dict[str, Any], two_link: System
+) -> None:
+    """A master that sums its steps ends with such a rest, of which round-off leaves no estimate."""
+    prepared = prepare(two_link, name, options, 0.01)
+    p, u = vector(prepared.dae.p_default()), vector([3.0, -1.0])
+    for kernel in both_kernels(prepared):
+        x, t, steps = prepared.initial_state(u), 0.0, 0.0
+        assert kernel.control(x, u, u, p, t, sliver, 0.01, 1e-6)[1].substeps == 1  # also before any other
+        for _ in range(20):
+            x, status = kernel.control(x, u, u, p, t, 0.01, 0.01, 1e-6)
+            t, steps, chosen = t + 0.01, steps + status.substeps, x[-1]
+            x, status = kernel.control(x, u, u, p, t, sliver, 0.01, 1e-6)
+            t += sliver
+            assert (status.code, status.substeps) == (OK, 1)
+            assert x[-1] >= chosen
+        assert steps < 400
+
+
+def test_an_embedded_estimate_replaces_the_two_half_steps(two_link: System) -> None:
+    """A step of order 8 with its own estimate solves its stage once; a whole and two half steps, three times."""
+    prepared = prepare(two_link, "projected", {"order": 8}, 0.1, coordinates="absolute")
+    assert prepared.scheme.estimate_order == 7
+    p, u = vector(prepared.dae.p_default()), vector([3.0, -1.0])
+    x = prepared.initial_state(u)
+    _, equal = prepared.kernel.advance(x, u, u, p, 0.0, 0.01, 1)
+    _, chosen = prepared.kernel.control(x, u, u, p, 0.0, 0.01, 0.01, 1e-2)
+    assert chosen.substeps == 1
+    assert chosen.iterations == equal.iterations
+
+
 def test_no_step_is_longer_than_solver_step(two_link: System) -> None:
     prepared = prepare(two_link, "projected", {"order": 8}, 1.0)
     p, u = vector(prepared.dae.p_default()), vector([0.0, 0.0])

@@ -12,7 +12,7 @@ runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -21,7 +21,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
-from mbfmu.steppers.scheme import Scheme
+from mbfmu.steppers.scheme import Scheme, relative_change
 
 FORMULAS = ("start", "begin", "step")
 
@@ -130,17 +130,15 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
     turned = type(step.x).sym("turned", dae.n_angles)
     q1, _, _ = scheme.read(step.result, given.p, given.t + given.h)
     change = wrapped(dae.angles(q1, given.p, given.t + given.h) - turned)  # by less than half a turn in a step
-    return Formula(ca.vertcat(step.x, turned), given, step.stages, ca.vertcat(step.result, turned + change))
+    return replace(step, x=ca.vertcat(step.x, turned), result=ca.vertcat(step.result, turned + change))
 
 
 def _distance(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
-    size = ca.vertcat(ca.DM.ones(2 * dae.n), ca.DM(dae.nominal_states))
-    a, b = (ca.vertcat(*scheme.read(x, p, t)) / size for x in (xa, xb))
-    apart = ca.vertcat(0, ca.fabs(a - b) / (1 + ca.fabs(b)))  # a block may have no state
-    return ca.Function("distance", [xa, xb, p, t], ca.cse([ca.mmax(ca.densify(apart)) + 0 * ca.sum1(apart)]))
+    a, b = (ca.vertcat(*scheme.read(x, p, t)) for x in (xa, xb))
+    return ca.Function("distance", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
 def _outputs(dae: Dae, scheme: Scheme) -> Any:

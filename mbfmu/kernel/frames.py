@@ -147,7 +147,7 @@ class Frame:
         self, function: Any, unwanted: Collection[int], written: Callable[[Any], Written], tables: Tables
     ) -> None:
         self._name, self._unwanted, self._written, self._tables = function.name(), unwanted, written, tables
-        self._instructions = instructions(function)
+        self._instructions, first_optional = _optional_last(instructions(function), unwanted)
         self._users = self._used_by()
         self._lines: list[str] = []
         self._scratch = max(map(self._scratch_of, self._instructions), default=0)
@@ -157,6 +157,8 @@ class Frame:
         self._values: dict[int, Value] = {}
         ended = self._ended()
         for k, item in enumerate(self._instructions):
+            if k == first_optional:
+                self._lines.append(f"if ({' || '.join(f'res[{which}]' for which in sorted(unwanted))}) {{")
             if item.code == ca.OP_OUTPUT:
                 self._store(item)
             else:
@@ -165,6 +167,8 @@ class Frame:
                 if number in self._rooms:
                     place, size = self._rooms.pop(number)
                     self._free[size].append(place)
+        if first_optional < len(self._instructions):
+            self._lines.append("}")
 
     @property
     def work(self) -> int:
@@ -310,6 +314,23 @@ class Frame:
         loop = "" if result.size == 1 else f"for (int i = 0; i < {result.size}; ++i) "
         self._lines.append(f"{loop}{result.element('i')} = {expression};")
         return result
+
+
+def _optional_last(found: list[Instruction], unwanted: Collection[int]) -> tuple[list[Instruction], int]:
+    """Return instructions with those last that only unwanted results need, and the place of the first of these."""
+    if not unwanted:
+        return found, len(found)
+    needed: set[int] = set()
+    always = [False] * len(found)
+    for k in reversed(range(len(found))):
+        item = found[k]
+        always[k] = item.which not in unwanted if item.code == ca.OP_OUTPUT else not needed.isdisjoint(item.made)
+        if always[k]:
+            needed.update(item.given)
+    first, last = (
+        [item for item, kept in zip(found, always, strict=True) if kept is wanted] for wanted in (True, False)
+    )
+    return first + last, len(first)
 
 
 def _patterns(code: int, node: Any) -> list[Any]:

@@ -18,6 +18,8 @@ from mbfmu.steppers.scheme import SX, Option, Problem, Scheme
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
 """(x, t) -> the time derivative of x."""
+TINY = 1e-300
+"""Square of an error that counts as none."""
 INLINED = 4000
 """Operations of all accelerations of a step up to which they are written out: beyond, calls are faster and shorter."""
 
@@ -31,19 +33,44 @@ class Tableau:
         b: weights, shape (s,).
         c: nodes, shape (s,).
         order: of the step.
+        errors: weights whose combinations of the rates, and of the rate at the step's end, estimate the error of a step
+            per unit of time, each of shape (s + 1,); none: the method has no estimate. Of two, the second corrects the
+            first (Hairer, Norsett & Wanner, II.10).
+        estimate_order: of the estimate.
     """
 
     A: Array
     b: Array
     c: Array
     order: int
+    errors: tuple[Array, ...] = ()
+    estimate_order: int = 0
 
     def step(self, rate: Rate, x: SX, t: SX, h: SX) -> SX:
         """Return x at t + h, shape (n_x,), from x at t."""
+        return x + h * combination(self.b, self._rates(rate, x, t, h))
+
+    def estimate(self, problem: Problem, rate: Rate, x: SX) -> SX | None:
+        """Return the estimated error of the step from x, as a number relative to 1 and the size of x; None without one.
+
+        With the two estimates of Dormand & Prince's method of order 8, e5 and e3: h e5^2 / sqrt(e5^2 + e3^2 / 100).
+        """
+        if not self.errors:
+            return None
+        t, h = problem.t, problem.h
+        k = self._rates(rate, x, t, h)
+        end = x + h * combination(self.b, k)
+        k.append(rate(end, t + h))
+        first, *others = (problem.relative(combination(weights, k), end) for weights in self.errors)
+        for other in others:
+            first = first**2 / ca.sqrt(first**2 + other**2 / 100 + TINY)
+        return h * first
+
+    def _rates(self, rate: Rate, x: SX, t: SX, h: SX) -> list[SX]:
         k: list[SX] = []
         for row, c in zip(self.A, self.c, strict=True):
             k.append(rate(x + h * combination(row, k) if k else x, t + float(c) * h))
-        return x + h * combination(self.b, k)
+        return k
 
 
 RK4 = Tableau(
@@ -54,9 +81,15 @@ RK4 = Tableau(
 )
 """The classical method."""
 DOPRI5 = Tableau(np.pad(RK45.A, ((0, 0), (0, 1))), RK45.B, RK45.C, order=5)
-"""Dormand & Prince, the solution of order 5 (Hairer, Norsett & Wanner, II.5)."""
-DOPRI8 = Tableau(DOP853.A, DOP853.B, DOP853.C, order=8)
-"""Dormand & Prince, the solution of order 8 (Hairer, Norsett & Wanner, II.5)."""
+"""Dormand & Prince, the solution of order 5 (Hairer, Norsett & Wanner, II.5).
+
+Its estimate, of order 4, is left out: against an error per unit of time it asks for more and shorter steps than two
+half steps do, and twice the time at a tolerance of 1e-10.
+"""
+DOPRI8 = Tableau(
+    DOP853.A, DOP853.B, DOP853.C, order=8, errors=(DOP853.E5, DOP853.E3), estimate_order=DOP853.error_estimator_order
+)
+"""Dormand & Prince, the solution of order 8 with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
 
 PREDICTOR = np.array([55, -59, 37, -9]) / 24
 """Adams-Bashforth, order 4: weights of the rates at t, t - h, t - 2 h, t - 3 h (Hairer, Norsett & Wanner, III.1)."""
@@ -149,8 +182,10 @@ def explicit_scheme(
         q, v, z = problem.split(y)
         return ca.vertcat(v, accelerate(q, v, z, t), problem.flow(q, v, z, t))
 
+    estimate = None
     if one_step:
         x, begin, step = first, first, one_step.step(rate, first, t, h)
+        estimate = one_step.estimate(problem, rate, first)
     else:
         x = kind.sym("x", 4 * n_y + 1)
         y, *past = ca.vertsplit(ca.reshape(x[:-1], 4 * n_y, 1), [k * n_y for k in range(5)])
@@ -167,7 +202,8 @@ def explicit_scheme(
         order=one_step.order if one_step else 5,
         exact=frozenset(),
         begin=Formula(first, problem.given, (), begin),
-        step=Formula(x, problem.given, (), step),
+        step=Formula(x, problem.given, (), step, estimate),
         read=ca.Function("read", [x, problem.p, t], [*problem.split(x)]),
+        estimate_order=one_step.estimate_order if one_step else 0,
         multistep=one_step is None,
     )

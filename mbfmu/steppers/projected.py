@@ -50,8 +50,9 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
         order=order,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, problem.given, (), x),
-        step=Formula(x, problem.given, stages, ca.vertcat(q, v, z)),
+        step=Formula(x, problem.given, stages, ca.vertcat(q, v, z), tableau.estimate(problem, problem.rate, x)),
         read=ca.Function("read", [x, p, t], [*problem.split(x)]),
+        estimate_order=tableau.estimate_order,
     )
 
 

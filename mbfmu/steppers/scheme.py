@@ -33,6 +33,25 @@ SX = Any
 __all__ = ["Family", "Option", "Problem", "Scheme", "Stage", "holonomic_only", "without_empty_states"]
 
 
+NAN_CARRIER = 1e-300
+"""Weight of a sum that is too small to count, but is NaN where one of its terms is, which a maximum is not."""
+
+
+def relative_change(dae: Dae) -> Any:
+    """Return the Function (change, y) -> the largest entry of a change of y = [q; v; z].
+
+    Each entry counts relative to its size and to 1, that of z relative to its nominal size.
+
+    Args:
+        dae: the equations.
+    """
+    change, y = (ca.SX.sym(name, 2 * dae.n + dae.n_z) for name in ("change", "y"))
+    size = ca.vertcat(ca.DM.ones(2 * dae.n), ca.DM(dae.nominal_states))
+    parts = ca.vertcat(0, ca.fabs(change / size) / (1 + ca.fabs(y / size)))  # a block may have no state
+    largest = ca.mmax(ca.densify(parts)) + NAN_CARRIER * ca.sum1(parts)
+    return ca.Function("relative_change", [change, y], ca.cse([largest]))
+
+
 class Problem:
     """A Dae over one step, with parameters and inputs put in.
 
@@ -56,6 +75,10 @@ class Problem:
     def u(self, t: SX) -> SX:
         """Return the inputs at time t, shape (n_u,)."""
         return self.given.u + self.given.du * (t - self.t)
+
+    def relative(self, change: SX, y: SX) -> SX:
+        """Return how large a change of y = [q; v; z] is, see `relative_change`."""
+        return relative_change(self.dae)(change, y)
 
     def M(self, q: SX) -> SX:
         """Return the mass matrix, shape (n, n)."""
