@@ -1,13 +1,28 @@
-"""Fixtures all tests share."""
+"""Fixtures all tests share, and how thoroughly they run."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 import mbfmu
+from mbfmu.kernel.toolchain import LEVEL
 from mbfmu.model import System
 
 REFERENCES = Path(__file__).parent / "references"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer `--all`."""
+    parser.addoption(
+        "--all", action="store_true", help="also the tests marked slow, and kernels optimised as users get them"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), unless all is asked for."""
+    if not config.getoption("--all"):
+        os.environ.setdefault(LEVEL, "0")
 
 
 @pytest.fixture(scope="session")

@@ -160,7 +160,7 @@ def test_without_a_compiler_kernels_are_interpreted_with_one_notice(tmp_path: Pa
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
+        env={"PATH": str(tmp_path), "CC": "none", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

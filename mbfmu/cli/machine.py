@@ -28,7 +28,7 @@ def _compiler() -> str:
     found = host()
     if found is None:
         return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
-    return f"{found.command[0]}, {found.version.partition(chr(10))[0]}"
+    return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
 
 
 def _extras() -> tuple[list[str], list[str]]:
