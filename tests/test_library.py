@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import mbfmu
-from mbfmu.errors import StepError, ValueRangeError
+from mbfmu.errors import ValueRangeError
 from mbfmu.model import Model
 from mbfmu.result import Result
 
@@ -210,13 +210,11 @@ def test_motion_meets_its_reference(case: Case, scheme: Scheme, coordinates: str
 
 @pytest.mark.parametrize("step", [1e-3, 1.2e-3, 2e-3, 2.5e-3])
 @pytest.mark.parametrize("coordinates", COORDINATES)
-def test_a_singular_position_is_passed_or_the_step_is_refused(coordinates: str, step: float) -> None:
-    """A step whose stages come too near to it would be wrong by far more than its order tells."""
-    model = mbfmu.load("n_four_bar", {"N": 2})
-    try:
-        result = run(model, 20.0, projected(step, 5), coordinates, 0.02 if step == 2e-3 else 60 * step)
-    except StepError:
-        return
+def test_a_singular_position_is_passed_with_the_energy(coordinates: str, step: float) -> None:
+    """Stages near it amplify round-off: with gravity changed in its last bits up to 1.6e-8 of the energy is lost."""
+    result = run(
+        mbfmu.load("n_four_bar", {"N": 2}), 20.0, projected(step, 5), coordinates, 0.02 if step == 2e-3 else 60 * step
+    )
     assert np.ptp(result["energy.total"]) < 1e-7 * np.abs(result["energy.kinetic"]).max()
 
 
