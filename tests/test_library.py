@@ -72,7 +72,9 @@ class Case:
     Args:
         reference: name of the file.
         model: name of the model.
-        tolerance: relative to 1 and to the largest value of a kind, such as all `w` or all `r_0`.
+        tolerance: relative to 1 and to the largest value of a kind, such as all `w` or all `r_0`. Where round-off
+            decides, five times the largest error of runs with gravity changed by -1, 0, 1 and 2 units in its last
+            place: so far does rounding alone, which differs between processors, move the result.
         schemes: what runs.
         until: the last time looked at, s: beyond, round-off grows above the tolerance.
         coordinates: in which.
@@ -90,42 +92,51 @@ CASES = (
     Case(
         "slider_crank",
         "slider_crank",
-        1e-12,
-        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=1e-11)),
+        5e-12,
+        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=5e-11)),
     ),
     Case("two_link_sqrt2", "two_link", 1e-12, (projected(1e-3), gauss(1e-3)), until=3.0),
     Case(
         "arm6",
         "arm6",
         1e-12,
-        (projected(1e-3), gauss(2e-3, 4, only="joint"), Scheme("partition", 1e-4, only="absolute", slow=True)),
+        (
+            projected(1e-3),
+            gauss(2e-3, 4, only="joint", reaches=5e-12),
+            Scheme("partition", 1e-4, only="absolute", slow=True),
+        ),
     ),
     Case(
         "four_bar",
         "four_bar",
-        1e-12,
-        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=5e-12)),
+        5e-12,
+        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint")),
     ),
     Case(
         "spatial_slider_crank",
         "spatial_slider_crank",
-        1e-12,
+        5e-12,
         (projected(1e-3), gauss(5e-4, stages=4, only="joint"), Scheme("partition", 4e-5, only="absolute")),
     ),
     Case("andrews", "andrews", 1e-12, (projected(1e-5), gauss(1e-5))),
     Case("andrews_iftomm", "andrews", 1e-12, (projected(1e-5),)),
-    Case("n_four_bar_2", "n_four_bar", 1e-9, (gauss(2e-3), radau(1e-3), projected(2.5e-3, order=5))),
+    Case("n_four_bar_2", "n_four_bar", 1e-9, (gauss(2e-3), radau(1e-3, reaches=5e-9), projected(2.5e-3, order=5))),
     Case(
         "n_four_bar_40",
         "n_four_bar",
         1e-9,
         (
             projected(5e-3, order=5, only="absolute", slow=True),
-            projected(2.5e-3, order=5, only="joint"),
+            projected(2.5e-3, order=5, only="joint", reaches=5e-9),
             radau(2.5e-3, only="joint", slow=True),
         ),
     ),
-    Case("bricard", "bricard", 1e-12, (projected(2e-3), gauss(2e-3, only="joint"), radau(4e-3, only="absolute"))),
+    Case(
+        "bricard",
+        "bricard",
+        1e-12,
+        (projected(2e-3), gauss(2e-3, only="joint"), radau(4e-3, only="absolute", slow=True)),
+    ),
     Case(
         "flyball_governor",
         "flyball_governor",
@@ -141,8 +152,8 @@ CASES = (
     Case(
         "heavy_top",
         "heavy_top",
-        1e-12,
-        (projected(1e-4), gauss(2e-4, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=1e-11)),
+        5e-12,
+        (projected(1e-4), gauss(2e-4, 4, only="absolute", reaches=1e-11), gauss(1e-3, 4, only="joint", reaches=5e-11)),
     ),
     Case("pendulum", "pendulum", 1e-13, (projected(1e-2), gauss(5e-3, 4)), coordinates=OWN),
     Case("pendulum_long", "pendulum", 1e-9, (projected(1e-2), gauss(1e-2, 4)), coordinates=OWN),
