@@ -110,7 +110,7 @@ CASES = (
         "four_bar",
         "four_bar",
         5e-12,
-        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint")),
+        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=2e-11)),
     ),
     Case(
         "spatial_slider_crank",
