@@ -1,13 +1,48 @@
-"""Fixtures all tests share."""
+"""Fixtures all tests share, and how thoroughly they run."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 import mbfmu
+from mbfmu.kernel.toolchain import LEVEL
 from mbfmu.model import System
 
 REFERENCES = Path(__file__).parent / "references"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer `--all`."""
+    parser.addoption(
+        "--all", action="store_true", help="run the tests marked slow too, with kernels optimised as users get them"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), unless all is asked for."""
+    if not config.getoption("--all"):
+        os.environ.setdefault(LEVEL, "0")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what is left out."""
+    level = os.environ.get(LEVEL)
+    kernels = f"-O{level}" if level else "optimised by size"
+    return f"kernels: {kernels}; slow tests: {'run' if _takes_slow(config) else 'left out, --all runs them'}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests marked slow, unless they are asked for."""
+    if not _takes_slow(config):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+
+
+def _takes_slow(config: pytest.Config) -> bool:
+    """Whether slow tests run: with `--all`, or where `-m` selects."""
+    return bool(config.getoption("--all") or config.getoption("-m"))
 
 
 @pytest.fixture(scope="session")

@@ -383,7 +383,7 @@ GCC = "install gcc"
 def bare(tmp_path: Path) -> dict[str, str]:
     """The environment of a machine without a compiler, on which nothing ran before."""
     (tmp_path / "bare").mkdir()
-    return {"PATH": str(tmp_path / "bare"), "XDG_CACHE_HOME": str(tmp_path / "bare")}
+    return {"PATH": str(tmp_path / "bare"), "CC": "none", "XDG_CACHE_HOME": str(tmp_path / "bare")}
 
 
 def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[str, str], tmp_path: Path) -> None:

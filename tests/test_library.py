@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import mbfmu
-from mbfmu.errors import StepError, ValueRangeError
+from mbfmu.errors import ValueRangeError
 from mbfmu.model import Model
 from mbfmu.result import Result
 
@@ -72,7 +72,9 @@ class Case:
     Args:
         reference: name of the file.
         model: name of the model.
-        tolerance: relative to 1 and to the largest value of a kind, such as all `w` or all `r_0`.
+        tolerance: relative to 1 and to the largest value of a kind, such as all `w` or all `r_0`. Where round-off
+            decides, five times the largest error of runs with gravity changed by -1, 0, 1 and 2 units in its last
+            place: so far does rounding alone, which differs between processors, move the result.
         schemes: what runs.
         until: the last time looked at, s: beyond, round-off grows above the tolerance.
         coordinates: in which.
@@ -90,42 +92,51 @@ CASES = (
     Case(
         "slider_crank",
         "slider_crank",
-        1e-12,
-        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=1e-11)),
+        5e-12,
+        (projected(1e-3), gauss(2e-3, only="absolute"), gauss(1e-3, only="joint", reaches=5e-11)),
     ),
     Case("two_link_sqrt2", "two_link", 1e-12, (projected(1e-3), gauss(1e-3)), until=3.0),
     Case(
         "arm6",
         "arm6",
         1e-12,
-        (projected(1e-3), gauss(2e-3, 4, only="joint"), Scheme("partition", 1e-4, only="absolute", slow=True)),
+        (
+            projected(1e-3),
+            gauss(2e-3, 4, only="joint", reaches=5e-12),
+            Scheme("partition", 1e-4, only="absolute", slow=True),
+        ),
     ),
     Case(
         "four_bar",
         "four_bar",
-        1e-12,
-        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=5e-12)),
+        5e-12,
+        (projected(2e-3), gauss(1e-3, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=2e-11)),
     ),
     Case(
         "spatial_slider_crank",
         "spatial_slider_crank",
-        1e-12,
+        5e-12,
         (projected(1e-3), gauss(5e-4, stages=4, only="joint"), Scheme("partition", 4e-5, only="absolute")),
     ),
     Case("andrews", "andrews", 1e-12, (projected(1e-5), gauss(1e-5))),
     Case("andrews_iftomm", "andrews", 1e-12, (projected(1e-5),)),
-    Case("n_four_bar_2", "n_four_bar", 1e-9, (gauss(2e-3), radau(1e-3), projected(2.5e-3, order=5))),
+    Case("n_four_bar_2", "n_four_bar", 1e-9, (gauss(2e-3), radau(1e-3, reaches=5e-9), projected(2.5e-3, order=5))),
     Case(
         "n_four_bar_40",
         "n_four_bar",
         1e-9,
         (
             projected(5e-3, order=5, only="absolute", slow=True),
-            projected(2.5e-3, order=5, only="joint"),
+            projected(2.5e-3, order=5, only="joint", reaches=5e-9),
             radau(2.5e-3, only="joint", slow=True),
         ),
     ),
-    Case("bricard", "bricard", 1e-12, (projected(2e-3), gauss(2e-3, only="joint"), radau(4e-3, only="absolute"))),
+    Case(
+        "bricard",
+        "bricard",
+        1e-12,
+        (projected(2e-3), gauss(2e-3, only="joint"), radau(4e-3, only="absolute", slow=True)),
+    ),
     Case(
         "flyball_governor",
         "flyball_governor",
@@ -141,8 +152,8 @@ CASES = (
     Case(
         "heavy_top",
         "heavy_top",
-        1e-12,
-        (projected(1e-4), gauss(2e-4, 4, only="absolute"), gauss(1e-3, 4, only="joint", reaches=1e-11)),
+        5e-12,
+        (projected(1e-4), gauss(2e-4, 4, only="absolute", reaches=1e-11), gauss(1e-3, 4, only="joint", reaches=5e-11)),
     ),
     Case("pendulum", "pendulum", 1e-13, (projected(1e-2), gauss(5e-3, 4)), coordinates=OWN),
     Case("pendulum_long", "pendulum", 1e-9, (projected(1e-2), gauss(1e-2, 4)), coordinates=OWN),
@@ -210,13 +221,11 @@ def test_motion_meets_its_reference(case: Case, scheme: Scheme, coordinates: str
 
 @pytest.mark.parametrize("step", [1e-3, 1.2e-3, 2e-3, 2.5e-3])
 @pytest.mark.parametrize("coordinates", COORDINATES)
-def test_a_singular_position_is_passed_or_the_step_is_refused(coordinates: str, step: float) -> None:
-    """A step whose stages come too near to it would be wrong by far more than its order tells."""
-    model = mbfmu.load("n_four_bar", {"N": 2})
-    try:
-        result = run(model, 20.0, projected(step, 5), coordinates, 0.02 if step == 2e-3 else 60 * step)
-    except StepError:
-        return
+def test_a_singular_position_is_passed_with_the_energy(coordinates: str, step: float) -> None:
+    """Stages near it amplify round-off: with gravity changed in its last bits up to 1.6e-8 of the energy is lost."""
+    result = run(
+        mbfmu.load("n_four_bar", {"N": 2}), 20.0, projected(step, 5), coordinates, 0.02 if step == 2e-3 else 60 * step
+    )
     assert np.ptp(result["energy.total"]) < 1e-7 * np.abs(result["energy.kinetic"]).max()
 
 

@@ -1,6 +1,9 @@
 """Constraints that say the same twice are left out, and who cannot tell their forces says so; singular starts."""
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -470,3 +473,27 @@ def test_a_slider_crank_at_dead_centre_is_not_singular(phi: float, coordinates: 
     assert np.ptp(crank) > 0.1
     assert found["slider.v"][0] == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(found["energy.total"], found["energy.total"][0], atol=1e-8)
+
+
+SOURCES = """
+import mbfmu
+from mbfmu.fmu.prepare import prepare
+from mbfmu.kernel.codegen import c_sources
+for name in ("four_bar", "bricard"):
+    for coordinates in ("absolute", "joint"):
+        prepared = prepare(mbfmu.load(name), "direct", {}, 1e-3, coordinates=coordinates)
+        print(name, coordinates, *c_sources(prepared.bundle).values())
+"""
+
+
+def test_rows_and_code_do_not_depend_on_the_instructions_that_blas_uses() -> None:
+    """OpenBLAS, which NumPy's wheels bring, rounds otherwise with SSE3 than with AVX2."""
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", SOURCES],
+            env={**os.environ, "OPENBLAS_CORETYPE": name}, capture_output=True, text=True, check=True,
+        ).stdout
+        for name in ("Prescott", "Haswell")
+    ]  # fmt: skip
+    assert texts[0].startswith("four_bar absolute")
+    assert texts[0] == texts[1]

@@ -15,6 +15,7 @@ import fmpy
 import numpy as np
 import pytest
 from fmpy.ssp.ssd import read_ssd
+from masters import need
 
 import mbfmu
 from examples.ssp import CONNECTIONS, wagon
@@ -63,6 +64,7 @@ def altered(fmu: Path, target: Path, changes: Iterable[tuple[str, str]]) -> Path
 
 def run(master: str, path: Path, names: Iterable[str], count: int) -> Any:
     """Run an .ssp file in a master in a process of its own; return values after each step, shape (count, names)."""
+    need(master)
     task = json.dumps([master, str(path), list(names), count])
     done = subprocess.run(
         [sys.executable, __file__, task, str(path.with_suffix(".json"))],
@@ -117,6 +119,7 @@ MASTERS: dict[str, Callable[[str, list[str], int], list[list[float]]]] = {"libco
 
 @pytest.mark.slow
 def test_a_coupling_runs_in_libcosim_as_by_hand_and_comes_to_one_model_with_the_step() -> None:
+    need("libcosim")
     script = "import json; from examples import ssp; print(json.dumps(ssp.main()))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])

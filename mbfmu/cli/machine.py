@@ -28,7 +28,7 @@ def _compiler() -> str:
     found = host()
     if found is None:
         return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
-    return f"{found.command[0]}, {found.version.partition(chr(10))[0]}"
+    return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
 
 
 def _extras() -> tuple[list[str], list[str]]:
@@ -40,7 +40,7 @@ def _extras() -> tuple[list[str], list[str]]:
     needs: dict[str, list[str]] = {name: [] for name in told.get_all("Provides-Extra") or ()}
     for line in told.get_all("Requires-Dist") or ():
         package, extra = re.match(r"[\w.-]+", line), re.search(r"""extra == ['"]([\w-]+)['"]""", line)
-        if package and extra and "sys_platform" not in line:
+        if package and extra and not re.search("sys_platform|python_version", line):
             needs[extra[1]].append(package[0])
     there = [name for name, packages in needs.items() if all(map(_is_installed, packages))]
     return there, [name for name in needs if name not in there]

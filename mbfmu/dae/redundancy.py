@@ -4,6 +4,7 @@ A mechanism such as a four-bar of spatial revolutes is closed more often than it
 wherever the others do; their forces are not determined by the motion, and are taken as zero.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,10 @@ AWAY = 0.2
 """m or rad; how far the fastest coordinate is from pose to pose."""
 WANDER = 0.3
 """Random part of each step's direction."""
+DIGITS = 6
+"""Decimals of a singular value that decide between rows: those beyond differ between processors."""
+STEP_UP = 0.35
+"""Fraction of an octave from which a length counts as the next power of two: lengths such as 1 or sqrt(2) are far."""
 
 
 def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
@@ -62,12 +67,19 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
 
 
 def _measured(dae: Dae, poses: list[Array]) -> Dae:
-    """Return the equations with the lengths that their rows get at some poses."""
+    """Return the equations with the lengths that their rows get at some poses, to the next power of two.
+
+    They only weigh a threshold, and round-off, which differs between processors, shall not reach the generated code.
+    """
     p = dae.extended(dae.p_default())
     lengths = [
         np.linalg.norm(np.vstack([np.array(dae.Phi_q(q, p, 0.0)), np.array(dae.G(q, p, 0.0))]), axis=1) for q in poses
     ]
-    return replace(dae, row_lengths=tuple(np.max(lengths, axis=0).tolist()) if lengths else ())
+    return replace(dae, row_lengths=tuple(map(_power_of_two, np.max(lengths, axis=0))) if lengths else ())
+
+
+def _power_of_two(length: float) -> float:
+    return 2.0 ** math.ceil(math.log2(length) - STEP_UP) if length else 0.0
 
 
 def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, ...]) -> None:
@@ -87,7 +99,8 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
 def _poses(dae: Dae, count: int) -> list[Array]:
     """Return the assembled pose and some on a walk from it, all closed; nothing if it cannot be assembled.
 
-    The walk goes on the way it goes, but for a random part that lets it see all freedoms.
+    The walk goes on the way it goes, but for a random part that lets it see all freedoms. Directions are projected onto
+    the free ones, as a basis of these differs between processors.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
     q = np.array(assembled(dae, list(s), list(p), 0.0)).ravel()
@@ -101,7 +114,7 @@ def _poses(dae: Dae, count: int) -> list[Array]:
         free = right[int(np.sum(values > RANK)) :]
         if not len(free):
             break
-        wish = free @ ahead + WANDER * rng.normal(size=len(free))
+        wish = free @ (ahead + WANDER * rng.normal(size=dae.n))
         ahead = free.T @ (wish / np.linalg.norm(wish))
         near = _closed(dae, found[-1] + AWAY / np.max(np.abs(ahead)) * ahead, p)
         if near is None:
@@ -139,22 +152,23 @@ def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
 
     With N the combinations of rows that vanish (orthonormal columns), the least singular value of what is kept is at
     least that of all rows times the least one of the dropped rows of N; it is to be large at the worst pose. Rows count
-    with the length they have: one that hardly moves determines little.
+    with the length they have: one that hardly moves determines little. Of equal choices the first is taken.
     """
     vanishing = np.array([np.linalg.svd(C)[0][held:, rank:] for C in jacobians])
     count = vanishing.shape[2]
 
-    def worst(rows: tuple[int, ...]) -> float:
-        return float(np.linalg.svd(vanishing[:, rows, :], compute_uv=False)[:, -1].min())
+    def merit(rows: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        worst = np.linalg.svd(vanishing[:, rows, :], compute_uv=False)[:, -1].min()
+        return round(float(worst), DIGITS), tuple(-row for row in rows)
 
-    choices = {tuple(map(int, qr(N.T, mode="r", pivoting=True)[1][:count])) for N in vanishing}
-    best = max(sorted(choices), key=worst)
+    choices = {tuple(sorted(map(int, qr(N.T, mode="r", pivoting=True)[1][:count]))) for N in vanishing}
+    best = max(choices, key=merit)
     while True:
         others = [row for row in range(vanishing.shape[1]) if row not in best]
-        exchanged = [(*best[:k], row, *best[k + 1 :]) for k in range(count) for row in others]
-        better = max([best, *exchanged], key=worst)
+        exchanged = [tuple(sorted((*best[:k], row, *best[k + 1 :]))) for k in range(count) for row in others]
+        better = max([best, *exchanged], key=merit)
         if better == best:
-            return tuple(sorted(best))
+            return best
         best = better
 
 

@@ -37,7 +37,7 @@ def compiled_library(bundle: Bundle) -> Path | None:
     """Return the path of the compiled kernel, made now or found in the user's cache; None without a compiler."""
     compiler = host()
     if compiler is None:
-        _notice("no C compiler found (cc, gcc or clang, or $CC)", f"; {remedy()}")
+        _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
         return None
     try:
         return built(c_sources(bundle), compiler, "kernel")

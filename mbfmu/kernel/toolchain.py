@@ -1,4 +1,4 @@
-"""C sources -> a shared library in the user's cache: by this machine's compiler, or by zig for other platforms."""
+"""C sources -> a shared library in the user's cache: by this machine's compiler, or by zig, for any platform."""
 
 import atexit
 import hashlib
@@ -17,21 +17,34 @@ from pathlib import Path
 
 import platformdirs
 
+from mbfmu.errors import UsageError
+
 LARGE, HUGE = 600_000, 1_500_000
-"""Characters of source above which the step is compiled by -O1, as gcc's -O2 takes long on functions of tens of
-thousands of lines; what is not the step by -O1 above half of that, and by -O0 above the second."""
+"""Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions.
+
+step.c:  -O2 below LARGE, else -O1
+others:  -O2 below LARGE / 2, -O1 below HUGE, else -O0
+"""
+STANDARD = ("-std=c99", "-fvisibility=hidden")
+"""Flags of every compiler."""
+LEVEL = "MBFMU_OPTIMIZATION"
+"""Environment variable that sets one level of optimisation, 0 to 3, for every file, whatever its size."""
 TARGETS = {
     "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
     "win64": (("x86_64-windows-gnu",), ".dll"),
     "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
 """Zig's names of the processors of each FMI platform, and the suffix of its libraries."""
+ZIG = 'python -m pip install "mbfmu[cross]"'
+"""Command that installs zig, a C compiler for every platform."""
 REMEDIES = {
-    "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`",
-    "darwin": "install the command line tools: `xcode-select --install`",
-    "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
+    "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`, or zig",
+    "darwin": "install the command line tools by `xcode-select --install`, or zig",
+    "win32": "install zig",
 }
-"""How to get a C compiler, by `sys.platform`."""
+"""How to get a C compiler, by `sys.platform`; `ZIG` follows."""
+PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
@@ -52,6 +65,7 @@ class Toolchain:
         suffix: of a shared library.
         compiling: flags besides the optimisation.
         linking: flags.
+        optimisation: flag for every file; empty where the size of each decides.
     """
 
     command: tuple[str, ...]
@@ -59,43 +73,70 @@ class Toolchain:
     suffix: str
     compiling: tuple[str, ...]
     linking: tuple[str, ...]
+    optimisation: str
 
 
 def host() -> Toolchain | None:
-    """Return this machine's compiler: $CC, cc, gcc or clang; None without one."""
-    if sys.platform == "win32":
+    """Return the compiler for this machine: that of $CC alone if it is set, else cc, gcc, clang or zig; None without.
+
+    On Windows $CC and the three are left out.
+
+    Raises:
+        UsageError: the environment variable `LEVEL` holds no level of optimisation.
+    """
+    here = HERE.get(sys.platform, "linux64")
+    suffix = TARGETS[here][1]
+    if sys.platform != "win32":
+        named = os.environ.get("CC")
+        candidates = [named] if named else ["cc", "gcc", "clang"]
+        path = next((path for name in candidates if (path := shutil.which(name))), None)
+        if path is not None:
+            return Toolchain((path,), _version(path), suffix, ("-fPIC", ROUNDED), ("-lm",), _level())
+        if named:
+            return None
+    if not _has_zig():
         return None
-    named = os.environ.get("CC")
-    candidates = [named] if named else ["cc", "gcc", "clang"]
-    path = next((path for name in candidates if (path := shutil.which(name))), None)
-    if path is None:
-        return None
-    return Toolchain(
-        (path,), _version(path), TARGETS[HERE.get(sys.platform, "linux64")][1], ("-fPIC", ROUNDED), ("-lm",)
-    )
+    machine = platform.machine().lower()
+    return _zig(here, TARGETS[here][0][0].replace("x86_64", PROCESSORS.get(machine, machine)))
 
 
 def remedy() -> str:
     """Return how to get a C compiler."""
-    return REMEDIES.get(sys.platform, "install gcc or clang")
+    return f"{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {ZIG}"
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
-    """Return zig as a compiler for each processor of an FMI platform; none if the package ziglang is not installed."""
-    if importlib.util.find_spec("ziglang") is None:
-        return ()
-    targets, suffix = TARGETS[name]
+    """Return zig as a compiler for each processor of an FMI platform; none if the package ziglang is not installed.
+
+    Raises:
+        UsageError: the environment variable `LEVEL` holds no level of optimisation.
+    """
+    return tuple(_zig(name, target) for target in TARGETS[name][0]) if _has_zig() else ()
+
+
+def _has_zig() -> bool:
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def _zig(name: str, target: str) -> Toolchain:
+    """Return zig as a compiler for an FMI platform and one of zig's targets."""
     position = () if name == "win64" else ("-fPIC",)
-    return tuple(
-        Toolchain(
-            (sys.executable, "-m", "ziglang", "cc", "-target", target),
-            f"ziglang {version('ziglang')}",
-            suffix,
-            ("-g0", "-fno-sanitize=undefined", ROUNDED, *position),
-            ("-s",) if name == "win64" else ("-lm", "-s"),
-        )
-        for target in targets
+    return Toolchain(
+        (sys.executable, "-m", "ziglang", "cc", "-target", target),
+        f"ziglang {version('ziglang')}",
+        TARGETS[name][1],
+        ("-g0", "-fno-sanitize=undefined", ROUNDED, *position),
+        ("-s",) if name == "win64" else ("-lm", "-s"),
+        _level(),
     )
+
+
+def _level() -> str:
+    """Return the flag of the level of optimisation that the environment asks for; empty without."""
+    level = os.environ.get(LEVEL, "")
+    if level not in {"", "0", "1", "2", "3"}:
+        raise UsageError(f"{LEVEL} is '{level}', which is no level of optimisation: set it to 0, 1, 2 or 3")
+    return level and f"-O{level}"
 
 
 def cache_folder() -> Path:
@@ -123,7 +164,7 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
         BuildError: the compiler refuses.
     """
     flags = {
-        file: ("-std=c99", "-fvisibility=hidden", *toolchain.compiling, _optimisation(file, len(text)))
+        file: (*STANDARD, *toolchain.compiling, toolchain.optimisation or _by_size(file, len(text)))
         for file, text in sources.items()
         if file.endswith(".c")
     }
@@ -184,7 +225,8 @@ def _forget_time(dll: Path) -> None:
     dll.write_bytes(content)
 
 
-def _optimisation(name: str, size: int) -> str:
+def _by_size(name: str, size: int) -> str:
+    """Return the optimisation of a source file by its name and its characters."""
     hot = name == "step.c"
     if size < (LARGE if hot else LARGE // 2):
         return "-O2"

@@ -92,6 +92,6 @@ def _toolchains(platform: str) -> tuple[Toolchain, ...]:
     if compiler is not None:
         return (compiler,)
     if not found:
-        here = "no C compiler (cc, gcc or clang, or $CC)" if is_here(platform) else "this machine's compiler cannot"
+        here = "no C compiler ($CC, cc, gcc or clang)" if is_here(platform) else "this machine's compiler cannot"
         raise FmuError(f'a binary for {platform} needs zig, {here}: python -m pip install "mbfmu[cross]"')
     return found

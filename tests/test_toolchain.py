@@ -1,0 +1,158 @@
+"""Compilers: every one of them, at every level of optimisation, gives a kernel of the same bits."""
+
+import importlib.util
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mechanisms import slider_crank, spatial_arm
+
+import mbfmu
+from mbfmu.errors import UsageError
+from mbfmu.fmu.prepare import prepare
+from mbfmu.fmu.warm import question
+from mbfmu.kernel import Compiled, compiled_library, vector
+from mbfmu.kernel.library import load
+from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, built, host
+from mbfmu.model import System
+
+needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
+SIZES = {
+    ("step.c", LARGE - 1): "-O2",
+    ("step.c", LARGE): "-O1",
+    ("step.c", 10 * HUGE): "-O1",
+    ("rest.c", LARGE // 2 - 1): "-O2",
+    ("rest.c", LARGE // 2): "-O1",
+    ("rest.c", HUGE - 1): "-O1",
+    ("rest.c", HUGE): "-O0",
+}
+"""Flag by name and characters of a source file."""
+ZIGS = {
+    ("win32", "AMD64"): ("x86_64-windows-gnu", ".dll", b"MZ"),
+    ("darwin", "arm64"): ("aarch64-macos.11.0", ".dylib", b"\xcf\xfa\xed\xfe"),
+    ("linux", "aarch64"): ("aarch64-linux-gnu.2.17", ".so", b"\x7fELF"),
+}
+"""Zig's target, the suffix of libraries and their first bytes, by system and processor."""
+CASES = {
+    "two_link-rattle": (lambda: mbfmu.load("two_link"), "rattle", {}),
+    "slider_crank-gauss": (slider_crank, "gauss", {"stages": 3, "projection": "symmetric"}),
+    "spatial_arm-projected": (spatial_arm, "projected", {"order": 8}),
+}
+LONG = {"spatial_arm-projected"}
+"""Cases that take long to compile."""
+PARAMETERS = [pytest.param(case, marks=[pytest.mark.slow][: case in LONG]) for case in CASES]
+
+
+def bits(kernel: Compiled, prepared: Any) -> list[float]:
+    """Return state and outputs after 200 steps, and the state after steps chosen for a tolerance."""
+    u, p = vector([0.3] * prepared.interface.n_u), vector(prepared.dae.p_default())
+    still = vector([0.0] * prepared.interface.n_u)
+    x0, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
+    x, status = kernel.advance(x0, u, still, p, 0.0, 1e-3, 200)
+    chosen, control = kernel.control(x0, u, still, p, 0.0, 0.05, 0.01, 1e-6)
+    assert status.code == control.code == 0
+    return [*x, *kernel.outputs(x, u, p, 0.2), *chosen]
+
+
+def hide_compilers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Leave nothing in the PATH."""
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("CC", raising=False)
+
+
+def zig_of(system: str, machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Toolchain:
+    """Return the compiler of a system and processor without any compiler but zig."""
+    with monkeypatch.context() as there:
+        hide_compilers(there, folder)
+        there.setattr(sys, "platform", system)
+        there.setattr(platform, "machine", lambda: machine)
+        compiler = host()
+    assert compiler is not None
+    return compiler
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
+def test_every_level_of_optimisation_gives_the_same_bits(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, stepper, options = CASES[case]
+    prepared = prepare(make(), stepper, options, 1e-3)
+    libraries = []
+    for level in "0123":
+        monkeypatch.setenv(LEVEL, level)
+        libraries.append(compiled_library(prepared.bundle))
+    assert len(set(libraries)) == 4
+    first, *others = (bits(Compiled(str(library)), prepared) for library in libraries)
+    for other in others:
+        assert other == first
+
+
+@needs_zig
+@pytest.mark.parametrize("case", PARAMETERS)
+def test_where_no_other_compiler_is_zig_compiles_a_kernel_of_the_same_bits(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    make, stepper, options = CASES[case]
+    prepared = prepare(make(), stepper, options, 1e-3)
+    expected = bits(Compiled(str(compiled_library(prepared.bundle))), prepared)
+    hide_compilers(monkeypatch, tmp_path)
+    compiler = host()
+    assert compiler is not None
+    assert "ziglang" in compiler.command
+    kernel = load(prepared.bundle)
+    assert isinstance(kernel, Compiled)
+    assert bits(kernel, prepared) == expected
+    assert not recwarn.list
+
+
+@needs_zig
+@pytest.mark.parametrize(("system", "machine"), ZIGS)
+def test_zig_is_asked_for_the_system_and_processor_it_runs_on(
+    system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = zig_of(system, machine, tmp_path, monkeypatch)
+    assert (compiler.command[-1], compiler.suffix) == ZIGS[system, machine][:2]
+
+
+@needs_zig
+@pytest.mark.slow
+@pytest.mark.parametrize(("system", "machine"), ZIGS)
+def test_zig_makes_libraries_of_the_system_it_runs_on(
+    system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = zig_of(system, machine, tmp_path, monkeypatch)
+    library = built({"one.c": "int one(void) { return 1; }\n"}, compiler, "one")
+    assert library.suffix == compiler.suffix
+    assert library.read_bytes().startswith(ZIGS[system, machine][2])
+
+
+def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert host() is None
+
+
+@pytest.mark.parametrize(("file", "flag"), SIZES.items())
+def test_the_size_of_a_file_decides_its_optimisation(file: tuple[str, int], flag: str) -> None:
+    assert _by_size(*file) == flag
+
+
+def test_a_level_of_optimisation_decides_for_every_file_and_is_part_of_the_start(
+    monkeypatch: pytest.MonkeyPatch, two_link: System
+) -> None:
+    keys = set()
+    for level, flag in (("", ""), ("0", "-O0"), ("3", "-O3")):
+        monkeypatch.setenv(LEVEL, level)
+        compiler = host()
+        assert compiler is not None
+        assert compiler.optimisation == flag
+        keys.add(question(two_link, None, {}, None, False))
+    assert len(keys) == 3
+
+
+@pytest.mark.parametrize("level", ["4", "-O2", "fast"])
+def test_a_level_of_optimisation_that_does_not_exist_is_refused_by_name(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LEVEL, level)
+    with pytest.raises(UsageError, match=f"MBFMU_OPTIMIZATION is '{level}'.*set it to 0, 1, 2 or 3"):
+        host()
