@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from masters import Instance, Unpacked, refused, status_of
+from masters import Instance, Unpacked, refused, run_in_two_threads, status_of
 from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
@@ -587,17 +586,7 @@ def test_two_instances_interleaved_equal_two_alone(arm: Unpacked) -> None:
 
 def test_two_instances_in_two_threads_equal_one_alone(arm: Unpacked) -> None:
     expected = fresh_run(arm, 200)
-    found: list[list[tuple[float, ...]]] = [[], []]
-    with Instance(arm) as one, Instance(arm) as other:
-        jobs = [
-            threading.Thread(target=lambda s, rows: rows.extend(s.run(0, 200, H)), args=(slave.start(TORQUES), rows))
-            for slave, rows in zip((one, other), found, strict=True)
-        ]
-        for job in jobs:
-            job.start()
-        for job in jobs:
-            job.join()
-    assert found == [expected, expected]
+    assert run_in_two_threads(arm, TORQUES, 200, H) == [expected, expected]
 
 
 def test_fmus_of_several_models_and_steppers_in_one_process_do_not_mix(two_link: System, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from masters import (
     refused,
     run_ecos,
     run_fmpy,
+    run_in_two_threads,
     run_libcosim,
     status_of,
 )
@@ -113,17 +113,7 @@ def test_two_instances_in_two_threads_equal_one_alone() -> None:
     arm = unpacked(ARM)
     with Instance(arm) as slave:
         expected = slave.start(TORQUES).run(0, 200, H)
-    found: list[list[tuple[float, ...]]] = [[], []]
-    with Instance(arm) as one, Instance(arm) as other:
-        jobs = [
-            threading.Thread(target=lambda s, rows: rows.extend(s.run(0, 200, H)), args=(slave.start(TORQUES), rows))
-            for slave, rows in zip((one, other), found, strict=True)
-        ]
-        for job in jobs:
-            job.start()
-        for job in jobs:
-            job.join()
-    assert found == [expected, expected]
+    assert run_in_two_threads(arm, TORQUES, 200, H) == [expected, expected]
 
 
 def test_a_reset_gives_the_first_run_again_bitwise(slave: Instance) -> None:

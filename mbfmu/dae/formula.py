@@ -32,6 +32,21 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Let:
+    """Values that are computed once and have names of their own.
+
+    What several corrections or stages need is then computed in none of them.
+
+    Args:
+        unknowns: SX symbols of the values, shape (n_z,).
+        guess: SX, the values, shape (n_z,), in terms of the formula's arguments and what comes before.
+    """
+
+    unknowns: SX
+    guess: SX
+
+
+@dataclass(frozen=True)
 class Arguments:
     """The arguments every formula has, as symbols.
 
@@ -57,7 +72,7 @@ class Formula:
     Args:
         x: symbols of the argument.
         arguments: the further arguments.
-        stages: solved in this order; those without unknowns are left out.
+        stages: solved or computed in this order; those without unknowns are left out.
         result: in terms of x, the arguments and the stages' unknowns.
         estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
             and rates, in terms of x and the arguments alone; None: there is no estimate.
@@ -65,7 +80,7 @@ class Formula:
 
     x: SX
     arguments: Arguments
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage | Let, ...]
     result: SX
     estimate: SX | None = None
 

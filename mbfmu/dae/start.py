@@ -169,7 +169,7 @@ def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any
     if not dae.n:
         return q
     formula = start_formula(dae)
-    stage, given = formula.stages[0], formula.arguments
+    stage, given = next(item for item in formula.stages if isinstance(item, Stage)), formula.arguments
     correct = ca.Function("correct", [stage.unknowns, formula.x, given.p, given.t], [stage.correction])
     for _ in range(100):
         q = q + correct(q, s, p, t)

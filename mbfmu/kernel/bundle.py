@@ -3,7 +3,7 @@
 Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a ``result``. All have the arguments
 (x, u, du, p, t, h, z), with z the unknowns of all stages one after the other:
 
-    guess{k}   -> first value of the stage's unknowns
+    guess{k}   -> first value of the stage's unknowns; the values of a `Let`, which has no ``correct{k}``
     correct{k} -> (the unknowns after one correction, the size of the correction: a sum, which a NaN does not leave)
     result     -> what the formula gives
 
@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage, solve_linear
+from mbfmu.dae.formula import Formula, Let, Stage, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
 from mbfmu.steppers.scheme import Scheme, relative_change
@@ -33,10 +33,10 @@ class FormulaFunctions:
     Args:
         sizes: number of unknowns of each stage.
         guess: one Function a stage.
-        correct: one Function a stage.
+        correct: one Function a stage; None for a `Let`.
         result: Function.
         equations: one Function a stage, with the arguments of all: -> (residual, its Jacobian in the stage's
-            unknowns); None for a stage with a correction of its own.
+            unknowns); None for a `Let` and for a stage with a correction of its own.
     """
 
     sizes: tuple[int, ...]
@@ -47,7 +47,7 @@ class FormulaFunctions:
 
     def functions(self) -> list[Any]:
         """Return all of them."""
-        return [*self.guess, *self.correct, self.result]
+        return [*self.guess, *filter(None, self.correct), self.result]
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
     return FormulaFunctions(
         functions.sizes,
         tuple(held(item, False) for item in functions.guess),
-        tuple(held(item, False) for item in functions.correct),
+        tuple(item and held(item, False) for item in functions.correct),
         held(functions.result, True),
         tuple(item and held(item, False) for item in functions.equations),
     )
@@ -218,11 +218,15 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
         return ca.Function(f"{name}_{label}", inputs, ca.cse(results))
 
-    guesses, corrections, offset = [], [], 0
+    guesses, offset = [], 0
+    corrections: list[Any] = []
     solved: list[Any] = []
     for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
         guesses.append((function if number else estimated)(f"guess{number}", stage.guess))
-        if stage.correction is not None:
+        if isinstance(stage, Let):
+            solved.append(None)
+            corrections.append(None)
+        elif stage.correction is not None:
             solved.append(None)
             watched = stage.correction[: stage.watched]
             corrections.append(function(f"correct{number}", stage.unknowns + stage.correction, watched))

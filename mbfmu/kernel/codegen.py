@@ -170,7 +170,9 @@ def _tables(bundle: Bundle, tangents: Tangents | None, passes: int) -> str:
 
 
 def _functions(item: Any) -> str:
-    return f"{_row(f.name() for f in item.guess)}, {_row(f.name() for f in item.correct)}, {item.result.name()}"
+    """Return the rows of a table of functions; a 0 stands where there is none."""
+    rows = (_row(f.name() if f else 0 for f in each) for each in (item.guess, item.correct))
+    return f"{', '.join(rows)}, {item.result.name()}"
 
 
 def _row(values: Iterable[Any]) -> str:

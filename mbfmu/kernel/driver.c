@@ -112,6 +112,9 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         f->guess[k](in, guess, m->w);
         memcpy(z, m->next, sizeof(double) * n);
         if (d) memcpy(sz, d->next, sizeof(double) * n);
+        z += n;
+        if (d) sz += n;
+        if (!f->correct[k]) continue; /* values that are only computed */
         for (int pass = 0; pass < (f->passes ? f->passes : MAX_PASSES) && !solved; ++pass) {
             if (d) f->correct_tangent[k](in, &d->next, m->w);
             f->correct[k](in, next, m->w);
@@ -120,21 +123,17 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                 status[S_CORRECTION] = correction;
                 return NOT_FINITE;
             }
-            memcpy(z, m->next, sizeof(double) * n);
+            memcpy(z - n, m->next, sizeof(double) * n);
             if (d) {
-                memcpy(sz, d->next, sizeof(double) * n);
-                scale = fmax(scale, largest(sz, n));
+                memcpy(sz - n, d->next, sizeof(double) * n);
+                scale = fmax(scale, largest(sz - n, n));
             }
             solved = !f->passes && at_rest(correction, last);
             last = correction;
         }
         if (!f->passes || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
         if (!f->passes && !solved) return NOT_CONVERGED;
-        if (d) {
-            if (!f->passes && !settle(f->correct_tangent[k], in, sz, n, scale, m)) d->unknown = 1;
-            sz += n;
-        }
-        z += n;
+        if (d && !f->passes && !settle(f->correct_tangent[k], in, sz - n, n, scale, m)) d->unknown = 1;
     }
     double *const results[] = {result, f->stages ? 0 : m->estimate};
     f->result(in, results, m->w);

@@ -333,9 +333,13 @@ class Interpreted:
             guess, *more = self._call[f"{name}_guess{k}"](*arguments)
             estimate = more[0] if more else estimate
             z[offset : offset + size] = guess[:]
+            correct = self._call.get(f"{name}_correct{k}")
+            if correct is None:  # values that are only computed
+                offset += size
+                continue
             last, solved = math.nan, False  # the first pass has no rate of convergence
             for _ in range(MAX_PASSES):
-                found, (correction,) = self._call[f"{name}_correct{k}"](*arguments)
+                found, (correction,) = correct(*arguments)
                 counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
                     return NOT_FINITE, None, math.nan

@@ -32,7 +32,7 @@ class FormulaTangents:
 
     Args:
         guess: one Function a stage.
-        correct: one Function a stage.
+        correct: one Function a stage; None for a `Let`.
         result: Function.
     """
 
@@ -59,7 +59,7 @@ class Tangents:
         """Return all functions, each with a name of its own."""
         found = [self.outputs, self.rates]
         for item in self.formulas.values():
-            found += [*item.guess, *item.correct, item.result]
+            found += [*item.guess, *filter(None, item.correct), item.result]
         return found
 
 
@@ -80,12 +80,16 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
 
 
 def _formula(item: FormulaFunctions, solved: bool) -> FormulaTangents:
-    corrections, offset = [], 0
+    corrections: list[Any] = []
+    offset = 0
     for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
         where = slice(offset, offset + size)
-        corrections.append(
-            _tangent(correct, CHANGING) if equations is None else _newton(correct, equations, where, solved)
-        )
+        if correct is None:
+            corrections.append(None)
+        elif equations is None:
+            corrections.append(_tangent(correct, CHANGING))
+        else:
+            corrections.append(_newton(correct, equations, where, solved))
         offset += size
     return FormulaTangents(
         tuple(_tangent(function, CHANGING) for function in item.guess),

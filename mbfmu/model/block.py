@@ -3,13 +3,14 @@
 import keyword
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.component import Quantity, check_value
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import RESERVED, Parameter
+from mbfmu.model.values import replace_values
 
 
 @dataclass(frozen=True)
@@ -162,22 +163,17 @@ class Block:
             UnknownNameError: there is nothing of that name.
             ValueRangeError: a value is not finite or outside its bounds.
         """
-        parameters = {item.name: item for item in self.parameters}
-        states = {item.name: item for item in self.states}
-        for name, value in values.items():
-            if name in parameters:
-                parameters[name] = replace(parameters[name], value=value)
-            elif name in states:
-                states[name] = replace(states[name], start=value)
-            else:
-                raise UnknownNameError(
-                    f"'{name}' is no parameter or start value of '{self.name}'; {nearest(name, self.values())}"
-                )
-        return replace(self, parameters=tuple(parameters.values()), states=tuple(states.values()))
+        return replace_values(self, values, self._places())
 
     def values(self) -> tuple[str, ...]:
         """Names of everything `with_values` can replace."""
-        return (*(item.name for item in self.parameters), *(item.name for item in self.states))
+        return tuple(self._places())
+
+    def _places(self) -> dict[str, tuple[str, str, str]]:
+        return {
+            **{item.name: ("parameters", item.name, "value") for item in self.parameters},
+            **{item.name: ("states", item.name, "start") for item in self.states},
+        }
 
 
 def _check_nominal(name: str, nominal: float) -> None:

@@ -1,13 +1,14 @@
 """LagrangianSystem: a system given by its energies, constraints and coordinates, as text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import Parameter
+from mbfmu.model.values import replace_values
 
 
 @dataclass(frozen=True)
@@ -94,22 +95,15 @@ class LagrangianSystem:
             UnknownNameError: there is nothing of that name.
             ValueRangeError: a value is not finite or outside its bounds.
         """
-        coordinates = {item.name: item for item in self.coordinates}
-        parameters = {item.name: item for item in self.parameters}
-        for name, value in values.items():
-            if name in parameters:
-                parameters[name] = replace(parameters[name], value=value)
-            elif name in coordinates:
-                coordinates[name] = replace(coordinates[name], start=value)
-            elif name.startswith("der(") and name[4:-1] in coordinates:
-                coordinates[name[4:-1]] = replace(coordinates[name[4:-1]], rate=value)
-            else:
-                raise UnknownNameError(
-                    f"'{name}' is no parameter or start value of '{self.name}'; {nearest(name, self.values())}"
-                )
-        return replace(self, coordinates=tuple(coordinates.values()), parameters=tuple(parameters.values()))
+        return replace_values(self, values, self._places())
 
     def values(self) -> tuple[str, ...]:
         """Names of everything `with_values` can replace."""
-        starts = [name for item in self.coordinates for name in (item.name, f"der({item.name})")]
-        return (*(item.name for item in self.parameters), *starts)
+        return tuple(self._places())
+
+    def _places(self) -> dict[str, tuple[str, str, str]]:
+        places = {item.name: ("parameters", item.name, "value") for item in self.parameters}
+        for item in self.coordinates:
+            places[item.name] = ("coordinates", item.name, "start")
+            places[f"der({item.name})"] = ("coordinates", item.name, "rate")
+        return places

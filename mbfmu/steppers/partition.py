@@ -5,7 +5,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Let, Stage
 from mbfmu.steppers.explicit import RK4, combination, kind_of
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
@@ -38,7 +38,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     N = kind(selected.sparsity(), nonzeros)
 
     weights, nodes = [*RK4.A[1:], RK4.b], [*RK4.c, 1.0]
-    stages: list[Stage] = []
+    stages: list[Stage | Let] = []
     velocities: list[SX] = []
     accelerations: list[SX] = []
     flows: list[SX] = []
@@ -48,15 +48,15 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
         start = qn + h * combination(row, [*velocities, v])
         if i == 1:  # the constraints bend this point as far off its start as the one before, to the other side
             start = start - (q - qn - h / 2 * vn)
-        first = [start, v, problem.acceleration(q, v, z, here)[0], problem.flow(q, v, z, here)]
-        q, velocity, a, flow = unknowns = [
-            kind.sym(f"{name}{i}", item.numel()) for name, item in zip(("q", "v", "a", "flow"), first, strict=True)
+        values = [start, v, problem.acceleration(q, v, z, here)[0], problem.flow(q, v, z, here)]
+        start, velocity, a, flow = symbols = [
+            kind.sym(f"{name}{i}", item.numel()) for name, item in zip(("start", "v", "a", "flow"), values, strict=True)
         ]
         if i == 0:
-            first, unknowns = [*first, selected.nz[:]], [*unknowns, nonzeros]
-        once = kind.zeros(sum(item.numel() for item in unknowns[1:]))  # only q is solved for: the guess gives the rest
-        correction = ca.vertcat(to_positions(q, N, p, ahead), once)
-        stages.append(Stage(ca.vertcat(*unknowns), ca.vertcat(*first), correction=correction, watched=n))
+            values, symbols = [*values, selected.nz[:]], [*symbols, nonzeros]
+        q = kind.sym(f"q{i}", n)
+        stages.append(Let(ca.vertcat(*symbols), ca.vertcat(*values)))
+        stages.append(Stage(q, start, correction=to_positions(q, N, p, ahead)))
         velocities.append(velocity)
         accelerations.append(a)
         flows.append(flow)

@@ -3,7 +3,7 @@
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.formula import Formula, Let, Stage
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
 
@@ -44,10 +44,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     q1 = q0 + (d0 + d1) / 2
     M0, over_mass = problem.M(q0), problem.over_mass(q0)
     v0, factor = over_mass(p0), SchurFactor(over_mass, problem.Phi_q(q0, t))
-    before: tuple[Stage, ...] = ()
+    before: tuple[Let, ...] = ()
     if iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
         symbols, values, factor, M0 = factor.kept(M0)
-        before = (Stage(symbols, values, correction=ca.SX.zeros(symbols.shape)),)
+        before = (Let(symbols, values),)
     P0 = factor.C
     balance = (
         M0 @ d0
