@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import Model
 from mbfmu.model.expression import Expression
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result, read_csv
 
 Signal = Callable[[float], float]

@@ -312,10 +312,10 @@ def test_other_types_do_not_mix_and_enumerations_stay_out(train: dict[str, Path]
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ([('fmiVersion="2.0"', 'fmiVersion="3.0"')], "this is FMI 3.0"),
-        ([("<CoSimulation ", "<ModelExchange ")], "model exchange only"),
+        ([('fmiVersion="2.0"', 'fmiVersion="3.0"')], "not FMI 3.0"),
+        ([("<CoSimulation ", "<ModelExchange ")], "not model exchange"),
         ([("<fmiModelDescription", '<!DOCTYPE a [<!ENTITY b "c">]><fmiModelDescription')], "document type"),
-        ([("</fmiModelDescription>", "")], "cannot be read"),
+        ([("</fmiModelDescription>", "")], "not well-formed XML"),
         ([('<BaseUnit m="1" />', '<BaseUnit m="x" />')], "cannot be read"),
         ([('<BaseUnit m="1" />', '<BaseUnit m="1" factor="0" />')], "cannot be read"),
         ([(' name="rail.f"', "")], "cannot be read"),

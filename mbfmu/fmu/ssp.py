@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import mbfmu
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
-from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, read_fmu
+from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -109,7 +109,7 @@ def write_ssp(
         if value is not None and not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {what} is {value} s; it must be a positive number")
     _check_names(components)
-    fmus = {name: read_fmu(file) for name, file in components.items()}
+    fmus = {name: parse_fmu(file) for name, file in components.items()}
     links = [item if isinstance(item, Connection) else Connection(*item) for item in connections]
     plan = _Plan(fmus, links, system or target.stem, stop, step)
     return write_aside(target, _archive(plan))

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
 from mbfmu.simulation import Messages, Signal, read_fmu, run_fmu, run_prepared
 from mbfmu.study.measures import Measure

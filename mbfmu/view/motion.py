@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Bone
 from mbfmu.errors import ModelError, UsageError
-from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_csv
 from mbfmu.simulation import Progress, Signal, run_prepared, signal
 from mbfmu.view.looks import Look

@@ -20,9 +20,9 @@ from typing import Any
 
 import fmpy
 
-from mbfmu.fmu.check.fmu import Fmu
-from mbfmu.fmu.check.outcome import Outcome, Rule
-from mbfmu.fmu.check.probe import main as probe
+from mbfmu.checker.fmu import Fmu
+from mbfmu.checker.outcome import Outcome, Rule
+from mbfmu.checker.probe import main as probe
 
 TIMEOUT = 30.0
 """Seconds after which a rule counts as hung."""
