@@ -339,7 +339,7 @@ def native(folder: Path, old: str = "", new: str = "") -> Path:
     assert not old or NATIVE_C.count(old) == 1, old
     source, library = folder / "native.c", folder / f"native{fmpy.sharedLibraryExtension}"
     source.write_text(NATIVE_C.replace(old, new) if old else NATIVE_C, encoding="utf-8")
-    include = Path(archive.__file__).parents[1] / "native" / "standard"
+    include = Path(archive.__file__).parents[1] / "fmu" / "native" / "standard"
     command = [COMPILER or "", "-shared", "-fPIC", "-w", f"-I{include}", "-o", str(library), str(source), "-lm"]
     subprocess.run(command, check=True)
     name = f"binaries/{fmpy.platform}/native{fmpy.sharedLibraryExtension}"

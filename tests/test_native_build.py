@@ -258,6 +258,6 @@ def test_a_compiler_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.Mon
     broken.chmod(0o755)
     monkeypatch.setenv("CC", str(broken))
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr("mbfmu.kernel.library._notice", lambda _: None)
+    monkeypatch.setattr("mbfmu.kernel.loading._notice", lambda _: None)
     with pytest.raises(FmuError, match=r"the C compiler for linux64 failed: step\.c: cannot"):
         Case("pendulum", "direct").export(tmp_path / "pendulum.fmu", backend="native", platforms=["linux64"])

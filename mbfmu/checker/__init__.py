@@ -59,7 +59,7 @@ def report(
         fmu, judged = static.check_description(content)
         found += judged
         if fmu is not None:
-            found += dynamic.run_fmu(fmu, reasons, timeout)
+            found += dynamic.probe_fmu(fmu, reasons, timeout)
     said: dict[str, list[Outcome]] = {}
     for outcome in found:
         said.setdefault(outcome.rule, []).append(outcome)

@@ -62,7 +62,7 @@ STARTED = ("load", "instantiate")
 """Rules an FMU that needs a tool may break where the tool is missing."""
 
 
-def run_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
+def probe_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
     """Run an FMU through the rules of probe/.
 
     Args:

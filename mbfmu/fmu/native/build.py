@@ -9,9 +9,9 @@ from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import Interface, interface
 from mbfmu.fmu.native.tables import model_header, variables_header
 from mbfmu.kernel.codegen import native_sources
+from mbfmu.kernel.mach_o import universal
 from mbfmu.kernel.tangent import tangents
 from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
-from mbfmu.kernel.universal import universal
 from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)
