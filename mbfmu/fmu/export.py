@@ -34,7 +34,7 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """What each back end can be exported for."""
-PASSES = 4
+CORRECTIONS = 4
 """Corrections of a stage in real time, if nothing else is said: Newton's method then leaves round-off."""
 
 
