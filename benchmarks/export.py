@@ -25,7 +25,7 @@ print(time.perf_counter() - t)
 """
 START = """
 import time, mbfmu
-from mbfmu.fmu.prepare import prepare
+from mbfmu.prepared.prepare import prepare
 t = time.perf_counter()
 prepare(mbfmu.load({model!r}, {values!r}), {stepper!r}, {options!r}, 1e-3).initial_state()
 print(time.perf_counter() - t)

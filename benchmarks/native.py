@@ -11,8 +11,8 @@ from typing import Any
 import fmpy
 
 import mbfmu
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import compiled_library
+from mbfmu.prepared.prepare import prepare
 
 HOST = Path(__file__).with_name("native_host.c")
 STEP = 1e-3

@@ -14,15 +14,15 @@ import numpy.typing as npt
 from fmpy.fmi2 import FMU2Slave
 
 import mbfmu
-from mbfmu.fmu.ssp import Connection, write_ssp
+from mbfmu.fmu.ssp import Wire, write_ssp
 from mbfmu.model import Body, Model, Prismatic, SpringDamper, System, TranslationalMove, World, connect
 
 STOP = 2.0
 SHOWN = ("rail.s", "hinge.phi")
 CONNECTIONS = (
-    Connection("cart.rail.s", "wagon.tow.s"),
-    Connection("cart.rail.v", "wagon.tow.v"),
-    Connection("wagon.tow.f", "cart.rail.f", factor=-1.0),  # what moves the hook pulls the cart back
+    Wire("cart.rail.s", "wagon.tow.s"),
+    Wire("cart.rail.v", "wagon.tow.v"),
+    Wire("wagon.tow.f", "cart.rail.f", factor=-1.0),  # what moves the hook pulls the cart back
 )
 
 

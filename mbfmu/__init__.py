@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from mbfmu.checker import check
     from mbfmu.cosimulation import couple
-    from mbfmu.fmu.check import check
     from mbfmu.fmu.export import export
     from mbfmu.linearization import linearize
     from mbfmu.model import System
@@ -34,7 +34,7 @@ __all__ = [
 _HOMES = {
     "Result": "mbfmu.result",
     "System": "mbfmu.model",
-    "check": "mbfmu.fmu.check",
+    "check": "mbfmu.checker",
     "couple": "mbfmu.cosimulation",
     "export": "mbfmu.fmu.export",
     "linearize": "mbfmu.linearization",

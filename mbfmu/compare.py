@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
 from mbfmu.files import write_aside
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Block, Model
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.steppers import FAMILIES
 
 Array = npt.NDArray[np.float64]

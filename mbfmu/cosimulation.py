@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.ssp import Connection
+from mbfmu.fmu.ssp import Wire
 from mbfmu.result import Result
-from mbfmu.simulation import Messages, Signal, communication_points, read_fmu, unit_of
+from mbfmu.simulation import InputFunction, Messages, communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 
@@ -35,7 +35,7 @@ SHORTEST = 1e-9
 
 def couple(
     fmus: Mapping[str, str | os.PathLike[str]],
-    connections: Iterable[Connection],
+    connections: Iterable[Wire],
     stop: float,
     step: float,
     *,
@@ -44,7 +44,7 @@ def couple(
     passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, Signal] | None = None,
+    inputs: Mapping[str, InputFunction] | None = None,
     outputs: Sequence[str] = (),
 ) -> Result:
     """Run several FMUs, each of whose inputs follows an output of another or a function of the time.
@@ -246,7 +246,7 @@ class _Line:
     part: _Part
     name: str
     source: tuple[_Part, str, float] | None = None
-    signal: Signal | None = None
+    signal: InputFunction | None = None
     past: tuple[float, float] | None = None  # time and value at the last communication point
 
     def value(self, time: float) -> float:
@@ -264,8 +264,8 @@ class _Run:
     def __init__(
         self,
         parts: Mapping[str, _Part],
-        connections: Sequence[Connection],
-        inputs: Mapping[str, Signal],
+        connections: Sequence[Wire],
+        inputs: Mapping[str, InputFunction],
         order: Order,
         extrapolation: int,
         passes: int,

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from mbfmu.checker import check
 from mbfmu.errors import FmuError
-from mbfmu.fmu.check import check
 from mbfmu.fmu.export import export
 from mbfmu.model.library import load
 from mbfmu.plot import FLOOR, save

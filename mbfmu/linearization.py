@@ -26,9 +26,9 @@ from scipy.linalg import lu_factor, lu_solve, qr
 from mbfmu.dae import Dae
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import prepare
 
 Array = npt.NDArray[np.float64]
 

@@ -1,11 +1,8 @@
-"""What there is, and what a mechanism consists of: rows for machines, and their tables for people."""
+"""What there is, and what a mechanism consists of, as rows of tables."""
 
 import inspect
 from collections import Counter
 from typing import Any
-
-from rich.markup import escape
-from rich.table import Table
 
 import mbfmu.model as model
 from mbfmu.dae import Dae, derive
@@ -125,27 +122,6 @@ def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
         ("redundant constraints, left out", len(dae.redundant), left_out),
         ("joints whose forces are not unique", len(shared), shared),
     ]
-
-
-def shown(title: str, rows: list[Row]) -> Table:
-    """Return rows as a table."""
-    table = Table(title=title.capitalize(), title_justify="left", show_lines=True)
-    for heading in rows[0]:
-        table.add_column(heading.replace("_", " "), overflow="fold", no_wrap=heading == "name")
-    for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))
-    return table
-
-
-def _cell(value: Any) -> str:
-    match value:
-        case list():
-            return ", ".join(value)
-        case dict() if all(isinstance(item, dict) for item in value.values()):
-            return "\n".join(f"{key}={item['allowed']} (default {item['default']})" for key, item in value.items())
-        case dict():
-            return ", ".join(f"{name} [{unit}]" for name, unit in value.items())
-    return str(value)
 
 
 def _parts(tree: JointTree) -> dict[str, list[Row]]:

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import Model
 from mbfmu.model.expression import Expression
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result, read_csv
 
-Signal = Callable[[float], float]
+InputFunction = Callable[[float], float]
 Progress = Callable[[float], None]
 POINTS = 500
 """About how many output points a run has if nobody says."""
@@ -37,7 +37,7 @@ def simulate(
     tolerance: float | None = None,
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | Signal] | None = None,
+    inputs: Mapping[str, str | InputFunction] | None = None,
     coordinates: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -69,7 +69,7 @@ def simulate(
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
+    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
     report = progress or (lambda _: None)
     if isinstance(model, Model):
         prepared = prepare(
@@ -86,7 +86,11 @@ def simulate(
         raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
     if options or stepper or coordinates:
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
-    return _simulate_fmu(path, stop, step, tolerance, output_interval, values or {}, signals, report)
+    messages = Messages()
+    return simulate_fmu(
+        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, signals, report,
+        logger=messages.note, debug_logging=True,
+    )  # fmt: skip
 
 
 def communication_points(stop: float, step: float, interval: float | None) -> npt.NDArray[np.float64]:
@@ -114,7 +118,7 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     return points
 
 
-def signal(name: str, given: str | Signal) -> Signal:
+def input_function(name: str, given: str | InputFunction) -> InputFunction:
     """Return an input as a function of the time, from what a user gives for it (see `simulate`).
 
     Raises:
@@ -139,7 +143,9 @@ def signal(name: str, given: str | Signal) -> Signal:
     return lambda t: float(function(t))
 
 
-def _sampled(signals: Mapping[str, Signal], points: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+def _sampled(
+    signals: Mapping[str, InputFunction], points: npt.NDArray[np.float64]
+) -> dict[str, npt.NDArray[np.float64]]:
     table = {name: np.array([signal(float(t)) for t in points]) for name, signal in signals.items()}
     for name, column in table.items():
         if not np.all(np.isfinite(column)):
@@ -152,7 +158,7 @@ def run_prepared(
     prepared: Prepared,
     stop: float,
     interval: float | None = None,
-    signals: Mapping[str, Signal] | None = None,
+    signals: Mapping[str, InputFunction] | None = None,
     report: Progress = lambda _: None,
     *,
     s: Any = None,
@@ -217,23 +223,6 @@ def run_prepared(
     )
 
 
-def _simulate_fmu(
-    path: Path,
-    stop: float,
-    step: float | None,
-    tolerance: float | None,
-    interval: float | None,
-    values: Mapping[str, float],
-    signals: Mapping[str, Signal],
-    report: Progress,
-) -> Result:
-    description, messages = read_fmu(path), Messages()
-    return run_fmu(
-        path, description, messages, stop, step, tolerance, interval, values, signals, report,
-        logger=messages.note, debug_logging=True,
-    )  # fmt: skip
-
-
 class Messages(list[str]):
     """What an FMU complains of."""
 
@@ -259,7 +248,7 @@ def read_fmu(path: Path) -> Any:
         raise FmuError(f"'{path}' is no FMU that FMPy can read: {error}") from None
 
 
-def run_fmu(
+def simulate_fmu(
     path: Path,
     description: Any,
     messages: Messages,
@@ -268,7 +257,7 @@ def run_fmu(
     tolerance: float | None,
     interval: float | None,
     values: Mapping[str, float],
-    signals: Mapping[str, Signal],
+    signals: Mapping[str, InputFunction],
     report: Progress = lambda _: None,
     **how: Any,
 ) -> Result:

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 import mbfmu
-from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
 from mbfmu.kernel.runtime import OK
+from mbfmu.prepared.prepare import Prepared
 
 Array = npt.NDArray[np.float64]
 

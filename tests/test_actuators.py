@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import trapezoid
 
 import mbfmu
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
+from mbfmu.prepared.prepare import prepare
 
 
 def test_a_constant_error_makes_the_pid_grow_by_its_integral_part_and_its_limit_ends_that() -> None:

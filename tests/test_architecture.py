@@ -21,6 +21,8 @@ ORDER = (
     "dae",
     "steppers",
     "kernel",
+    "prepared",
+    "checker",
     "fmu",
     "linearization",
     "result",
@@ -36,7 +38,7 @@ ORDER = (
 )
 """Each room may import from those before it, and from itself."""
 HOMES = {
-    "lxml": {"fmu/check/static.py"},
+    "lxml": {"checker/static.py"},
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},
     "distributed": {"study/__init__.py", "study/cluster.py"},
@@ -68,6 +70,65 @@ def test_imports_go_one_way_along_the_pipeline(name: str) -> None:
         parts = imported.split(".")
         if parts[0] == "mbfmu" and len(parts) > 1 and parts[1] in ORDER:
             assert ORDER.index(parts[1]) <= ORDER.index(room), f"{name} imports {imported}"
+
+
+def module_of(name: str) -> str:
+    """Return the dotted name of a file's module."""
+    return ".".join(["mbfmu", *name.removesuffix(".py").removesuffix("__init__").strip("/").split("/")]).rstrip(".")
+
+
+MODULES = {module_of(name): name for name in FILES}
+
+
+def modules_needed(source: str) -> set[str]:
+    """Return the modules of mbfmu whose import must have ended before a file's own can end.
+
+    These are the imports outside functions and outside `if TYPE_CHECKING:`. A package counts where it is named or where
+    a name is taken from it, not where only one of its modules is named.
+    """
+    found: set[str] = set()
+    todo: list[ast.AST] = [ast.parse(source)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            whole = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(name if name in MODULES else node.module for name in whole.values())
+        todo += ast.iter_child_nodes(node)
+    return found & set(MODULES)
+
+
+def circle_in(needed: dict[str, set[str]]) -> list[str]:
+    """Return modules of which each needs the next and the last needs the first; empty if there are none."""
+    left = dict(needed)
+    while ready := [name for name, others in left.items() if not others & set(left)]:
+        for name in ready:
+            del left[name]
+    way = sorted(left)[:1]
+    while way and way[-1] not in way[:-1]:
+        way.append(min(left[way[-1]] & set(left)))
+    return way[way.index(way[-1]) : -1] if way else []
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
+    assert circle_in({"a": {"a"}}) == ["a"]
+    source = "import mbfmu.files\ndef late():\n    import mbfmu.plot\nif TYPE_CHECKING:\n    import mbfmu.demo\n"
+    assert modules_needed(source) == {"mbfmu.files"}
+    assert modules_needed("from mbfmu.dae import Dae, kkt") == {"mbfmu.dae", "mbfmu.dae.kkt"}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    needed = {module: modules_needed((PACKAGE / name).read_text(encoding="utf-8")) for module, name in MODULES.items()}
+    assert sum(map(len, needed.values())) > len(needed)
+    assert circle_in(needed) == []
 
 
 def test_every_room_is_in_the_order() -> None:

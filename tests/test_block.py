@@ -23,9 +23,10 @@ from mbfmu.errors import (
     UsageError,
     ValueRangeError,
 )
-from mbfmu.fmu.prepare import prepare
+from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.model import Block, Defined, Parameter, Port, State
+from mbfmu.prepared.prepare import prepare
 from mbfmu.view.motion import motion_of_model
 
 
@@ -106,7 +107,7 @@ def test_a_block_may_have_no_state(backend: str, tmp_path: Path) -> None:
 
 def test_nominal_values_are_those_the_block_states() -> None:
     prepared = prepare(oscillator(), None, None, 0.01)
-    nominal = {item.name: item.nominal for item in prepared.interface.variables}
+    nominal = {item.name: item.nominal for item in interface(prepared).variables}
     assert nominal["speed"] == 1e6
     assert nominal["place"] == 1.0
 

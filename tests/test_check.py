@@ -21,13 +21,14 @@ from hypothesis import HealthCheck, example, given, settings
 from pythonfmu.builder import FmuBuilder
 from rich.console import Console
 
-import mbfmu.fmu.check.archive as archive
-import mbfmu.fmu.check.dynamic as dynamic
-import mbfmu.fmu.check.outcome as outcome
-import mbfmu.fmu.check.static as static
+import mbfmu.checker.archive as archive
+import mbfmu.checker.dynamic as dynamic
+import mbfmu.checker.outcome as outcome
+import mbfmu.checker.static as static
+from mbfmu.checker import RULES, Outcome, check, report, variables
+from mbfmu.cli import check_report
 from mbfmu.cli.console import plain
 from mbfmu.errors import UsageError
-from mbfmu.fmu.check import RULES, Outcome, check, report, show, variables
 
 Members = dict[str, bytes]
 
@@ -338,7 +339,7 @@ def native(folder: Path, old: str = "", new: str = "") -> Path:
     assert not old or NATIVE_C.count(old) == 1, old
     source, library = folder / "native.c", folder / f"native{fmpy.sharedLibraryExtension}"
     source.write_text(NATIVE_C.replace(old, new) if old else NATIVE_C, encoding="utf-8")
-    include = Path(archive.__file__).parents[1] / "native" / "standard"
+    include = Path(archive.__file__).parents[1] / "fmu" / "native" / "standard"
     command = [COMPILER or "", "-shared", "-fPIC", "-w", f"-I{include}", "-o", str(library), str(source), "-lm"]
     subprocess.run(command, check=True)
     name = f"binaries/{fmpy.platform}/native{fmpy.sharedLibraryExtension}"
@@ -908,7 +909,7 @@ def test_json_gives_rule_section_status_where_and_message_of_each_outcome(tmp_pa
 
 def test_lines_put_problems_first_and_the_sum_last(tmp_path: Path) -> None:
     found = report(pack(swap(swing(), DESCRIPTION, "{5c1f}", " "), tmp_path / "x.fmu"))
-    *lines, last = show.as_lines("x.fmu", found)
+    *lines, last = check_report.as_lines("x.fmu", found)
     assert [line.split()[0] for line in lines[:2]] == ["fail", "pass"]
     assert len(lines) == len(found)
     assert re.fullmatch(r"x\.fmu: 1 problem; \d+ rules in order, \d+ not applicable", last)
@@ -918,7 +919,7 @@ def test_a_terminal_shows_every_rule_once_and_the_sum_last(tmp_path: Path) -> No
     members = swap(swing(), DESCRIPTION, "{5c1f}", " ")
     found = report(pack(members, tmp_path / "x.fmu"))
     text = io.StringIO()
-    Console(file=text, width=120, force_terminal=True, color_system=None).print(show.as_picture("x.fmu", found))
+    Console(file=text, width=120, force_terminal=True, color_system=None).print(check_report.as_picture("x.fmu", found))
     shown = text.getvalue()
     assert "not applicable\n" in shown
     assert shown.rstrip().endswith("not applicable")
@@ -929,7 +930,7 @@ def test_a_terminal_shows_every_rule_once_and_the_sum_last(tmp_path: Path) -> No
 def test_a_terminal_shows_the_first_of_many_findings() -> None:
     found = [Outcome("alias", "2.2.7", "fail", "", f"number {n}") for n in range(20)]
     text = io.StringIO()
-    Console(file=text, width=120).print(show.as_picture("x.fmu", found))
+    Console(file=text, width=120).print(check_report.as_picture("x.fmu", found))
     assert "number 4" in text.getvalue()
     assert "number 5" not in text.getvalue()
     assert "15 more" in text.getvalue()

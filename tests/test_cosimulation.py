@@ -11,11 +11,11 @@ import pytest
 import mbfmu
 from mbfmu.cosimulation import couple
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError
-from mbfmu.fmu.ssp import Connection
+from mbfmu.fmu.ssp import Wire
 from mbfmu.model import Body, Prismatic, System, World, connect
 
 STIFFNESS = 4.0
-CROSSED = (Connection("a.rail.s", "b.rail.f", -STIFFNESS), Connection("b.rail.s", "a.rail.f", -STIFFNESS))
+CROSSED = (Wire("a.rail.s", "b.rail.f", -STIFFNESS), Wire("b.rail.s", "a.rail.f", -STIFFNESS))
 """Each mass is drawn back by where the other one is: moving alike, both swing as cos(2 t)."""
 
 

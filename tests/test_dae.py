@@ -37,7 +37,7 @@ from mbfmu.model import (
     Force,
     FreeMotion,
     Joint,
-    Motion,
+    JointCoordinate,
     Parameter,
     Pose,
     Revolute,
@@ -1062,8 +1062,10 @@ class PointOnCircle(Joint):
         gap = b.r_0 - a.r_0
         return (ca.dot(gap, gap) - self.radius**2) / (2 * self.radius)
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
-        turning = Motion("spin", "rad", b.phi - a.phi, "spin_rate", "rad/s", "spin_acc", "rad/s2", "spin_tau", "N.m")
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
+        turning = JointCoordinate(
+            "spin", "rad", b.phi - a.phi, "spin_rate", "rad/s", "spin_acc", "rad/s2", "spin_tau", "N.m"
+        )
         return (turning,)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:

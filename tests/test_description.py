@@ -24,8 +24,8 @@ from mechanisms import MECHANISMS, slider_crank, spatial_arm
 
 import mbfmu
 from mbfmu.fmu.interface import DIAGNOSTIC, INPUT, KINDS, OUTPUT, PARAMETER, SETTING, TIME, interface
-from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Parameter, System
+from mbfmu.prepared.prepare import prepare
 
 XSD = Path(fmpy.__file__).parent / "schema" / "fmi2" / "fmi2ModelDescription.xsd"
 BUILDERS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "spatial_arm": spatial_arm}
@@ -173,7 +173,7 @@ def test_names_are_unique_and_structured(case: Case) -> None:
 @pytest.mark.parametrize("corrections", [0, 3])
 def test_the_table_of_variables_fills_every_vector_without_gap_or_overlap(case: Case, corrections: int) -> None:
     this = prepare(case.system, "rattle", {}, 1e-3)
-    variables = interface(this.dae, this.scheme, this.bundle, 1e-3, 0.0, corrections).variables
+    variables = interface(this, corrections).variables
     assert [item.reference for item in variables] == list(range(len(variables)))
     kernel = this.kernel
     sizes = {TIME: 1, INPUT: kernel.nu, PARAMETER: kernel.np, SETTING: 2, OUTPUT: kernel.ny}
@@ -186,7 +186,7 @@ def test_the_table_of_variables_fills_every_vector_without_gap_or_overlap(case: 
 
 def test_the_table_of_variables_holds_the_defaults_of_every_vector(case: Case) -> None:
     this = prepare(case.system, "rattle", {}, 2e-3, 1e-5)
-    variables = this.interface.variables
+    variables = interface(this).variables
     expected = {INPUT: this.dae.u_default(), PARAMETER: this.dae.p_default(), SETTING: [2e-3, 1e-5]}
     for kind, values in expected.items():
         assert {item.offset: item.start for item in variables if item.kind == kind} == dict(enumerate(values)), kind

@@ -13,7 +13,7 @@ import pytest
 import mbfmu
 from mbfmu.errors import UsageError
 from mbfmu.fmu.picture import HEIGHT, WIDTH, drawing, png, svg
-from mbfmu.fmu.prepare import prepare
+from mbfmu.prepared.prepare import prepare
 
 
 def members(path: Path) -> dict[str, bytes]:

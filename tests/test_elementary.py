@@ -21,11 +21,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import compiled_library
 from mbfmu.kernel.toolchain import ROUNDED
 from mbfmu.model import Block, Defined, Port, State
 from mbfmu.model.expression import FUNCTIONS
+from mbfmu.prepared.prepare import prepare
 from tests import decimals
 
 Array = npt.NDArray[np.float64]

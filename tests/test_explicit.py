@@ -18,12 +18,12 @@ from mechanisms import planar_rig, slider_crank, spatial_arm
 import mbfmu
 from mbfmu.dae import absolute
 from mbfmu.errors import StepperError
-from mbfmu.fmu.prepare import Prepared
-from mbfmu.fmu.prepare import prepare as prepare_in
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World, connect
 from mbfmu.model.frame import Frame, Pose
+from mbfmu.prepared.prepare import Prepared
+from mbfmu.prepared.prepare import prepare as prepare_in
 from mbfmu.steppers import make_scheme
 from mbfmu.steppers.bashforth import WEIGHTS
 from mbfmu.steppers.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled

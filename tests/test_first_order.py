@@ -16,9 +16,9 @@ from scipy.integrate import solve_ivp
 import mbfmu
 from mbfmu.dae import Dae, Signal, StateSignal, derive
 from mbfmu.errors import StartError, StepperError
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.model import Block, Defined, Port, State
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.steppers import FAMILIES, make_scheme
 
 Scheme = tuple[str, Mapping[str, Any]]
@@ -292,8 +292,8 @@ def test_start_values_of_first_order_states_follow_those_of_the_mechanism() -> N
 @pytest.fixture
 def mixed(monkeypatch: pytest.MonkeyPatch) -> Dae:
     """The crank with first-order states, derived for whatever model is asked for; nothing of it is cached."""
-    monkeypatch.setattr("mbfmu.fmu.prepare.derive", lambda *_: problem("crank"))
-    monkeypatch.setattr("mbfmu.fmu.prepare.question", lambda *_: None)
+    monkeypatch.setattr("mbfmu.prepared.prepare.derive", lambda *_: problem("crank"))
+    monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_: None)
     return problem("crank")
 
 

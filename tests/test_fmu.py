@@ -21,10 +21,10 @@ from masters import Instance, Unpacked, refused, run_in_two_threads, status_of
 from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import Interpreted, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import System
+from mbfmu.prepared.prepare import Prepared, prepare
 
 H = 1e-3
 TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}

@@ -17,8 +17,6 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.errors import StepperError
-from mbfmu.fmu.prepare import Prepared
-from mbfmu.fmu.prepare import prepare as prepare_in
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
@@ -38,6 +36,8 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.frame import SX, Frame, Pose
+from mbfmu.prepared.prepare import Prepared
+from mbfmu.prepared.prepare import prepare as prepare_in
 from mbfmu.steppers import FAMILIES
 from mbfmu.steppers.tableaus import collocation, gauss_tableau, lobatto_tableaus, radau_tableau
 

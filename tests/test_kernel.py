@@ -11,11 +11,11 @@ import pytest
 from harness import DEFAULTS, ENDS, both_kernels, label, run
 from mechanisms import MECHANISMS, free_body, slider_crank
 
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import compiled_library, load, vector
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted, move
 from mbfmu.model import System
+from mbfmu.prepared.prepare import prepare
 
 LARGE = ("spatial_arm", "spatial_two_link")
 """Mechanisms whose kernels take seconds to compile: they meet every family once, the others the ends of its options."""

@@ -14,7 +14,7 @@ import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
 from mbfmu.fmu.modelica import axes, identifier, package, write_modelica
-from mbfmu.fmu.reading import OuterFmu, Port, read_fmu
+from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 from mbfmu.model import RotationalDamper, RotationalSpring, System
 
 LIBRARY = """
@@ -90,7 +90,7 @@ def made(ports: Iterable[tuple[str, str, str, str | None]]) -> OuterFmu:
 @pytest.fixture(scope="module")
 def arm(two_link_fmu: Path) -> OuterFmu:
     """The two-link arm."""
-    return read_fmu(two_link_fmu)
+    return parse_fmu(two_link_fmu)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_a_damper_feels_the_speed_the_fmu_tells_while_its_angle_is_held(arm: Out
 
 def test_a_moved_axis_takes_its_motion_from_the_flange_and_gives_the_force(tmp_path: Path) -> None:
     """A spring in the FMU's place, hanging on a mass: it swings with the frequency sqrt(c/m)."""
-    fmu = read_fmu(mbfmu.export(wagon(), tmp_path / "wagon.fmu"))
+    fmu = parse_fmu(mbfmu.export(wagon(), tmp_path / "wagon.fmu"))
     (axis,) = axes(fmu)
     assert (axis.name, axis.kind, axis.driven) == ("tow", "Translational", False)
     zeros = "".join(f"{identifier(p.name)} = 0; " for p in fmu.ports.values()
@@ -182,7 +182,7 @@ def test_a_joint_with_two_axes_has_a_flange_for_each() -> None:
 
 @pytest.mark.parametrize("name", ["cart_pendulum", "two_link", "crane"])
 def test_other_inputs_and_outputs_stay_signals_of_the_model(name: str, tmp_path: Path) -> None:
-    fmu = read_fmu(mbfmu.export(mbfmu.load(name), tmp_path / f"{name}.fmu"))
+    fmu = parse_fmu(mbfmu.export(mbfmu.load(name), tmp_path / f"{name}.fmu"))
     text = package(fmu, "P")
     ports = {item.name for item in fmu.ports.values() if item.causality in {"input", "output"}}
     flanged = {part for axis in axes(fmu) for part in (*axis.motion, axis.effort)}
@@ -253,4 +253,4 @@ def test_the_file_is_named_after_the_package(two_link_fmu: Path, tmp_path: Path)
     command = [sys.executable, "-m", "mbfmu", "modelica", str(two_link_fmu), "-o", str(tmp_path / "Arm.mo")]
     done = subprocess.run([*command, "--own-connectors"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "Arm.mo").read_text(encoding="utf-8") == package(read_fmu(two_link_fmu), "Arm", library=False)
+    assert (tmp_path / "Arm.mo").read_text(encoding="utf-8") == package(parse_fmu(two_link_fmu), "Arm", library=False)

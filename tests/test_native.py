@@ -26,8 +26,8 @@ from masters import (
 from native_fmus import Case, label, unpacked
 
 import mbfmu
+from mbfmu.checker import check
 from mbfmu.errors import UsageError
-from mbfmu.fmu.check import check
 
 H = 1e-3
 ARM = Case("two_link", "rattle")

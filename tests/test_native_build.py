@@ -20,9 +20,9 @@ from native_fmus import HOST, SOURCES, Case, built_host, label, unpacked
 
 import mbfmu
 from mbfmu.errors import FmuError
-from mbfmu.fmu.interface import OUTPUT
-from mbfmu.fmu.prepare import prepare
+from mbfmu.fmu.interface import OUTPUT, interface
 from mbfmu.kernel import compiled_library
+from mbfmu.prepared.prepare import prepare
 
 H = 1e-3
 ARM = Case("two_link", "rattle")
@@ -92,7 +92,7 @@ def test_the_timing_host_runs_an_fmu_and_its_kernel(tmp_path: Path) -> None:
         program,
     ]
     subprocess.run(command, check=True)
-    first = str(next(item.reference for item in prepared.interface.variables if item.kind == OUTPUT))
+    first = str(next(item.reference for item in interface(prepared).variables if item.kind == OUTPUT))
     told = run(program, "fmu", str(library), fmu.description.guid, "1000", "0.001", "2", first, "48")
     assert json.loads(told).keys() == {"mean", "median", "q999", "worst"}
     values = " ".join(map(str, [*prepared.dae.s_default(), *prepared.dae.p_default()]))
@@ -258,6 +258,6 @@ def test_a_compiler_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.Mon
     broken.chmod(0o755)
     monkeypatch.setenv("CC", str(broken))
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr("mbfmu.kernel.library._notice", lambda _: None)
+    monkeypatch.setattr("mbfmu.kernel.loading._notice", lambda _: None)
     with pytest.raises(FmuError, match=r"the C compiler for linux64 failed: step\.c: cannot"):
         Case("pendulum", "direct").export(tmp_path / "pendulum.fmu", backend="native", platforms=["linux64"])

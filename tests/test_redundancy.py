@@ -31,7 +31,7 @@ import mbfmu
 from mbfmu.dae import COORDINATES, Dae, derive
 from mbfmu.dae.redundancy import independent
 from mbfmu.errors import ModelError, StartError
-from mbfmu.fmu.prepare import prepare
+from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe
 from mbfmu.listing import description
 from mbfmu.model import (
@@ -53,6 +53,7 @@ from mbfmu.model import (
     World,
     connect,
 )
+from mbfmu.prepared.prepare import prepare
 
 Array = npt.NDArray[np.float64]
 
@@ -76,7 +77,7 @@ def run(system: System, coordinates: str, stop: float = 0.5) -> dict[str, Array]
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    monkeypatch.setattr("mbfmu.fmu.prepare.load", lambda bundle: Interpreted(describe(bundle)))
+    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle: Interpreted(describe(bundle)))
 
 
 def refusal(system: System, coordinates: str) -> str:
@@ -181,7 +182,7 @@ def test_a_door_on_more_hinges_than_one_keeps_its_freedom_and_marks_their_forces
 
 def test_forces_that_are_not_unique_are_told_in_the_fmu_and_in_the_description_of_the_model() -> None:
     system = door(hinges=2, carried=True)
-    variables = prepare(system, "rattle", {}, 1e-3).interface.variables
+    variables = interface(prepare(system, "rattle", {}, 1e-3)).variables
     told = {item.name for item in variables if item.description.endswith("; not unique, the constraints are redundant")}
     assert told == cuts(["hinge0", "hinge1"])
     counts = {row["what"]: row["which"] for row in description(system)["counts"]}

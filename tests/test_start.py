@@ -17,7 +17,6 @@ from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
 import mbfmu
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import StartError
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
@@ -35,6 +34,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.frame import SX, Frame
+from mbfmu.prepared.prepare import prepare
 from mbfmu.steppers import make_scheme
 
 Array = npt.NDArray[np.float64]

@@ -12,8 +12,8 @@ from mechanisms import free_body, oscillator, slider_crank, spatial_pendulum
 import mbfmu
 from mbfmu.dae import absolute, joint
 from mbfmu.errors import StepperError, UnknownNameError
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.model import System
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.steppers import FAMILIES, make_scheme
 from mbfmu.steppers.gauss import gauss_tableau
 

@@ -11,10 +11,10 @@ from harness import DEFAULTS, both_kernels, label
 
 import mbfmu
 from mbfmu.errors import FmuError, StartError, StepError, StepperError, UsageError
-from mbfmu.fmu.prepare import prepare
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import NOT_ACCURATE, OK
 from mbfmu.model import System
+from mbfmu.prepared.prepare import prepare
 
 REFERENCE = json.loads((Path(__file__).parent / "references" / "two_link.json").read_text(encoding="utf-8"))
 ANGLES = ("shoulder.phi", "elbow.phi")

@@ -25,7 +25,7 @@ from mbfmu.model import (
     FreeMotion,
     Gear,
     Joint,
-    Motion,
+    JointCoordinate,
     Planar,
     Pose,
     Prismatic,
@@ -258,7 +258,7 @@ class Placed(Shaken):
 class Swung(Placed):
     """The same in the plane, with the angle as a coordinate."""
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (turning(b.phi - a.phi),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
@@ -281,7 +281,7 @@ class Circle(Joint):
 class Partial(Circle):
     """The same in the plane, with one of its two freedoms as a coordinate."""
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (turning(b.phi - a.phi),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
@@ -300,7 +300,7 @@ class Driven(Joint):
         across = a.R @ ca.vertcat(-ca.sin(asked), ca.cos(asked), 0)
         return ca.vertcat(held, ca.dot(across, b.R[:, 0]))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return Revolute("hinge").motion(p, a, b)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
@@ -316,9 +316,9 @@ class Rack(Joint):
         gap = a.R.T @ (b.r_0 - a.r_0)
         return ca.vertcat(gap[1], gap[0] - 0.4 * ca.sin(b.phi - a.phi))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         gap = ca.dot(a.R[:, 0], b.r_0 - a.r_0)
-        return (Motion("s", "m", gap, "v", "m/s", "acc", "m/s2", "f", "N"), turning(b.phi - a.phi))
+        return (JointCoordinate("s", "m", gap, "v", "m/s", "acc", "m/s2", "f", "N"), turning(b.phi - a.phi))
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         return Pose(ca.vertcat(coordinates["s"], 0), coordinates["phi"])

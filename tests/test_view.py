@@ -19,7 +19,7 @@ from mbfmu import cli
 from mbfmu.errors import ModelError, UsageError
 from mbfmu.model import System
 from mbfmu.result import Result
-from mbfmu.view import Look, Motion, looks_of, motion_of_model, motion_of_result, result_of_csv, write_page
+from mbfmu.view import Look, Trajectory, looks_of, motion_of_model, motion_of_result, result_of_csv, write_page
 from mbfmu.view.looks import MOST
 
 STOP = 0.3
@@ -38,7 +38,7 @@ def unpacked(text: str) -> npt.NDArray[np.float32]:
     return np.frombuffer(base64.b64decode(text), dtype="<f4")
 
 
-def point(motion: Motion, number: int) -> npt.NDArray[np.float64]:
+def point(motion: Trajectory, number: int) -> npt.NDArray[np.float64]:
     """Return where a point is, shape (n_t, dim)."""
     return motion.points[:, number]
 

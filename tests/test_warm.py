@@ -16,16 +16,17 @@ from mechanisms import slider_crank
 import mbfmu
 from mbfmu.dae import Layout
 from mbfmu.errors import StartError, StepperError, UnknownNameError
-from mbfmu.fmu import warm
-from mbfmu.fmu.prepare import Prepared, prepare
-from mbfmu.fmu.warm import question
+from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Compiled
 from mbfmu.model import Block, Body, FixedTranslation, Parameter, Revolute, System, Value, World, connect, quantity
 from mbfmu.model.library import known_models
 from mbfmu.model.system import Subsystem
+from mbfmu.prepared import start_cache
+from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.start_cache import cache_key
 
 RUNS = """
-import sys, numpy, mbfmu, mbfmu.fmu.prepare as room
+import sys, numpy, mbfmu, mbfmu.prepared.prepare as room
 derive, derived = room.derive, []
 room.derive = lambda *given: derived.append(0) or derive(*given)
 RUNS = [
@@ -49,8 +50,8 @@ mbfmu.export(mbfmu.load("slider_crank"), sys.argv[1] + "/python.fmu", stepper="p
 mbfmu.export(mbfmu.load("two_link"), sys.argv[1] + "/native.fmu", backend="native", stepper="rattle")
 """
 KERNEL = """
-import mbfmu, mbfmu.fmu.prepare
-print(mbfmu.fmu.prepare.prepare(mbfmu.load("two_link"), "direct", {}, 1e-3).kernel.path)
+import mbfmu, mbfmu.prepared.prepare
+print(mbfmu.prepared.prepare.prepare(mbfmu.load("two_link"), "direct", {}, 1e-3).kernel.path)
 """
 
 
@@ -125,13 +126,13 @@ def test_a_warm_export_writes_the_bytes_of_a_cold_one(tmp_path: Path) -> None:
 def test_the_outline_says_what_the_equations_say() -> None:
     for model in ("two_link", "slider_crank", "dc_motor"):
         cold, again = (first(mbfmu.load(model), None)[0] for _ in range(2))
-        assert cold.kept is None
-        assert again.kept is not None
+        assert cold.cached is None
+        assert again.cached is not None
         assert replace(again.outline, rows=None) == replace(cold.outline, rows=None)
         assert isinstance(cold.dae, Layout)
         for name in ("name", "inputs", "parameters", "outputs", "starts"):
             assert getattr(again.outline, name) == getattr(cold.dae, name)
-        assert again.interface == cold.interface
+        assert interface(again) == interface(cold)
 
 
 def test_a_start_that_is_refused_is_refused_again_with_the_same_words(cache: Path) -> None:
@@ -165,9 +166,9 @@ def test_what_is_wrong_with_a_question_is_said_at_once_however_warm(two_link: Sy
 @pytest.mark.usefixtures("kept")
 def test_step_and_tolerance_are_those_asked_for(two_link: System) -> None:
     prepared = prepare(two_link, "direct", {}, 2e-3, 0.0)
-    assert prepared.kept is not None
+    assert prepared.cached is not None
     assert prepared.step == 2e-3
-    starts = {item.name: item.start for item in prepared.interface.variables}
+    starts = {item.name: item.start for item in interface(prepared).variables}
     assert starts["solver.step"] == 2e-3
 
 
@@ -177,7 +178,7 @@ def test_a_model_that_changes_after_a_warm_start_is_derived_as_it_was() -> None:
     system = pendulum(FixedTranslation("hook", r=places))  # type: ignore[arg-type]
     cold = first(system)[0].dae
     again = first(system)[0]
-    assert again.kept is not None
+    assert again.cached is not None
     places[0] = 3.0
     assert again.dae.parameters == cold.parameters
 
@@ -200,7 +201,7 @@ def pendulum(hook: Any) -> System:
 
 
 def test_the_models_of_the_library_start_warm_but_those_with_a_class_of_their_own() -> None:
-    found = {name for name in known_models() if question(mbfmu.load(name), None, {}, None, False) is None}
+    found = {name for name in known_models() if cache_key(mbfmu.load(name), None, {}, None, False) is None}
     assert found == {"driven_pendulum", "ice_skate_harmonic", "quarter_car"}
 
 
@@ -228,31 +229,31 @@ def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
         "within": System("two_link", (Subsystem("inner", two_link),), planar=True),
         "within, with a value": System("two_link", (Subsystem("inner", two_link, {"l1": 0.5}),), planar=True),
     }
-    found = {name: question(system, None, {}, None, False) for name, system in systems.items()}
-    found["stepper asked for"] = question(two_link, "direct", {}, None, False)
-    found["option"] = question(two_link, "direct", {"method": "rk4"}, None, False)
-    found["coordinates"] = question(two_link, None, {}, "absolute", False)
-    found["tolerance"] = question(two_link, None, {}, None, True)
-    monkeypatch.setattr(warm, "PROGRAM", warm.PROGRAM + " ")
-    found["versions or sources"] = question(two_link, None, {}, None, False)
+    found = {name: cache_key(system, None, {}, None, False) for name, system in systems.items()}
+    found["stepper asked for"] = cache_key(two_link, "direct", {}, None, False)
+    found["option"] = cache_key(two_link, "direct", {"method": "rk4"}, None, False)
+    found["coordinates"] = cache_key(two_link, None, {}, "absolute", False)
+    found["tolerance"] = cache_key(two_link, None, {}, None, True)
+    monkeypatch.setattr(start_cache, "PROGRAM", start_cache.PROGRAM + " ")
+    found["versions or sources"] = cache_key(two_link, None, {}, None, False)
     monkeypatch.setenv("CC", sys.executable)
-    found["compiler"] = question(two_link, None, {}, None, False)
+    found["compiler"] = cache_key(two_link, None, {}, None, False)
     assert None not in found.values()
     for (a, one), (b, other) in permutations(found.items(), 2):
         assert one != other, (a, b)
 
 
 def test_the_same_model_read_again_has_the_same_hash() -> None:
-    first_time, second_time = (question(mbfmu.load("stewart"), "radau", {}, None, False) for _ in range(2))
+    first_time, second_time = (cache_key(mbfmu.load("stewart"), "radau", {}, None, False) for _ in range(2))
     assert first_time == second_time
 
 
 def test_the_source_that_decides_is_in_the_hash() -> None:
     for name in (
         "model/joints/revolute.py", "dae/redundancy.py", "steppers/radau.py", "kernel/driver.c", "kernel/codegen.py",
-        "fmu/prepare.py", "fmu/warm.py",
+        "prepared/prepare.py", "prepared/outline.py", "prepared/start_cache.py",
     ):  # fmt: skip
-        assert f"'{name}'" in warm.PROGRAM
+        assert f"'{name}'" in start_cache.PROGRAM
 
 
 @dataclass(frozen=True)
@@ -283,22 +284,22 @@ FOREIGN = {
 @pytest.mark.parametrize("system", FOREIGN.values(), ids=list(FOREIGN))
 def test_a_model_with_something_that_is_not_mbfmus_own_is_never_kept(system: System, cache: Path) -> None:
     for _ in range(2):
-        assert first(system)[0].kept is None
+        assert first(system)[0].cached is None
     assert not (cache / "starts").exists()
 
 
 def test_a_class_that_pretends_to_be_mbfmus_own_is_never_kept() -> None:
     names = {key: getattr(FixedTranslation, key) for key in ("__module__", "__qualname__")}
     pretender = type("FixedTranslation", (FixedTranslation,), names)
-    assert question(pendulum(pretender("hook", r=(2.0, 0.0))), None, {}, None, False) is None
+    assert cache_key(pendulum(pretender("hook", r=(2.0, 0.0))), None, {}, None, False) is None
 
 
 def test_with_a_stepper_that_is_not_mbfmus_own_nothing_is_kept(
     two_link: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family = warm.FAMILIES["direct"]
-    monkeypatch.setitem(warm.FAMILIES, "direct", replace(family, make=foreign))
-    assert question(two_link, "direct", {}, None, False) is None
+    family = start_cache.FAMILIES["direct"]
+    monkeypatch.setitem(start_cache.FAMILIES, "direct", replace(family, make=foreign))
+    assert cache_key(two_link, "direct", {}, None, False) is None
 
 
 def foreign() -> None:
@@ -325,19 +326,19 @@ def test_a_file_that_is_not_whole_is_ignored_and_written_again(damage: Any, kept
     whole = kept.read_bytes()
     kept.write_bytes(damage(whole))
     prepared, x = first(two_link)
-    assert prepared.kept is None
+    assert prepared.cached is None
     assert kept.read_bytes() == whole
     again, same = first(two_link)
-    assert again.kept is not None
+    assert again.cached is not None
     assert same == x
 
 
 def test_a_file_of_another_hash_is_ignored(kept: Path, two_link: System) -> None:
     other = two_link.with_values({"l1": 0.5})
-    key = question(other, "direct", {}, None, False)
+    key = cache_key(other, "direct", {}, None, False)
     kept.with_name(f"{key}.json").write_bytes(kept.read_bytes())
     prepared = first(other)[0]
-    assert prepared.kept is None
+    assert prepared.cached is None
     assert dict(zip((p.name for p in prepared.dae.parameters), prepared.dae.p_default(), strict=True))["l1"] == 0.5
 
 
@@ -381,23 +382,23 @@ def test_a_cache_that_cannot_be_written_costs_time_only(
         prepared, x = first(two_link)
         states.add(x)
         assert isinstance(prepared.kernel, Compiled)
-        assert prepared.kept is None
+        assert prepared.cached is None
     assert len(states) == 1
 
 
 def test_the_oldest_files_go_where_there_are_too_many(
     cache: Path, two_link: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm, "MOST", 3)
+    monkeypatch.setattr(start_cache, "MAX_FILES", 3)
     for k in range(5):
         first(two_link.with_values({"shoulder.phi": 0.1 * k}))
         for path in (cache / "starts").iterdir():
             os.utime(path, (path.stat().st_atime - 10, path.stat().st_mtime - 10))
     assert len(list((cache / "starts").iterdir())) == 3
-    assert first(two_link.with_values({"shoulder.phi": 0.1 * 4}))[0].kept is not None
-    assert first(two_link)[0].kept is None
+    assert first(two_link.with_values({"shoulder.phi": 0.1 * 4}))[0].cached is not None
+    assert first(two_link)[0].cached is None
 
 
 def test_without_a_compiler_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_link: System) -> None:
     monkeypatch.setenv("CC", str(tmp_path / "none"))
-    assert question(two_link, "direct", {}, None, False) is None
+    assert cache_key(two_link, "direct", {}, None, False) is None

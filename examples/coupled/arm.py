@@ -19,7 +19,7 @@ from scipy.integrate import trapezoid
 
 import mbfmu
 from examples.report import Found, Panel, Row, present
-from mbfmu.fmu.ssp import Connection
+from mbfmu.fmu.ssp import Wire
 
 STOP, STEP = 4.0, 1e-3
 PATHS = {"shoulder": (-pi / 2, pi / 4), "elbow": (0.0, -pi / 3)}
@@ -32,17 +32,17 @@ CONTROLLER = {"T_i": 0.3, "T_d": 0.12, "N": 10.0, "T_t": 0.05, "y_min": -20.0, "
 GEAR = {"c": 5e3, "b": 20.0}
 
 
-def connections() -> list[Connection]:
+def connections() -> list[Wire]:
     """Return who tells whom; the rate wanted makes up for the derivative part, which sees the rate there is."""
     found = []
     for joint in PATHS:
         found += [
-            Connection(f"{joint}_path.y", f"{joint}_control.reference"),
-            Connection(f"{joint}_path.rate", f"{joint}_control.forward", GAINS[joint] * CONTROLLER["T_d"]),
-            Connection(f"arm.{joint}.phi", f"{joint}_control.measured"),
-            Connection(f"{joint}_control.y", f"{joint}_motor.i_ref"),
-            Connection(f"arm.{joint}.w", f"{joint}_motor.w"),
-            Connection(f"{joint}_motor.tau", f"arm.{joint}.tau"),
+            Wire(f"{joint}_path.y", f"{joint}_control.reference"),
+            Wire(f"{joint}_path.rate", f"{joint}_control.forward", GAINS[joint] * CONTROLLER["T_d"]),
+            Wire(f"arm.{joint}.phi", f"{joint}_control.measured"),
+            Wire(f"{joint}_control.y", f"{joint}_motor.i_ref"),
+            Wire(f"arm.{joint}.w", f"{joint}_motor.w"),
+            Wire(f"{joint}_motor.tau", f"arm.{joint}.tau"),
         ]
     return found
 

@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 import mbfmu
 from examples.report import Array, Found, Panel, Row, present
 from mbfmu.dae import derive
-from mbfmu.fmu.ssp import Connection
+from mbfmu.fmu.ssp import Wire
 
 STOP = 10.0
 STEP = 1e-3
@@ -30,9 +30,9 @@ K0 = 0.45434558959805127
 BREAKS = (0.0, 2.0, 2.001, 6.0, 6.002, STOP)
 """s, where the manoeuvre has corners."""
 CONNECTIONS = (
-    Connection("arm.length.distance", "oil.s"),
-    Connection("arm.length.distance_rate", "oil.v"),
-    Connection("oil.f", "arm.cylinder.f"),
+    Wire("arm.length.distance", "oil.s"),
+    Wire("arm.length.distance_rate", "oil.v"),
+    Wire("oil.f", "arm.cylinder.f"),
 )
 SHOWN = ("arm.length.distance", "arm.length.distance_rate", "oil.p1", "oil.p2", "oil.f")
 

@@ -17,12 +17,12 @@ import numpy as np
 import mbfmu
 from examples.coupled import manipulator
 from examples.report import Array, Found, Panel, Row, present
-from mbfmu.fmu.ssp import Connection, write_ssp
+from mbfmu.fmu.ssp import Wire, write_ssp
 from mbfmu.model import Block, Defined
 
 STOP, STEP = 3.0, 1e-3
 SHOWN = ("arm.length.distance", "oil.f")
-CONNECTIONS = (*manipulator.CONNECTIONS, Connection("valve.k", "oil.k"))
+CONNECTIONS = (*manipulator.CONNECTIONS, Wire("valve.k", "oil.k"))
 
 
 def valve() -> Block:

@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_trapezoid
 
 import mbfmu
 from examples.report import Array
-from mbfmu.fmu.ssp import Connection
+from mbfmu.fmu.ssp import Wire
 
 CONTROLLER = {"T_i": 1.0, "T_d": 1e-3, "T_t": 0.2, "y_min": -1.0, "y_max": 1.0}
 """s; the output is the valve's command."""
@@ -32,16 +32,16 @@ def fmus(mechanism: Path, name: str, axes: Iterable[str], step: float) -> dict[s
     return {name: mechanism, **each}
 
 
-def connections(name: str, axes: Iterable[str]) -> list[Connection]:
+def connections(name: str, axes: Iterable[str]) -> list[Wire]:
     """Return who tells whom; name: of the mechanism's component."""
     found = []
     for axis in axes:
         found += [
-            Connection(f"{name}.{axis}.s", f"{axis}_control.measured"),
-            Connection(f"{axis}_control.y", f"{axis}_servo.command"),
-            Connection(f"{name}.{axis}.s", f"{axis}_servo.s"),
-            Connection(f"{name}.{axis}.v", f"{axis}_servo.v"),
-            Connection(f"{axis}_servo.f", f"{name}.{axis}.f"),
+            Wire(f"{name}.{axis}.s", f"{axis}_control.measured"),
+            Wire(f"{axis}_control.y", f"{axis}_servo.command"),
+            Wire(f"{name}.{axis}.s", f"{axis}_servo.s"),
+            Wire(f"{name}.{axis}.v", f"{axis}_servo.v"),
+            Wire(f"{axis}_servo.f", f"{name}.{axis}.f"),
         ]
     return found
 

@@ -10,8 +10,8 @@ import numpy as np
 import mbfmu
 from examples.papers.states import link_coordinates, link_rates, reference
 from examples.report import Found, Panel, Row, envelope, listed, present
-from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Coordinate, LagrangianSystem, Model
+from mbfmu.prepared.prepare import prepare
 
 STEP, STOP = 0.01, 10.0
 STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025)

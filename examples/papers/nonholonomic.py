@@ -13,8 +13,8 @@ import mbfmu
 from examples.papers.states import reference, states
 from examples.report import Array, Curves, Found, Panel, Row, envelope, listed, present
 from mbfmu.errors import StepError
-from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import prepare
 
 ACTIONS = ("midpoint", "trapezoid")
 SKATE = ("skate.r_0[1]", "skate.r_0[2]", "skate.phi")

@@ -19,8 +19,8 @@ import mbfmu
 from examples.papers.rigid_motion import Motion, rotation
 from examples.papers.states import states
 from examples.report import Array, Found, Panel, Row, Window, listed, present
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.model import Body, Force, Frame, FreeMotion, System, World, connect
+from mbfmu.prepared.prepare import Prepared, prepare
 
 MOMENT = 0.98
 """m g L, N.m."""

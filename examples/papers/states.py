@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 import mbfmu
-from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import Prepared
 
 Array = npt.NDArray[np.float64]
 

@@ -3,6 +3,7 @@
 console.py    what commands say: results, JSON, notices, errors, progress
 choices.py    arguments and options that several commands have
 complete.py   what a shell completes
+tables.py     the tables of list and describe; check_report.py: what check prints
 machine.py    what --version tells
 
 A command is a function (tell, what the user gives) -> Report; `console.command` makes it one for Typer.

@@ -27,12 +27,15 @@ def check(
     ] = None,
 ) -> Report:
     """Check an FMU by FMI 2.0.4 and by test runs, rule by rule; exit status 1 if one fails."""
-    from mbfmu.fmu.check import report, show
+    from mbfmu.checker import report
+    from mbfmu.cli import check_report
 
     limit = {} if timeout is None else {"timeout": timeout}
     found = report(fmu, strict=strict, skip=skip or (), **limit)
+    terminal = out.is_terminal
+    shown = (check_report.as_picture(str(fmu), found),) if terminal else tuple(check_report.as_lines(str(fmu), found))
     return Report(
         found,
-        (show.as_picture(str(fmu), found),) if out.is_terminal else tuple(show.as_lines(str(fmu), found)),
+        shown,
         failed=any(outcome.status == "fail" for outcome in found),
     )

@@ -92,7 +92,7 @@ def platforms(context: typer.Context) -> list[str]:
 
 def rules() -> list[tuple[str, str]]:
     """Return the rules of the check with their claims."""
-    from mbfmu.fmu.check import RULES
+    from mbfmu.checker import RULES
 
     return [(rule.name, rule.claim) for rule in RULES]
 

@@ -7,9 +7,10 @@ from mbfmu.cli.console import Report, Tell
 
 def describe(_: Tell, model: Model, coordinates: Coordinates = None, values: Values = None) -> Report:
     """Explain a model: bodies, joints, loops, degrees of freedom, redundant constraints."""
-    from mbfmu.listing import description, shown
+    from mbfmu.cli.tables import table
+    from mbfmu.listing import description
 
     system = mbfmu.load(model, numbers(values))
     found = description(system, coordinates)
-    tables = (shown(kind, rows) for kind, rows in found.items() if rows)
+    tables = (table(kind, rows) for kind, rows in found.items() if rows)
     return Report({"model": system.name, "description": system.description, **found}, tuple(tables))

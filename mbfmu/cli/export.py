@@ -49,17 +49,17 @@ def export(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="the same work in every step, whatever it leaves (native only)")
     ] = False,
-    passes: Annotated[
+    corrections: Annotated[
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: corrections of each stage")
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> Report:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
-    from mbfmu.fmu.export import PASSES, PLATFORMS
+    from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
 
-    if passes is not None and not real_time:
+    if corrections is not None and not real_time:
         raise UsageError("--passes goes with --real-time")
     recipe = find_recipe(model).changed(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
@@ -69,7 +69,7 @@ def export(
         output or Path(f"{Path(model).stem}.fmu"),
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
-        real_time=(PASSES if passes is None else passes) if real_time else None,
+        real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
         **recipe.choices(),
     )
     return Report({"model": recipe.model, "backend": backend, **recipe.choices()}, wrote=(path,))

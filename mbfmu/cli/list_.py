@@ -22,7 +22,8 @@ def list_(
     what: Annotated[Kind | None, typer.Argument(help="leave it out for all")] = None,
 ) -> Report:
     """List the models, steppers or components there are."""
-    from mbfmu.listing import components, models, shown, steppers
+    from mbfmu.cli.tables import table
+    from mbfmu.listing import components, models, steppers
 
     listings: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
         Kind.models: models,
@@ -30,4 +31,4 @@ def list_(
         Kind.components: components,
     }
     found = {kind.value: rows() for kind, rows in listings.items() if what in {None, kind}}
-    return Report(found, tuple(shown(kind, rows) for kind, rows in found.items()))
+    return Report(found, tuple(table(kind, rows) for kind, rows in found.items()))

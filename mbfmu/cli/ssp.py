@@ -28,14 +28,14 @@ def ssp(
     ] = None,
 ) -> Report:
     """Write several FMUs and their connections as one .ssp file (SSP 1.0)."""
-    from mbfmu.fmu.ssp import Coupling, components, connection, read_coupling, write_ssp
+    from mbfmu.fmu.ssp import Coupling, components, read_coupling, wire, write_ssp
 
     told = len(parts) == 1 and parts[0].endswith(".toml")
     coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
     path = write_ssp(
         output,
         coupling.components,
-        (*coupling.connections, *map(connection, connect or ())),
+        (*coupling.connections, *map(wire, connect or ())),
         system=system or coupling.system,
         stop=coupling.stop if stop is None else stop,
         step=coupling.step if step is None else step,

@@ -7,9 +7,8 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Coordinates
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.equations import Inertial, equations
+from mbfmu.dae.equations import equations
 from mbfmu.dae.inertia import inertial_terms
-from mbfmu.dae.kkt import Factor
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.mechanism import flatten
 from mbfmu.model.system import System
@@ -26,25 +25,7 @@ def absolute(system: System, turning: bool = False) -> Dae:
         ModelError: the system is not a mechanism; the message says what to mend.
     """
     bodies = Bodies(flatten(system), central=True, coordinates=_coordinates, turning=turning)
-    terms = inertial_terms(bodies)
-    gravity = bodies.gravity()
-    still = ca.SX(1 if bodies.planar else 4, 1)
-    weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in bodies.moving()))
-    factor = Factor(terms.M)
-    bias = terms.gyroscopic - weight
-    return equations(
-        bodies,
-        Inertial(
-            T=terms.T,
-            M=terms.M,
-            momentum=terms.momentum,
-            T_q=terms.T_q,
-            regular_T_q=terms.regular_T_q,
-            bias=bias,
-            solve=factor.solve,
-            free=lambda load: factor.solve(load - bias),
-        ),
-    )
+    return equations(bodies, inertial_terms(bodies))
 
 
 def _coordinates(bodies: Bodies) -> Coordinates:

@@ -11,7 +11,7 @@ from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_t
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.frame import SX, Frame, Pose, identity
-from mbfmu.model.joints import Joint, Motion
+from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Body, Inertia, Part
 from mbfmu.model.relative import Q_rel, r_rel
@@ -75,7 +75,7 @@ class JointEquations:
 
     Phi: SX
     velocity: SX
-    motion: tuple[Motion, ...]
+    motion: tuple[JointCoordinate, ...]
     rates: tuple[SX, ...]
     a: Frame
     b: Frame
@@ -114,15 +114,15 @@ class Bodies:
             path: {item.name: ca.SX.sym(f"{path}.{item.name}", item.size) for item in component.inputs(self.planar)}
             for path, component in mechanism.components.items()
         }
-        held = [
+        sampled = [
             self.inputs[path][item.name]
             for path, component in mechanism.components.items()
             for item in component.inputs(self.planar)
-            if item.held
+            if item.sampled
         ]
-        changed = [ca.SX.sym("changed")] if held else []
-        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *held)
-        since = self.t - changed[0] if held else ca.SX(0)
+        changed = [ca.SX.sym("changed")] if sampled else []
+        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled)
+        since = self.t - changed[0] if sampled else ca.SX(0)
         self.values = {
             path: quantities(mechanism, path, self.symbols, self.t, since, self.inputs[path])
             for path in mechanism.components

@@ -245,7 +245,7 @@ class Dae(Layout):
         assembly: the consistent start of q and v.
         constant_mass: M does not depend on q.
         skeleton: what a picture shows; None for a system given by its Lagrangian, and for a block.
-        held: numbers of the held inputs; p then ends in the time they last changed, and their values at that time.
+        sampled: numbers of the sampled inputs; if any, p ends in the time they last changed, and their values then.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
         row_lengths: how long the rows of [Phi_q; G] get near the start, shape (m + k,); empty where there is no loop.
     """
@@ -284,7 +284,7 @@ class Dae(Layout):
     assembly: Assembly
     constant_mass: bool
     skeleton: Skeleton | None = None
-    held: tuple[int, ...] = ()
+    sampled: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
     row_lengths: tuple[float, ...] = ()
 
@@ -355,9 +355,9 @@ class Dae(Layout):
 
     @property
     def n_p(self) -> int:
-        """Number of entries of p: the parameters, and what is held."""
-        return len(self.parameters) + (1 + len(self.held) if self.held else 0)
+        """Number of entries of p: the parameters, and the sampled inputs with their time."""
+        return len(self.parameters) + (1 + len(self.sampled) if self.sampled else 0)
 
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return p with zeros for what is held, shape (n_p,), for parameters, shape (number of parameters,)."""
+        """Return p with zeros for the sampled inputs, shape (n_p,), for parameters, shape (number of parameters,)."""
         return np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_p - len(self.parameters))])

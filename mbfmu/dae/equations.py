@@ -4,8 +4,6 @@ Constraints, potentials and loads are derived from expressions of frames by auto
 the bodies comes from whoever chose the coordinates.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -13,42 +11,16 @@ import casadi as ca
 from mbfmu.dae.assembly import assembly, parameter
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
-from mbfmu.dae.outputs import Transmitted, outputs
+from mbfmu.dae.outputs import outputs
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import resolve
 
 
-@dataclass(frozen=True)
-class Inertial:
-    """What the bodies' inertia and weight contribute.
-
-    Args:
-        T: kinetic energy, SX scalar.
-        M: regular mass matrix, SX, shape (n, n).
-        momentum: T_v, SX, shape (n,).
-        T_q: SX, shape (n,).
-        regular_T_q: T_q with the regularising energy, SX, shape (n,).
-        bias: what M a takes without any load: gyroscopic terms less the weight, SX, shape (n,).
-        solve: force -> M^-1 force.
-        free: load -> M^-1 (load - bias).
-        transmitted: what the joints of the tree transmit, see `outputs`; None in absolute coordinates.
-    """
-
-    T: SX
-    M: SX
-    momentum: SX
-    T_q: SX
-    regular_T_q: SX
-    bias: SX
-    solve: Callable[[SX], SX]
-    free: Callable[[SX], SX]
-    transmitted: Transmitted | None = None
-
-
-def equations(bodies: Bodies, inertial: Inertial) -> Dae:
+def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     """Derive the equations of a mechanism.
 
     Raises:
@@ -119,7 +91,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
-        held=found.held,
+        sampled=found.sampled,
         constant_mass=not ca.depends_on(inertial.M, q),
     )
 

@@ -10,17 +10,20 @@ by machine gives the same in three times as many operations (gyroscopic term 286
 454); tests hold the two together.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.kkt import Factor
+from mbfmu.dae.outputs import Transmitted
 from mbfmu.model.frame import SX, G_matrix
 
 
 @dataclass(frozen=True)
 class InertialTerms:
-    """What the bodies' inertia contributes.
+    """What the bodies' inertia and weight contribute.
 
     Args:
         T: kinetic energy, SX scalar.
@@ -28,7 +31,11 @@ class InertialTerms:
         momentum: T_v, SX, shape (n,).
         T_q: SX, shape (n,).
         regular_T_q: T_q with the regularising energy, SX, shape (n,).
-        gyroscopic: (M v)_q v - regular_T_q, SX, shape (n,).
+        bias: what M a takes without any load: gyroscopic terms (M v)_q v - regular_T_q less the weight, SX,
+            shape (n,).
+        solve: force -> M^-1 force.
+        free: load -> M^-1 (load - bias).
+        transmitted: what the joints of the tree transmit, see `outputs`; None in absolute coordinates.
     """
 
     T: SX
@@ -36,11 +43,14 @@ class InertialTerms:
     momentum: SX
     T_q: SX
     regular_T_q: SX
-    gyroscopic: SX
+    bias: SX
+    solve: Callable[[SX], SX]
+    free: Callable[[SX], SX]
+    transmitted: Transmitted | None = None
 
 
 def inertial_terms(bodies: Bodies) -> InertialTerms:
-    """Return the inertial terms of all moving bodies."""
+    """Return the inertial terms of all moving bodies in absolute coordinates."""
     T, blocks = ca.SX(0), []
     columns: list[list[SX]] = [[], [], [], []]
     for group, inertia in bodies.moving():
@@ -59,7 +69,13 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         for column, first, second in zip(columns, [inertia.m * velocity, still, still, still], parts, strict=True):
             column += [first, second]
     momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column) for column in columns)
-    return InertialTerms(T, ca.diagcat(*blocks), momentum, T_q, regular_T_q, gyroscopic)
+    gravity, still = bodies.gravity(), ca.SX(1 if bodies.planar else 4, 1)
+    weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in bodies.moving()))
+    M, bias = ca.diagcat(*blocks), gyroscopic - weight
+    factor = Factor(M)
+    return InertialTerms(
+        T, M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)
+    )
 
 
 def _turning(Q: SX, Qdot: SX, J: SX) -> tuple[SX, list[SX]]:

@@ -11,22 +11,23 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates, labels
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.equations import Inertial, equations
+from mbfmu.dae.equations import equations
+from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.recursive import (
     Articulated,
     Link,
-    Motion,
+    LinkRates,
     inverse_dynamics,
     lever,
+    link_rates,
     mass_matrix,
     moment_of,
-    motion,
-    turned,
 )
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parts import Inertia
+from mbfmu.model.relative import cross
 from mbfmu.model.system import System
 
 
@@ -72,7 +73,7 @@ class _Branch:
             return pose, velocity, w_b
         back = pose.inverse()
         w_a = -w_b if w_b.numel() == 1 else -pose.R @ w_b
-        return back, -turned(w_b, back.r) - pose.R.T @ velocity, w_a
+        return back, -cross(w_b, back.r) - pose.R.T @ velocity, w_a
 
 
 class JointTree:
@@ -113,7 +114,7 @@ class JointTree:
             inner[branch.far], link_of[branch.far] = branch.stop, len(self.links)
             self.links.append(_link(bodies, branch, parent, anchor, across, outward, pose_P, columns))
             w_0 = w_P if bodies.planar else pose_P.R @ w_P
-            v_0 = v_P + turned(w_0, pose_P.R @ across.r) + pose_P.R @ (anchor.R @ velocity)
+            v_0 = v_P + cross(w_0, pose_P.R @ across.r) + pose_P.R @ (anchor.R @ velocity)
             there = pose_P @ across
             w_C = w_P + w if bodies.planar else across.R.T @ w_P + w
             placed[branch.far] = (Pose(there.r, there.angle, there.R), v_0, w_C)
@@ -146,12 +147,12 @@ class JointTree:
             T += (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
         for link in links:
             regular += ca.dot(v[link.columns, :], link.regular @ v[link.columns, :]) / 2
-        moves = motion(links)
+        moves = link_rates(links)
         articulated = Articulated(links)
         T_q = ca.gradient(T, q)
         return equations(
             bodies,
-            Inertial(
+            InertialTerms(
                 T=T,
                 M=mass_matrix(links),
                 momentum=ca.gradient(T, v),
@@ -164,7 +165,7 @@ class JointTree:
             ),
         )
 
-    def transmitted(self, moves: Motion, a: SX, outer: Sequence[tuple[int, SX, SX, SX]]) -> dict[str, tuple[SX, SX]]:
+    def transmitted(self, moves: LinkRates, a: SX, outer: Sequence[tuple[int, SX, SX, SX]]) -> dict[str, tuple[SX, SX]]:
         """Return for each joint that carries coordinates the cut force and torque at frame_b, resolved there.
 
         Args:
@@ -333,4 +334,4 @@ def _origin(planar: bool, inner: Pose, placed: Pose, v_0: SX, w: SX) -> tuple[Po
     back = inner.inverse()
     pose = placed @ back
     w_0 = w if planar else placed.R @ w
-    return Pose(pose.r, pose.angle, pose.R), v_0 + turned(w_0, placed.R @ back.r), w if planar else inner.R @ w
+    return Pose(pose.r, pose.angle, pose.R), v_0 + cross(w_0, placed.R @ back.r), w if planar else inner.R @ w

@@ -24,7 +24,7 @@ class Loads:
         applied: generalised force of inputs and dampers, SX, shape (n,).
         efforts: for each joint, the effort on each of its motions: of its drive, and of the springs and dampers on
             its axis.
-        held: numbers of the inputs that are held.
+        sampled: numbers of the sampled inputs.
     """
 
     signals: tuple[Signal, ...]
@@ -32,7 +32,7 @@ class Loads:
     potential: SX
     applied: SX
     efforts: dict[str, tuple[SX, ...]]
-    held: tuple[int, ...]
+    sampled: tuple[int, ...]
 
 
 def loads(bodies: Bodies) -> Loads:
@@ -40,7 +40,7 @@ def loads(bodies: Bodies) -> Loads:
     power: list[tuple[SX, SX]] = []
     signals: list[Signal] = []
     symbols: list[SX] = []
-    held: list[int] = []
+    sampled: list[int] = []
     potential = ca.SX(0)
     efforts = {
         path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
@@ -61,9 +61,9 @@ def loads(bodies: Bodies) -> Loads:
         for item in component.inputs(bodies.planar):
             symbol = bodies.inputs[path][item.name]
             names = labels(f"{path}.{item.name}", symbol)
-            if item.held:
-                held += range(len(signals), len(signals) + len(names))
-                symbol = ca.SX.sym("unheld", len(names))
+            if item.sampled:
+                sampled += range(len(signals), len(signals) + len(names))
+                symbol = ca.SX.sym("unsampled", len(names))
             signals += [Signal(name, item.unit, item.description, "input") for name in names]
             symbols.append(symbol)
     for path, force in bodies.mechanism.of(Force).items():
@@ -83,7 +83,7 @@ def loads(bodies: Bodies) -> Loads:
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
     given = {path: tuple(items) for path, items in efforts.items()}
-    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given, tuple(held))
+    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given, tuple(sampled))
 
 
 def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:

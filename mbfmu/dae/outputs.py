@@ -144,13 +144,13 @@ def _reaction_outputs(
     transmitted: Transmitted | None,
 ) -> None:
     """Cut force and torque at frame_b: what the body there does to the joint, resolved in frame_b."""
-    held = cut_wrenches(bodies, lambda_, m, found, couplings)
-    across = transmitted(a, outer_wrenches(bodies, held)) if transmitted else {}
+    works = cut_wrenches(bodies, lambda_, m, found, couplings)
+    across = transmitted(a, outer_wrenches(bodies, works)) if transmitted else {}
     for path, item in bodies.equations.items():
         if path in across:
             force, torque = across[path]
         else:
-            force_0, torque_0 = wrench(held[path], item.a, item.b, 1)
+            force_0, torque_0 = wrench(works[path], item.a, item.b, 1)
             force = -item.b.R.T @ force_0
             torque = -torque_0 if bodies.planar else -item.b.R.T @ torque_0
         for label, unit, cut in (("f", "N", force), ("t", "N.m", torque)):

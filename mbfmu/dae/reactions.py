@@ -18,15 +18,15 @@ from mbfmu.model.forces import Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 
-Held = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
+VirtualWork = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
 """(a, b displaced), (a, b moving faster) -> pairs (expression, weight)."""
 
 
-def wrench(held: Held, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
+def wrench(work: VirtualWork, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
     """Return force and torque that an element puts on one of its frames, resolved in the world frame.
 
     Args:
-        held: what the element holds, weighted by its efforts or negative multipliers.
+        work: of the element, weighted by its efforts or negative multipliers.
         a: its first frame.
         b: its second frame.
         end: 0 for frame_a, 1 for frame_b.
@@ -37,15 +37,15 @@ def wrench(held: Held, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
     fast[end] = replace(fast[end], v_0=fast[end].v_0 + shift, w_0=fast[end].w_0 + turn)
     wiggle = ca.vertcat(shift, turn)
     total = ca.SX(wiggle.numel(), 1)
-    for expression, weight in held(*there, *fast):
+    for expression, weight in work(*there, *fast):
         if expression.numel():
             total += ca.jtimes(expression, wiggle, weight, True)
     total = ca.substitute(total, wiggle, ca.SX.zeros(wiggle.numel(), 1))
     return total[: shift.numel()], total[shift.numel() :]
 
 
-def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence[SX]) -> Held:
-    """Return what a joint holds.
+def joint_work(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence[SX]) -> VirtualWork:
+    """Return the virtual work of a joint, weighted by its efforts or negative multipliers.
 
     Args:
         bodies: where everything is.
@@ -57,7 +57,7 @@ def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
     joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     p = bodies.values[path]
 
-    def held(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
+    def work(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
         found = [(bodies.position(path, joint, a, b), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
         pairs = zip(joint.motion(p, a, b), joint.motion(p, fast_a, fast_b), efforts, strict=True)
         for by_place, by_speed, effort in pairs:
@@ -65,11 +65,13 @@ def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
             found.append((ca.vertcat(value), effort))
         return found
 
-    return held
+    return work
 
 
-def cut_wrenches(bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: dict[str, list[SX]]) -> dict[str, Held]:
-    """Return what every joint off the tree's coordinates holds, by full name.
+def cut_wrenches(
+    bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: dict[str, list[SX]]
+) -> dict[str, VirtualWork]:
+    """Return the virtual work of every joint that carries no coordinates, by full name.
 
     Args:
         bodies: where everything is.
@@ -79,28 +81,28 @@ def cut_wrenches(bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: d
         couplings: further efforts on the motions of each joint.
     """
     row, row_G = 0, m
-    held: dict[str, Held] = {}
+    works: dict[str, VirtualWork] = {}
     for path, item in bodies.equations.items():
         own, own_G = item.Phi.numel(), item.velocity.numel()
         if path not in bodies.coordinates.carried:
             efforts = [first + second for first, second in zip(found.efforts[path], couplings[path], strict=True)]
-            held[path] = joint_held(bodies, path, lambda_[row : row + own], lambda_[row_G : row_G + own_G], efforts)
+            works[path] = joint_work(bodies, path, lambda_[row : row + own], lambda_[row_G : row_G + own_G], efforts)
         row, row_G = row + own, row_G + own_G
-    return held
+    return works
 
 
-def outer_wrenches(bodies: Bodies, held: dict[str, Held]) -> list[tuple[int, SX, SX, SX]]:
+def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[int, SX, SX, SX]]:
     """Return (group, point, force, torque) of all that acts on the bodies but the joints that carry coordinates.
 
     Args:
         bodies: where everything is.
-        held: what the other joints hold.
+        works: of the other joints.
     """
-    elements: list[tuple[str, Held, Frame, Frame]] = [
-        (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in held.items()
+    elements: list[tuple[str, VirtualWork, Frame, Frame]] = [
+        (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in works.items()
     ]
     for path, force in bodies.mechanism.of(Force).items():
-        elements.append((path, _force_held(bodies, path, force), *ends_of(bodies, path, force)))
+        elements.append((path, _force_work(bodies, path, force), *ends_of(bodies, path, force)))
     found = []
     for path, item, a, b in elements:
         for end, frame in enumerate((a, b)):
@@ -110,12 +112,12 @@ def outer_wrenches(bodies: Bodies, held: dict[str, Held]) -> list[tuple[int, SX,
     return found
 
 
-def _force_held(bodies: Bodies, path: str, force: Force) -> Held:
+def _force_work(bodies: Bodies, path: str, force: Force) -> VirtualWork:
     p = bodies.values[path]
 
-    def held(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
+    def work(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
         rates = [ca.vertcat(rate) for rate, _ in force.efforts(p, fast_a, fast_b)]
         efforts = [ca.vertcat(effort) for _, effort in force.efforts(p, *ends_of(bodies, path, force))]
         return [(ca.vertcat(force.potential(p, a, b)), ca.SX(-1)), *zip(rates, efforts, strict=True)]
 
-    return held
+    return work

@@ -23,6 +23,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.frame import skew
+from mbfmu.model.relative import cross
 
 SX = Any
 
@@ -77,7 +78,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Motion:
+class LinkRates:
     """How the links move.
 
     Args:
@@ -91,11 +92,6 @@ class Motion:
     b_v: tuple[SX, ...]
 
 
-def turned(w: SX, x: SX) -> SX:
-    """Return w x x, in space or in the plane."""
-    return ca.cross(w, x) if w.numel() == 3 else w * ca.vertcat(-x[1], x[0])
-
-
 def moment_of(r: SX, f: SX) -> SX:
     """Return r x f, in space or in the plane."""
     return ca.cross(r, f) if r.numel() == 3 else r[0] * f[1] - r[1] * f[0]
@@ -106,7 +102,7 @@ def lever(r: SX) -> SX:
     return -ca.sparsify(skew(r)) if r.numel() == 3 else ca.vertcat(-r[1], r[0])
 
 
-def motion(links: Sequence[Link], rates_given: bool = True) -> Motion:
+def link_rates(links: Sequence[Link], rates_given: bool = True) -> LinkRates:
     """Return how the links move: forward from the world.
 
     Args:
@@ -131,16 +127,16 @@ def motion(links: Sequence[Link], rates_given: bool = True) -> Motion:
         w_P, v_P = w[link.parent], v[link.parent]
         carried = link.down(w_P)
         w.append(carried + link.w)
-        v.append(link.down(v_P + turned(w_P, link.r) + link.velocity))
+        v.append(link.down(v_P + cross(w_P, link.r) + link.velocity))
         b_w.append(link.b_w + (ca.cross(carried, link.w) if dim == 3 else 0))
-        around = turned(w_P, turned(w_P, link.r) + 2 * link.velocity)
+        around = cross(w_P, cross(w_P, link.r) + 2 * link.velocity)
         b_v.append(link.down(around + link.b_r))
-    return Motion(tuple(w), tuple(v), tuple(b_w), tuple(b_v))
+    return LinkRates(tuple(w), tuple(v), tuple(b_w), tuple(b_v))
 
 
 def inverse_dynamics(
     links: Sequence[Link],
-    moves: Motion,
+    moves: LinkRates,
     gravity: SX,
     vdot: SX | None = None,
     outer: Sequence[tuple[SX, SX]] | None = None,
@@ -164,7 +160,7 @@ def inverse_dynamics(
     moment: list[SX] = []
     for number, link in enumerate(links):
         alpha_P, a_P = (alpha[link.parent], a[link.parent]) if link.parent >= 0 else (None, -gravity)
-        felt = a_P if alpha_P is None else a_P + turned(alpha_P, link.r)
+        felt = a_P if alpha_P is None else a_P + cross(alpha_P, link.r)
         x_w, x_v = moves.b_w[number], link.down(felt) + moves.b_v[number]
         if alpha_P is not None:
             x_w = x_w + link.down(alpha_P)
@@ -173,7 +169,7 @@ def inverse_dynamics(
         alpha.append(x_w)
         a.append(x_v)
         n, f = _bias(link, moves.w[number])
-        force.append(link.m * x_v + turned(x_w, link.h) + f)
+        force.append(link.m * x_v + cross(x_w, link.h) + f)
         moment.append(link.J @ x_w + moment_of(link.h, x_v) + n)
         if outer:
             force[-1] -= outer[number][0]
@@ -194,7 +190,7 @@ def inverse_dynamics(
 
 def _bias(link: Link, w: SX) -> tuple[SX, SX]:
     """Return moment and force of a link's inertia due to its angular velocity."""
-    f = turned(w, turned(w, link.h))
+    f = cross(w, cross(w, link.h))
     return (ca.cross(w, link.J @ w) if w.numel() == 3 else ca.SX(1, 1)), f
 
 
@@ -280,7 +276,7 @@ class Articulated:
             H[link.parent] = H[link.parent] + H1 + MK.T
             M[link.parent] = M[link.parent] + M1
 
-    def solve(self, force: SX, moves: Motion | None = None, gravity: SX | None = None) -> SX:
+    def solve(self, force: SX, moves: LinkRates | None = None, gravity: SX | None = None) -> SX:
         """Return vdot, SX (n,).
 
         Args:
@@ -323,7 +319,7 @@ class Articulated:
                 x_v = ca.SX(dim, 1) if gravity is None else link.down(-gravity)
             else:
                 x_w = link.down(alpha[link.parent])
-                x_v = link.down(a[link.parent] + turned(alpha[link.parent], link.r))
+                x_v = link.down(a[link.parent] + cross(alpha[link.parent], link.r))
             if moves is not None:
                 x_w, x_v = x_w + moves.b_w[number], x_v + moves.b_v[number]
             own = self.D[number].times(rest[number] - self.U_w[number].T @ x_w - self.U_v[number].T @ x_v)

@@ -1,1 +1,1 @@
-"""The FMU: its variables, description, slave, export and check."""
+"""The FMU: its variables, description, slave and export."""

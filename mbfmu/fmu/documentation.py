@@ -6,7 +6,7 @@ from html import escape
 from mbfmu.dae import Dae
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.picture import Drawing, svg
-from mbfmu.fmu.prepare import Prepared
+from mbfmu.prepared.prepare import Prepared
 from mbfmu.steppers import FAMILIES
 
 STYLE = """

@@ -20,13 +20,13 @@ from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
-from mbfmu.fmu.interface import LIMITS, Variable
+from mbfmu.fmu.interface import LIMITS, Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import STANDARD, Native, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import Compiled, describe
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import Prepared, prepare
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
@@ -34,7 +34,7 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """What each back end can be exported for."""
-PASSES = 4
+CORRECTIONS = 4
 """Corrections of a stage in real time, if nothing else is said: Newton's method then leaves round-off."""
 
 
@@ -106,19 +106,22 @@ def export(
     if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
         picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
-    members = _common(prepared, made, picture)
+    table = made.interface if made else interface(prepared)
+    members = _common(prepared, table, picture, native)
     header = _header(prepared, stop)
-    members = _native(made, header, members, platforms) if made else _python(prepared, header, members, platforms)
+    if made:
+        members = _native(made, header, members, platforms)
+    else:
+        members = _python(prepared, table, header, members, platforms)
     return write_aside(target, _archive(members))
 
 
-def _common(prepared: Prepared, native: Native | None, picture: Drawing | None) -> dict[str, bytes]:
+def _common(prepared: Prepared, table: Interface, picture: Drawing | None, native: bool) -> dict[str, bytes]:
     """Return what both back ends have in the archive, by name."""
-    interface = native.interface if native else prepared.interface
-    page = documentation(prepared, interface, picture, native is not None)
+    page = documentation(prepared, table, picture, native)
     members = {
         "documentation/index.html": page.encode(),
-        "documentation/licenses/license.txt": _licences(native is not None).encode(),
+        "documentation/licenses/license.txt": _licences(native).encode(),
     }
     if picture:
         members["model.png"] = png(picture)
@@ -156,13 +159,12 @@ def _native(native: Native, header: Header, members: dict[str, bytes], platforms
 
 
 def _python(
-    prepared: Prepared, header: Header, members: dict[str, bytes], platforms: Sequence[str]
+    prepared: Prepared, table: Interface, header: Header, members: dict[str, bytes], platforms: Sequence[str]
 ) -> dict[str, bytes]:
     """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of it all."""
-    interface = prepared.interface
     members = {
         **members,
-        "resources/model.json": _json(_model(prepared)),
+        "resources/model.json": _json(_model(prepared.dae.name, table)),
         "resources/kernel.json": _json(describe(prepared.bundle)),
         **_pythonfmu(header.identifier, platforms),
     }
@@ -171,23 +173,23 @@ def _python(
         members["resources/kernel_linux64.so"] = Path(prepared.kernel.path).read_bytes()
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
     runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
-    unique = _unique((model_description(interface, header, ""), slave.encode(), runtime.encode()), members)
+    unique = _unique((model_description(table, header, ""), slave.encode(), runtime.encode()), members)
     packed = f"runtime_{unique}"
     members[f"resources/{packed}.py"] = runtime.encode()
     members[f"resources/slave_{unique}.py"] = (
         slave.replace("mbfmu.kernel.runtime", packed).replace('FMU = "unpacked"', f'FMU = "{unique}"').encode()
     )
     members["resources/slavemodule.txt"] = f"slave_{unique}".encode()
-    members["modelDescription.xml"] = model_description(interface, header, f"{{{unique}}}")
+    members["modelDescription.xml"] = model_description(table, header, f"{{{unique}}}")
     return members
 
 
-def _model(prepared: Prepared) -> dict[str, Any]:
+def _model(name: str, table: Interface) -> dict[str, Any]:
     """Return what the slave needs to know, as plain data."""
     return {
-        "name": prepared.dae.name,
+        "name": name,
         "limits": LIMITS,
-        "variables": [_row(item) for item in prepared.interface.variables],
+        "variables": [_row(item) for item in table.variables],
     }
 
 

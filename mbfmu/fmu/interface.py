@@ -12,6 +12,7 @@ from typing import Any
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
 from mbfmu.steppers import Scheme
 
 STEP = "solver.step"
@@ -19,8 +20,6 @@ TOLERANCE = "solver.tolerance"
 SETTINGS = (STEP, TOLERANCE)
 """Parameters of the solver, in the order of their vector."""
 CORRECTION = "solver.correction"
-LOOSEST = 0.1
-"""The largest tolerance."""
 
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
@@ -100,20 +99,16 @@ class Interface:
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(
-    dae: Dae, scheme: Scheme, bundle: Bundle, step: float, tolerance: float, corrections: int = 0
-) -> Interface:
+def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
-        dae: the equations.
-        scheme: the stepper.
-        bundle: its kernel's functions.
-        step: default of solver.step, s.
-        tolerance: default of solver.tolerance.
+        prepared: the model with its stepper.
         corrections: fixed number of corrections of each stage of a step, with solver.correction as the size of the
             last; 0: as many as the equations need.
     """
+    dae = prepared.dae
+    settings = _settings(prepared.scheme, prepared.step, prepared.tolerance, corrections)
     usual = nominal_of(dae)
     starts = {item.name: (offset, item.value) for offset, item in enumerate(dae.starts)}
     found: list[Variable] = []
@@ -132,7 +127,7 @@ def interface(
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):
         add(INPUT, offset, signal, "input", "continuous", None, start=signal.start, nominal=usual(signal))
-    for kind, parameters in ((PARAMETER, dae.parameters), (SETTING, _settings(scheme, step, tolerance, corrections))):
+    for kind, parameters in ((PARAMETER, dae.parameters), (SETTING, settings)):
         for offset, item in enumerate(parameters):
             size = power_of_ten(item.value) if item.value else usual(item)
             add(
@@ -150,7 +145,7 @@ def interface(
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    return Interface(tuple(found), _feedthrough(dae, bundle), _bound_on(dae))
+    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), _bound_on(dae))
 
 
 def _settings(scheme: Scheme, step: float, tolerance: float, corrections: int) -> tuple[ParameterSignal, ...]:
@@ -159,7 +154,7 @@ def _settings(scheme: Scheme, step: float, tolerance: float, corrections: int) -
     error = (
         "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
     )
-    loosest = 0.0 if scheme.multistep or corrections else LOOSEST  # chosen steps are not bounded work
+    loosest = 0.0 if scheme.multistep or corrections else LARGEST_TOLERANCE  # chosen steps are not bounded work
     return (
         ParameterSignal(STEP, "s", longest, step, 1e-9, math.inf, True),
         ParameterSignal(TOLERANCE, "1", error, tolerance, 0.0, loosest, True),

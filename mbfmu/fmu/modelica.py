@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mbfmu.errors import FmuError, UsageError
 from mbfmu.files import write_aside
-from mbfmu.fmu.reading import OuterFmu, Port, read_fmu
+from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 
 KEYWORDS = frozenset({
     "algorithm", "and", "annotation", "block", "break", "class", "connect", "connector", "constant", "constrainedby",
@@ -126,7 +126,7 @@ def write_modelica(
         raise UsageError(
             f"'{target.stem}' is no name for a Modelica package (letters, digits, _): choose another by -o NAME.mo"
         )
-    text = package(read_fmu(fmu), target.stem, library)
+    text = package(parse_fmu(fmu), target.stem, library)
     return write_aside(target, text.encode("utf-8"))
 
 

@@ -4,14 +4,15 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser, fromstring
+from typing import Any
 
+from mbfmu.checker.archive import DESCRIPTION, read_archive
+from mbfmu.checker.fmu import TYPES
+from mbfmu.checker.static import parse_description
 from mbfmu.errors import FmuError
-from mbfmu.fmu.check.archive import DESCRIPTION, read_archive
 
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 """The base units of FMI and SSP."""
-TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,7 @@ class OuterFmu:
     units: Mapping[str, ScaledUnit]
 
 
-class _NoDoctype(TreeBuilder):
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Stop at the one place where entities are defined."""
-        raise FmuError("a document type and entities have no place in it")
-
-
-def read_fmu(path: str | os.PathLike[str]) -> OuterFmu:
+def parse_fmu(path: str | os.PathLike[str]) -> OuterFmu:
     """Read what an FMU says of itself; nothing of it is run.
 
     Raises:
@@ -85,22 +80,18 @@ def read_fmu(path: str | os.PathLike[str]) -> OuterFmu:
     archive, problems = read_archive(path)
     if archive is None:
         raise FmuError(f"'{os.fspath(path)}' is no FMU: {problems[0].message}")
+    root, outcomes = parse_description(archive.read(DESCRIPTION))
+    if root is None:
+        raise FmuError(f"'{os.fspath(path)}': {outcomes[-1].message}")
     try:
-        root = fromstring(archive.read(DESCRIPTION), XMLParser(target=_NoDoctype()))
-        version, slave = root.get("fmiVersion", ""), root.find("CoSimulation")
-        if version != "2.0" or slave is None:
-            what = f"FMI {version}" if version != "2.0" else "model exchange only"
-            raise FmuError(f"FMI 2.0 co-simulation is needed, and this is {what}")
         ports = {port.name: port for port in _ports(root)}
         units = {unit.name: unit for unit in _units(root)}
-    except (ParseError, LookupError, ValueError) as error:
+    except (LookupError, ValueError) as error:
         raise FmuError(f"'{os.fspath(path)}': {DESCRIPTION} cannot be read ({error}); see mbfmu check") from None
-    except FmuError as error:
-        raise FmuError(f"'{os.fspath(path)}': {error}") from None
     return OuterFmu(root.get("modelName", ""), root.get("description", ""), archive.data, ports, units)
 
 
-def _units(root: Element) -> Iterator[ScaledUnit]:
+def _units(root: Any) -> Iterator[ScaledUnit]:
     for unit in root.iterfind("UnitDefinitions/Unit"):
         base = unit.find("BaseUnit")
         if base is not None:
@@ -111,7 +102,7 @@ def _units(root: Element) -> Iterator[ScaledUnit]:
             yield ScaledUnit(unit.attrib["name"], exponents, factor, offset)
 
 
-def _ports(root: Element) -> Iterator[Port]:
+def _ports(root: Any) -> Iterator[Port]:
     declared = {node.get("name"): node.find("Real") for node in root.iterfind("TypeDefinitions/SimpleType")}
     scalars = root.findall("ModelVariables/ScalarVariable")
     for scalar in scalars:

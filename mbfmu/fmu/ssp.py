@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import mbfmu
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
-from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, read_fmu
+from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -41,7 +41,7 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Connection:
+class Wire:
     """A value that goes from one FMU to another, times a factor.
 
     Args:
@@ -68,7 +68,7 @@ class Coupling:
     """
 
     components: Mapping[str, str | os.PathLike[str]]
-    connections: tuple[Connection, ...] = ()
+    connections: tuple[Wire, ...] = ()
     system: str | None = None
     stop: float | None = None
     step: float | None = None
@@ -77,7 +77,7 @@ class Coupling:
 def write_ssp(
     path: str | os.PathLike[str],
     components: Mapping[str, str | os.PathLike[str]],
-    connections: Iterable[Connection | tuple[str, str]] = (),
+    connections: Iterable[Wire | tuple[str, str]] = (),
     *,
     system: str | None = None,
     stop: float | None = None,
@@ -109,8 +109,8 @@ def write_ssp(
         if value is not None and not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {what} is {value} s; it must be a positive number")
     _check_names(components)
-    fmus = {name: read_fmu(file) for name, file in components.items()}
-    links = [item if isinstance(item, Connection) else Connection(*item) for item in connections]
+    fmus = {name: parse_fmu(file) for name, file in components.items()}
+    links = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
     plan = _Plan(fmus, links, system or target.stem, stop, step)
     return write_aside(target, _archive(plan))
 
@@ -138,11 +138,11 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
         raise ModelFileError(f"coupling '{where}': a connection is written 'A.out=B.in'")
     folder = Path(path).parent
     components = {name: folder / file for name, file in data.pop("components", {}).items()}
-    connections = tuple(connection(text) for text in data.pop("connections", ()))
+    connections = tuple(wire(text) for text in data.pop("connections", ()))
     return Coupling(components, connections, **data)
 
 
-def connection(text: str) -> Connection:
+def wire(text: str) -> Wire:
     """Return what ``A.out=B.in`` or ``A.out=B.in:FACTOR`` says.
 
     Raises:
@@ -156,7 +156,7 @@ def connection(text: str) -> Connection:
         raise UsageError(f"connection '{text}': '{last}' is not a number; write A.out=B.in:FACTOR") from None
     if not (equals and "." in start and "." in rest):
         raise UsageError(f"connection '{text}' is not A.out=B.in with components A and B")
-    return Connection(start, (end if colon else rest).strip(), factor)
+    return Wire(start, (end if colon else rest).strip(), factor)
 
 
 def components(texts: Iterable[str]) -> dict[str, Path]:
@@ -179,7 +179,7 @@ def components(texts: Iterable[str]) -> dict[str, Path]:
 @dataclass(frozen=True)
 class _Plan:
     fmus: Mapping[str, OuterFmu]
-    connections: list[Connection]
+    connections: list[Wire]
     system: str
     stop: float | None
     step: float | None

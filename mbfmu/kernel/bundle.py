@@ -57,7 +57,7 @@ class Bundle:
     Args:
         formulas: ``start`` s -> [q; v; z; angles; residual], ``begin`` [q; v; z; angles] -> x, ``step`` x -> x.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
-        distance: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
+        state_difference: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
         order: of the stepper.
         estimate_order: of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles].
@@ -65,7 +65,7 @@ class Bundle:
 
     formulas: Mapping[str, FormulaFunctions]
     outputs: Any
-    distance: Any
+    state_difference: Any
     order: int
     estimate_order: int
     nx: int
@@ -77,7 +77,7 @@ class Bundle:
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.distance]
+        found = [self.outputs, self.state_difference]
         for item in self.formulas.values():
             found += item.functions()
         return found
@@ -97,16 +97,16 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
-    outputs, distance = _outputs(dae, scheme), _distance(dae, scheme)
+    outputs, state_difference = _outputs(dae, scheme), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
-    if dae.held:
+    if dae.sampled:
         formulas = {name: _holding(dae, name, item) for name, item in formulas.items()}
-        outputs = with_held(dae, outputs, (0,), 2)
-        distance = with_held(dae, distance, (0, 1), 2)
+        outputs = with_sampled(dae, outputs, (0,), 2)
+        state_difference = with_sampled(dae, state_difference, (0, 1), 2)
     return Bundle(
         formulas=formulas,
         outputs=outputs,
-        distance=distance,
+        state_difference=state_difference,
         order=scheme.order,
         estimate_order=scheme.estimate_order,
         nx=n_x + dae.n_p - len(dae.parameters) + 1,
@@ -133,12 +133,12 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
     return replace(step, x=ca.vertcat(step.x, turned), result=ca.vertcat(step.result, turned + change))
 
 
-def _distance(dae: Dae, scheme: Scheme) -> Any:
+def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
     a, b = (ca.vertcat(*scheme.read(x, p, t)) for x in (xa, xb))
-    return ca.Function("distance", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
+    return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
 def _outputs(dae: Dae, scheme: Scheme) -> Any:
@@ -153,7 +153,7 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
 
 def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
     """Return a formula's functions with what is held as part of the state, and no longer of the parameters."""
-    before, now = (ca.SX.sym(label, 1 + len(dae.held)) for label in ("before", "now"))
+    before, now = (ca.SX.sym(label, 1 + len(dae.sampled)) for label in ("before", "now"))
     latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
 
     def held(function: Any, result: bool) -> Any:
@@ -169,7 +169,7 @@ def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
                 strict=True,
             )
         )  # fmt: skip
-        now = ca.vertcat(t, u[list(dae.held)])
+        now = ca.vertcat(t, u[list(dae.sampled)])
         if name == "step":
             now = latest(x[first:], now)
         found = function.call([x[:first], u, du, ca.vertcat(p, now), t, h, z])
@@ -186,7 +186,7 @@ def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
     )
 
 
-def with_held(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
+def with_sampled(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
     """Return a function of states that end in what is held, and of parameters without it."""
     more = dae.n_p - len(dae.parameters)
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]

@@ -258,7 +258,7 @@ static int attempt(const double *x, const double *u, const double *du, const dou
     if (d) memcpy(d->half, sx1, sizeof(double) * MAPPED);
     status[S_TIME] = t;
     if (code != OK) return code;
-    distance((const double *const[]){big, m->x, p, &end}, (double *const[]){error}, m->w);
+    state_difference((const double *const[]){big, m->x, p, &end}, (double *const[]){error}, m->w);
     *error /= (1 << ORDER) - 1;
     return OK;
 }

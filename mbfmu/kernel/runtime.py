@@ -310,7 +310,7 @@ class Interpreted:
             counts.time = t
         if code != OK:
             return code, None, math.nan
-        (apart,) = self._call["distance"](big, x1, p, [t + h])[0]
+        (apart,) = self._call["state_difference"](big, x1, p, [t + h])[0]
         return OK, x1, apart / (2**self._order - 1)
 
     def _take(

@@ -101,7 +101,7 @@ class Input:
         unit: SI unit.
         description: one line for the user.
         size: 1, or number of entries ``name[1]`` and so on.
-        held: the value at the time the input last changed; it may enter the equations of positions, together with
+        sampled: the value at the time the input last changed; it may enter the equations of positions, together with
             ``p.since``, the time since then.
     """
 
@@ -109,7 +109,7 @@ class Input:
     unit: str
     description: str
     size: int = 1
-    held: bool = False
+    sampled: bool = False
 
 
 def direction(*default: float) -> Any:

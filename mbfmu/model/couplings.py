@@ -68,7 +68,7 @@ class AxisMove(AxisConstraint):
         return (self.joint,)
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
-        return tuple(Input(name, unit, text, held=True) for name, unit, text in self.given)
+        return tuple(Input(name, unit, text, sampled=True) for name, unit, text in self.given)
 
     def position(self, p: Any, *s: SX) -> SX:
         start, rate, gain = (getattr(p, name) for name, _, _ in self.given)

@@ -328,7 +328,7 @@ def quantities(
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
-        since: time since the held inputs last changed, s.
+        since: time since the sampled inputs last changed, s.
         inputs: symbols of the component's inputs, by name.
     """
     values: dict[str, Any] = {"planar": mechanism.planar, "time": time, "since": since, **inputs}

@@ -21,7 +21,7 @@ def r_rel(a: Frame, b: Frame) -> SX:
     return a.R.T @ (b.r_0 - a.r_0)
 
 
-def turned(w: SX, x: SX) -> SX:
+def cross(w: SX, x: SX) -> SX:
     """Return w x x, in space or, for a scalar w, in the plane."""
     return ca.cross(w, x) if x.numel() == 3 else w * ca.vertcat(-x[1], x[0])
 
@@ -34,7 +34,7 @@ def velocity_seen(a: Frame, b: Frame, arm: SX) -> SX:
         b: the frame that is seen.
         arm: from the origin of b to the point, m, resolved in the world frame.
     """
-    return b.v_0 + turned(b.w_0, arm) - a.v_0 - turned(a.w_0, b.r_0 + arm - a.r_0)
+    return b.v_0 + cross(b.w_0, arm) - a.v_0 - cross(a.w_0, b.r_0 + arm - a.r_0)
 
 
 def v_rel(a: Frame, b: Frame) -> SX:

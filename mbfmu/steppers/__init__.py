@@ -9,7 +9,7 @@ from mbfmu.dae import Dae
 from mbfmu.errors import StepperError, UnknownNameError, nearest
 from mbfmu.steppers import (
     baumgarte,
-    block,
+    block_multistep,
     direct,
     gauss,
     generalized_alpha,
@@ -31,7 +31,7 @@ FAMILIES: dict[str, Family] = {
         partition.FAMILY,
         projected.FAMILY,
         local.FAMILY,
-        block.FAMILY,
+        block_multistep.FAMILY,
         gauss.FAMILY,
         nodal_impulse.FAMILY,
         rattle.FAMILY,

@@ -12,11 +12,11 @@ import numpy as np
 
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
-from mbfmu.simulation import Progress, Signal, signal
+from mbfmu.simulation import InputFunction, Progress, input_function
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure
 from mbfmu.study.points import grid, points
-from mbfmu.study.subjects import Study, Subject, mechanism, refuse_structure, unit
+from mbfmu.study.subjects import Study, Subject, fmu_subject, model_subject, refuse_structure
 from mbfmu.study.table import Row, Table
 
 __all__ = ["Row", "grid", "refuse_structure", "sweep"]
@@ -37,7 +37,7 @@ def sweep(
     tolerance: float | None = None,
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | Signal] | None = None,
+    inputs: Mapping[str, str | InputFunction] | None = None,
     coordinates: str | None = None,
     output: str | os.PathLike[str] | None = None,
     again: bool = False,
@@ -93,7 +93,7 @@ def sweep(
     names, todo = points(vary or {}, sample, distributions or {}, seed)
     if taken := {*names} & {item.label for item in wanted}:
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
-    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
+    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
     subject: Subject
     if isinstance(model, Model):
         choices = {
@@ -104,13 +104,13 @@ def sweep(
             "coordinates": coordinates,
         }
         system = model.with_values(values or {})
-        subject = mechanism(system, names, wanted, choices, todo[0], stop, output_interval, signals)
+        subject = model_subject(system, names, wanted, choices, todo[0], stop, output_interval, signals)
     else:
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         if Path(model).suffix != ".fmu":
             raise UsageError(f"'{model}' is no .fmu file; read a model file with mbfmu.load")
-        subject = unit(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
+        subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
     labels = tuple(item.label for item in wanted)
     table = None
     if output is not None:
@@ -126,7 +126,11 @@ def sweep(
 
 
 def _fingerprint(
-    subject: Subject, measures: Sequence[Measure], stop: float, interval: float | None, signals: Mapping[str, Signal]
+    subject: Subject,
+    measures: Sequence[Measure],
+    stop: float,
+    interval: float | None,
+    signals: Mapping[str, InputFunction],
 ) -> str:
     sampled = {name: [given(float(t)) for t in np.linspace(0, stop, 101)] for name, given in signals.items()}
     told = [subject.fingerprint(), [(m.label, m.function, m.name) for m in measures], stop, interval, sampled]

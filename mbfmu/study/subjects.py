@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu.prepare import Prepared, prepare
 from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
-from mbfmu.simulation import Messages, Signal, read_fmu, run_fmu, run_prepared
+from mbfmu.simulation import InputFunction, Messages, read_fmu, run_prepared, simulate_fmu
 from mbfmu.study.measures import Measure
 from mbfmu.study.points import Point
 from mbfmu.study.table import Row
@@ -42,7 +42,7 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class ModelSubject:
     """A model with its stepper; every name in `names` is a parameter or start value of its equations."""
 
     system: Model
@@ -50,7 +50,7 @@ class Mechanism:
     choices: Mapping[str, Any]
     stop: float
     interval: float | None
-    signals: Mapping[str, Signal]
+    signals: Mapping[str, InputFunction]
 
     def prepared(self) -> Prepared:
         """Return the model with its stepper."""
@@ -88,7 +88,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True)
-class Unit:
+class FmuSubject:
     """An .fmu file."""
 
     path: str
@@ -98,7 +98,7 @@ class Unit:
     values: Mapping[str, float]
     stop: float
     interval: float | None
-    signals: Mapping[str, Signal]
+    signals: Mapping[str, InputFunction]
 
     def open(self) -> Run:
         """Return a runner that keeps one instance."""
@@ -116,30 +116,30 @@ class Unit:
 class _Instance:
     """One instance of an FMU, reset between runs; after a failure the next run gets a new one."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, subject: FmuSubject) -> None:
         import fmpy
 
-        self._unit, self._messages = unit, Messages()
+        self._subject, self._messages = subject, Messages()
         self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         file = self._folder / "unit.fmu"
-        file.write_bytes(unit.content)
+        file.write_bytes(subject.content)
         self._description = read_fmu(file)
         fmpy.extract(str(file), str(self._folder))
         self._instance: Any = None
 
     def run(self, values: Mapping[str, float]) -> Result:
         """Make one run."""
-        unit, instance = self._unit, self._fresh()
+        subject, instance = self._subject, self._fresh()
         self._messages.clear()
         try:
-            result = run_fmu(
-                self._folder, self._description, self._messages, unit.stop, unit.step, unit.tolerance, unit.interval,
-                {**unit.values, **values}, unit.signals, fmu_instance=instance,
+            result = simulate_fmu(
+                self._folder, self._description, self._messages, subject.stop, subject.step, subject.tolerance,
+                subject.interval, {**subject.values, **values}, subject.signals, fmu_instance=instance,
             )  # fmt: skip
         except MbfmuError as error:
             instance.freeInstance()
-            raise type(error)(str(error).replace(str(self._folder), unit.path)) from None
+            raise type(error)(str(error).replace(str(self._folder), subject.path)) from None
         self._instance = instance
         return result
 
@@ -189,7 +189,7 @@ class Study:
             return Row(dict(values), {}, " ".join(f"{type(error).__name__}: {error}".split()))
 
 
-def mechanism(
+def model_subject(
     system: Model,
     names: tuple[str, ...],
     measures: Sequence[Measure],
@@ -197,8 +197,8 @@ def mechanism(
     first: Point,
     stop: float,
     interval: float | None,
-    signals: Mapping[str, Signal],
-) -> Mechanism:
+    signals: Mapping[str, InputFunction],
+) -> ModelSubject:
     """Return a model as the subject of a study.
 
     Raises:
@@ -222,10 +222,10 @@ def mechanism(
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
     _check(measures, signals, shown, [item.name for item in outline.inputs], system.name)
-    return Mechanism(system.with_values(missing), names, choices, stop, interval, signals)
+    return ModelSubject(system.with_values(missing), names, choices, stop, interval, signals)
 
 
-def unit(
+def fmu_subject(
     path: Path,
     names: tuple[str, ...],
     measures: Sequence[Measure],
@@ -234,8 +234,8 @@ def unit(
     values: Mapping[str, float],
     stop: float,
     interval: float | None,
-    signals: Mapping[str, Signal],
-) -> Unit:
+    signals: Mapping[str, InputFunction],
+) -> FmuSubject:
     """Return an .fmu file as the subject of a study.
 
     Raises:
@@ -258,7 +258,7 @@ def unit(
     shown = [name for name, item in variables.items() if item.causality in kinds and item.type == "Real"]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, signals, shown, inputs, str(path))
-    return Unit(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, signals)
+    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, signals)
 
 
 def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:
@@ -293,7 +293,11 @@ def _structural(name: str, model: str) -> UsageError:
 
 
 def _check(
-    measures: Sequence[Measure], signals: Mapping[str, Signal], shown: Sequence[str], inputs: Sequence[str], model: str
+    measures: Sequence[Measure],
+    signals: Mapping[str, InputFunction],
+    shown: Sequence[str],
+    inputs: Sequence[str],
+    model: str,
 ) -> None:
     for item in measures:
         if item.name not in shown:

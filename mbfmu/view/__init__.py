@@ -15,11 +15,11 @@ from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import KINDS, Result, coordinates
 from mbfmu.view.looks import Look, looks_of
-from mbfmu.view.motion import AXIS, Motion, is_table, motion_of_model, motion_of_result, result_of_csv
+from mbfmu.view.motion import AXIS, Trajectory, is_table, motion_of_model, motion_of_result, result_of_csv
 
 __all__ = [
     "Look",
-    "Motion",
+    "Trajectory",
     "is_table",
     "looks_of",
     "motion_of_model",
@@ -37,7 +37,7 @@ PANELS, SERIES = 5, 4
 """At most so many plots, and curves in each."""
 
 
-def write_page(motion: Motion, path: str | os.PathLike[str], title: str, subtitle: str = "") -> Path:
+def write_page(motion: Trajectory, path: str | os.PathLike[str], title: str, subtitle: str = "") -> Path:
     """Write a page that plays a motion.
 
     Args:
@@ -81,7 +81,7 @@ def refuse_page(path: str | os.PathLike[str]) -> None:
         raise UsageError('a page needs plotly: python -m pip install "mbfmu[view]"') from None
 
 
-def _content(motion: Motion) -> dict[str, Any]:
+def _content(motion: Trajectory) -> dict[str, Any]:
     """Return a motion as the page's script reads it."""
     some = _thinned(len(motion.result.time), FRAMES)
     curve = _thinned(len(motion.result.time), CURVE)

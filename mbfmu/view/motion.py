@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Bone
 from mbfmu.errors import ModelError, UsageError
-from mbfmu.fmu.prepare import prepare
 from mbfmu.model import Model
+from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_csv
-from mbfmu.simulation import Progress, Signal, run_prepared, signal
+from mbfmu.simulation import InputFunction, Progress, input_function, run_prepared
 from mbfmu.view.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ class Axes:
 
 
 @dataclass(frozen=True)
-class Motion:
+class Trajectory:
     """A mechanism over a run.
 
     Args:
@@ -99,12 +99,12 @@ def motion_of_model(
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    inputs: Mapping[str, str | Signal] | None = None,
+    inputs: Mapping[str, str | InputFunction] | None = None,
     coordinates: str | None = None,
     up: str | None = None,
     looks: tuple[Look, ...] = (),
     progress: Progress | None = None,
-) -> Motion:
+) -> Trajectory:
     """Run a mechanism and note where its points are.
 
     Args:
@@ -128,7 +128,7 @@ def motion_of_model(
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    signals = {name: signal(name, given) for name, given in (inputs or {}).items()}
+    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
     prepared = prepare(model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates)
     skeleton = prepared.mechanism.skeleton
     if skeleton is None:
@@ -145,7 +145,7 @@ def motion_of_model(
     return replace(_with_axes(result, points, skeleton.bones, skeleton.joints, upward), looks=looks)
 
 
-def motion_of_result(result: Result, source: str, up: str | None = None) -> Motion:
+def motion_of_result(result: Result, source: str, up: str | None = None) -> Trajectory:
     """Read off a run where its bodies are: from outputs ``NAME.r_0[k]``, with ``NAME.frame_b.r_0[k]`` or an angle.
 
     Args:
@@ -199,7 +199,7 @@ def _with_axes(
     bones: Sequence[Bone],
     joints: Sequence[tuple[str, int]],
     up: tuple[float, ...],
-) -> Motion:
+) -> Trajectory:
     size, dim, names = _size(points), points.shape[2], set(result.names)
     shown = {bone.body for bone in bones if np.linalg.norm(points[0, bone.end] - points[0, bone.start]) > STUB * size}
     axes: list[Axes] = []
@@ -215,7 +215,7 @@ def _with_axes(
         more += [origin, *(origin + AXIS * size * turned[:, :, k] for k in range(dim))]
         axes.append(Axes(body, first, tuple(range(first + 1, first + 1 + dim)), body not in shown))
     everything = np.concatenate([points, np.stack(more, axis=1)], axis=1) if more else points
-    return Motion(result, everything, tuple(bones), tuple(joints), tuple(axes), up)
+    return Trajectory(result, everything, tuple(bones), tuple(joints), tuple(axes), up)
 
 
 def _rotations(result: Result, body: str, dim: int) -> Array | None:

@@ -8,11 +8,11 @@ from importlib.resources import files
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import Interface, interface
 from mbfmu.fmu.native.tables import model_header, variables_header
-from mbfmu.fmu.prepare import Prepared
 from mbfmu.kernel.codegen import native_sources
+from mbfmu.kernel.mach_o import universal
 from mbfmu.kernel.tangent import tangents
 from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
-from mbfmu.kernel.universal import universal
+from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)
 SHIM = ("core.h", "core.c", "texts.h", "fmi2.c", "prefix.h")
@@ -37,8 +37,7 @@ class Native:
     @cached_property
     def interface(self) -> Interface:
         """The variables."""
-        this = self.prepared
-        return interface(this.dae, this.scheme, this.bundle, this.step, this.tolerance, self.corrections)
+        return interface(self.prepared, self.corrections)
 
     def sources(self) -> dict[str, str]:
         """Return the sources by name, but for model.h; the kernel's are made here, and it takes a while."""

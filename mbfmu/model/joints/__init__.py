@@ -4,7 +4,7 @@ from mbfmu.model.joints.cylindrical import Cylindrical
 from mbfmu.model.joints.distance import Distance
 from mbfmu.model.joints.fixed import Fixed
 from mbfmu.model.joints.free_motion import FreeMotion
-from mbfmu.model.joints.joint import Joint, Motion, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding, turning
 from mbfmu.model.joints.knife_edge import KnifeEdge
 from mbfmu.model.joints.planar import Planar
 from mbfmu.model.joints.point_on_line import PointOnLine
@@ -23,8 +23,8 @@ __all__ = [
     "Fixed",
     "FreeMotion",
     "Joint",
+    "JointCoordinate",
     "KnifeEdge",
-    "Motion",
     "Planar",
     "PointOnLine",
     "Prismatic",

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation
-from mbfmu.model.joints.joint import Joint, Motion, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding, turning
 from mbfmu.model.relative import across, angle_about, axis, parallel
 
 
@@ -35,7 +35,7 @@ class Cylindrical(Joint):
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         return ca.vertcat(across(self.n, a, b), parallel(self.n, a, b))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         s = ca.dot(a.R @ axis(self.n), b.r_0 - a.r_0)
         return (sliding(s), turning(angle_about(self.n, a, b), acceleration="wd", wraps=True))
 

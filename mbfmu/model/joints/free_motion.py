@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, Vector, start
 from mbfmu.model.frame import SX, Frame, Pose
-from mbfmu.model.joints.joint import Joint, Motion, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding, turning
 from mbfmu.model.joints.spherical import rotation
 from mbfmu.model.relative import r_rel
 
@@ -34,7 +34,7 @@ class FreeMotion(Joint):
         "rad/s", "angular velocity of frame_b seen from frame_a, resolved in frame_a", sizes=(3,), spatial_only=True
     )
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         shift = sliding(r_rel(a, b), "r_rel", "v_rel", "a_rel", "f_rel")
         return (shift, turning(b.phi - a.phi) if p.planar else rotation(a, b))
 

@@ -11,7 +11,7 @@ from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointCoordinate:
     """A coordinate of a joint, with its rate, its acceleration and the effort that does work on it.
 
     Args:
@@ -43,9 +43,11 @@ class Motion:
     neutral: tuple[float, ...] = ()
 
 
-def sliding(value: SX, position: str = "s", rate: str = "v", acceleration: str = "a", effort: str = "f") -> Motion:
+def sliding(
+    value: SX, position: str = "s", rate: str = "v", acceleration: str = "a", effort: str = "f"
+) -> JointCoordinate:
     """Return a motion along a line, m, with its names."""
-    return Motion(position, "m", value, rate, "m/s", acceleration, "m/s2", effort, "N")
+    return JointCoordinate(position, "m", value, rate, "m/s", acceleration, "m/s2", effort, "N")
 
 
 def turning(
@@ -56,9 +58,9 @@ def turning(
     effort: str = "tau",
     *,
     wraps: bool = False,
-) -> Motion:
+) -> JointCoordinate:
     """Return a motion about an axis, rad, with its names."""
-    return Motion(position, "rad", value, rate, "rad/s", acceleration, "rad/s2", effort, "N.m", wraps=wraps)
+    return JointCoordinate(position, "rad", value, rate, "rad/s", acceleration, "rad/s2", effort, "N.m", wraps=wraps)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Joint(Component):
         """Return the residual of the nonholonomic equations, SX column, linear in the velocities."""
         return ca.SX(0, 1)
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         """Return the coordinates of the joint."""
         return ()
 

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation
-from mbfmu.model.joints.joint import Joint, Motion, check_in_plane, check_perpendicular, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_in_plane, check_perpendicular, sliding, turning
 from mbfmu.model.relative import angle_about, axis, parallel
 
 
@@ -51,7 +51,7 @@ class Planar(Joint):
             return ca.SX(0, 1)
         return ca.vertcat(ca.dot(a.R @ axis(self.n), b.r_0 - a.r_0), parallel(self.n, a, b))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         s_x, s_y = (ca.dot(a.R @ n, b.r_0 - a.r_0) for n in self._directions(p))
         return (
             sliding(s_x, "s_x", "v_x", "a_x", "f_x"),

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, Vector, direction, start
 from mbfmu.model.frame import SX, Frame, Pose
-from mbfmu.model.joints.joint import Joint, Motion, check_in_plane, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_in_plane, sliding, turning
 from mbfmu.model.joints.spherical import rotation
 from mbfmu.model.relative import across, axis
 
@@ -39,7 +39,7 @@ class PointOnLine(Joint):
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         return across(self.n, a, b)
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         if p.planar:
             check_in_plane(self, "n")
         s = ca.dot(a.R @ axis(self.n, p.planar), b.r_0 - a.r_0)

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, identity
-from mbfmu.model.joints.joint import Joint, Motion, sliding
+from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding
 from mbfmu.model.relative import across, aligned, axis
 
 
@@ -31,7 +31,7 @@ class Prismatic(Joint):
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         return ca.vertcat(across(self.n, a, b), aligned(self.n, a, b))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (sliding(ca.dot(a.R @ axis(self.n, p.planar), b.r_0 - a.r_0)),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:

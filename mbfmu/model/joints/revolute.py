@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation
-from mbfmu.model.joints.joint import Joint, Motion, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, turning
 from mbfmu.model.relative import angle_about, axis, parallel
 
 
@@ -32,7 +32,7 @@ class Revolute(Joint):
         gap = b.r_0 - a.r_0
         return gap if p.planar else ca.vertcat(gap, parallel(self.n, a, b))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (turning(angle_about(self.n, a, b), wraps=not p.planar),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:

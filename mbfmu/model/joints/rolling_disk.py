@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation, quaternion_product
-from mbfmu.model.joints.joint import Joint, Motion, check_perpendicular, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_perpendicular, sliding, turning
 from mbfmu.model.relative import axis, velocity_seen
 
 
@@ -72,7 +72,7 @@ class RollingDisk(Joint):
         slip = velocity_seen(a, b, self._contact(p, a, b))
         return ca.vertcat(ca.dot(e_x, slip), ca.dot(e_y, slip))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         e_x, e_y, N = (a.R @ item for item in self._directions())
         forward, _, up = (b.R @ item for item in self._directions())
         d = b.R @ axis(self.n)

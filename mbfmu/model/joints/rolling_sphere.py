@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, Vector, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, G_matrix, Pose
-from mbfmu.model.joints.joint import Joint, Motion, check_perpendicular, sliding
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_perpendicular, sliding
 from mbfmu.model.joints.spherical import rotation
 from mbfmu.model.relative import axis, velocity_seen
 
@@ -60,7 +60,7 @@ class RollingSphere(Joint):
         slip = velocity_seen(a, b, -p.radius * n)
         return ca.vertcat(ca.dot(n_x, slip), ca.dot(n_y, slip))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         _, n_x, n_y = (a.R @ item for item in self._directions())
         gap = b.r_0 - a.r_0
         return (

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, Pose
-from mbfmu.model.joints.joint import Joint, Motion, check_in_plane, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_in_plane, turning
 from mbfmu.model.relative import axis
 
 
@@ -42,7 +42,7 @@ class RollingWheel(Joint):
         gap = b.r_0 - a.r_0
         return ca.vertcat(ca.dot(n, gap) - p.radius, ca.dot(t, gap) + p.radius * (b.phi - a.phi))
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (turning(b.phi - a.phi),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:

@@ -9,7 +9,7 @@ import casadi as ca
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Value, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation, wrapped
-from mbfmu.model.joints.joint import Joint, Motion, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, turning
 from mbfmu.model.relative import across, angle_about, axis, parallel
 
 
@@ -48,7 +48,7 @@ class Screw(Joint):
         screwed = p.pitch / (2 * math.pi) * self._behind(p, a, b)[1]
         return ca.vertcat(across(self.n, a, b), parallel(self.n, a, b), screwed)
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         asked, behind = self._behind(p, a, b)
         return (turning(asked - behind),)
 

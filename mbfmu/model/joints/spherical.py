@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Vector, start
 from mbfmu.model.frame import SX, Frame, Pose
-from mbfmu.model.joints.joint import Joint, Motion
+from mbfmu.model.joints.joint import Joint, JointCoordinate
 from mbfmu.model.relative import Q_rel, w_rel
 
 
@@ -30,16 +30,16 @@ class Spherical(Joint):
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         return b.r_0 - a.r_0
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         return (rotation(a, b),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         return Pose(ca.SX(3, 1), coordinates["Q_rel"])
 
 
-def rotation(a: Frame, b: Frame) -> Motion:
+def rotation(a: Frame, b: Frame) -> JointCoordinate:
     """Return the relative rotation of two spatial frames as a motion: quaternion and angular velocity in frame_a."""
-    return Motion(
+    return JointCoordinate(
         "Q_rel", "1", Q_rel(a, b), "w_rel", "rad/s", "z_rel", "rad/s2", "t_rel", "N.m",
         rate_value=w_rel(a, b), neutral=(1.0, 0.0, 0.0, 0.0),
     )  # fmt: skip

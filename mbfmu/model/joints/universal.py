@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.errors import AxisError
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation, quaternion_product
-from mbfmu.model.joints.joint import Joint, Motion, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, turning
 from mbfmu.model.relative import axis
 
 
@@ -52,7 +52,7 @@ class Universal(Joint):
         leaning = ca.dot(a.R @ axis(self.n_a), b.R @ axis(self.n_b)) - self._between()[0]
         return ca.vertcat(b.r_0 - a.r_0, leaning)
 
-    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[Motion, ...]:
+    def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         cosine, normal = self._between()
         n_a, n_b = axis(self.n_a), axis(self.n_b)
         first, second = a.R @ n_a, b.R @ n_b

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from mbfmu.fmu.check.fmu import SLAVE_MODULE, Fmu, StaticRule
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.fmu import SLAVE_MODULE, Fmu, StaticRule
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 LONGEST_SCRIPT = 2**20
 """Bytes of a script that are looked through."""

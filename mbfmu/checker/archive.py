@@ -9,7 +9,7 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, Outcome, Rule
+from mbfmu.checker.outcome import PRACTICE, Finding, Outcome, Rule
 
 MEMBER_LIMIT = 2**29
 """Bytes one member may unpack to."""

@@ -5,15 +5,14 @@ archive.py    the ZIP file; nothing hostile gets past it
 static.py     modelDescription.xml: XML, XSD, FMPy, and the rules of
               document.py, variables.py, structure.py, traps.py; fmu.py is what they see
 dynamic.py    supervises probe/, the separate process in which the FMU runs
-show.py       what the command line prints
 """
 
 from collections.abc import Collection
 from os import PathLike
 
+from mbfmu.checker import archive, dynamic, static
+from mbfmu.checker.outcome import PRACTICE, Outcome, Rule
 from mbfmu.errors import UsageError, nearest
-from mbfmu.fmu.check import archive, dynamic, static
-from mbfmu.fmu.check.outcome import PRACTICE, Outcome, Rule
 
 __all__ = ["RULES", "Outcome", "Rule", "check", "report"]
 
@@ -60,7 +59,7 @@ def report(
         fmu, judged = static.check_description(content)
         found += judged
         if fmu is not None:
-            found += dynamic.run_fmu(fmu, reasons, timeout)
+            found += dynamic.probe_fmu(fmu, reasons, timeout)
     said: dict[str, list[Outcome]] = {}
     for outcome in found:
         said.setdefault(outcome.rule, []).append(outcome)

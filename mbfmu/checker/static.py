@@ -18,10 +18,10 @@ from typing import Any
 from fmpy.model_description import ValidationError, read_model_description
 from lxml import etree
 
-from mbfmu.fmu.check import document, structure, traps, variables
-from mbfmu.fmu.check.archive import DESCRIPTION, Archive
-from mbfmu.fmu.check.fmu import Fmu, StaticRule, read_description
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable, Outcome, Rule
+from mbfmu.checker import document, structure, traps, variables
+from mbfmu.checker.archive import DESCRIPTION, Archive
+from mbfmu.checker.fmu import Fmu, StaticRule, read_description
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Outcome, Rule
 
 PLACED = 10_000
 """Elements up to which breaches of the schema have their lines: libxml2 looks for each among all."""
@@ -72,16 +72,31 @@ def check_description(archive: Archive) -> tuple[Fmu | None, list[Outcome]]:
 
 def _parse(data: bytes) -> tuple[Any, list[Outcome]]:
     """Return the root and what the rules before the schema's own say; SCHEMA speaks here only if it fails."""
-    root: Any = None
     strict = _parser(_schema())
     with contextlib.suppress(etree.LxmlError):
-        root = etree.fromstring(data, strict)
-    valid = root is not None
+        return _of_this_kind(etree.fromstring(data, strict))
+    root, judged = parse_description(data)
+    if root is not None:
+        judged += SCHEMA.judge(lambda: _breaches(root, strict))
+    return root, judged
+
+
+def parse_description(data: bytes) -> tuple[Any, list[Outcome]]:
+    """Parse modelDescription.xml without the schema.
+
+    Returns:
+        The root, or None if it is not XML without a document type, of FMI 2.0 and for co-simulation; and the outcomes
+        of these rules, the last of which fails if there is no root.
+    """
     try:
-        root = root if valid else etree.fromstring(data, _parser())
+        return _of_this_kind(etree.fromstring(data, _parser()))
     except etree.LxmlError as error:
         line = getattr(error, "lineno", None)
         return None, [XML.outcome("fail", f"not well-formed XML: {error}", line)]
+
+
+def _of_this_kind(root: Any) -> tuple[Any, list[Outcome]]:
+    """Return the root if it is one this check is for, else None, and the outcomes of the rules that say so."""
     judged = XML.judge(list)
     if root.getroottree().docinfo.doctype:
         return None, [*judged, XML_DOCTYPE.outcome("fail", "entities have no place here; remove the document type")]
@@ -95,10 +110,7 @@ def _parse(data: bytes) -> tuple[Any, list[Outcome]]:
     if root.find("CoSimulation") is None:
         text = "only FMI 2.0 co-simulation is supported, not model exchange"
         return None, [*judged, CO_SIMULATION.outcome("fail", text, root.sourceline)]
-    judged += CO_SIMULATION.judge(list)
-    if not valid:
-        judged += SCHEMA.judge(lambda: _breaches(root, strict))
-    return root, judged
+    return root, [*judged, *CO_SIMULATION.judge(list)]
 
 
 def _parser(schema: Any = None) -> Any:

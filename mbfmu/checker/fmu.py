@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.fmu.check.archive import Archive
-from mbfmu.fmu.check.outcome import Finding
+from mbfmu.checker.archive import Archive
+from mbfmu.checker.outcome import Finding
 
 SLAVE_MODULE = "resources/slavemodule.txt"
 """What pythonfmu's library reads the name of its script from."""

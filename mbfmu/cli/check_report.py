@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mbfmu.fmu.check.outcome import Outcome, Status
+from mbfmu.checker.outcome import Outcome, Status
 
 Shown = Literal["fail", "pass", "n/a"]
 

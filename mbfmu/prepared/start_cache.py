@@ -1,4 +1,4 @@
-"""Warm starts: what a run needs of a model, kept in the user's cache under a hash of all that decides it.
+"""The start cache: what a run needs of a model, stored in the user's cache under a hash of all that decides it.
 
 The hash holds the model with all its fields, what was asked of it, mbfmu's own source, the versions of what works on
 it, and the C compiler. A model with a class, a stepper or a value that is not mbfmu's own has no such hash, as the code
@@ -22,61 +22,30 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 import mbfmu
-from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
+from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.errors import MbfmuError
 from mbfmu.files import write_aside
 from mbfmu.kernel.toolchain import cache_folder, host
 from mbfmu.model import Model
-from mbfmu.steppers import FAMILIES, Scheme
+from mbfmu.prepared.outline import Outline
+from mbfmu.steppers import FAMILIES
 
-ROOMS = ("model", "dae", "steppers", "kernel", "fmu")
-"""Folders of mbfmu whose source decides what is kept."""
-MOST = 500
-"""How many files are kept; the oldest go first. Those of small models have 5 kB, of 128 spatial links 250 kB."""
+ROOMS = ("model", "dae", "steppers", "kernel", "prepared")
+"""Folders of mbfmu whose source decides what is stored."""
+MAX_FILES = 500
+"""Largest number of files; the oldest are removed first.
+
+The file of a small model has 5 kB, that of 128 spatial links 250 kB.
+"""
 PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose `repr` says all of a value."""
 
 
 @dataclass(frozen=True)
-class Outline(Layout):
-    """What a run needs of a model, besides its kernel.
-
-    Args:
-        name: of the model.
-        inputs: entries of u.
-        parameters: entries of p.
-        outputs: what the kernel puts out, without bound parameters.
-        start_values: entries of s.
-        held: how many entries the Dae's p has more than the kernel's.
-        rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
-    """
-
-    name: str
-    inputs: tuple[Signal, ...]
-    parameters: tuple[ParameterSignal, ...]
-    outputs: tuple[Signal, ...]
-    start_values: tuple[ParameterSignal, ...]
-    held: int
-    rows: Any
-
-    @property
-    def starts(self) -> tuple[ParameterSignal, ...]:
-        """The start values s."""
-        return self.start_values
-
-    def jacobian(self, x: Any, p: Any) -> npt.NDArray[np.float64]:
-        """Return [Phi_q; G] at t = 0, shape (m + k, n), for a state x and parameters p of the kernel."""
-        if self.rows is None:
-            return np.empty((0, 0))
-        state = list(x)[: self.rows.size1_in(0)]
-        return np.array(self.rows(state, [*p, *[0.0] * self.held], 0.0))
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept.
+class CachedStart:
+    """What the cache holds of a model.
 
     Args:
         outline: of the model.
@@ -87,26 +56,14 @@ class Kept:
     library: Path
 
 
-def outline(dae: Dae, scheme: Scheme) -> Outline:
-    """Return the outline of a model with a stepper."""
-    held, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
-    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, held, rows)
-
-
-def _rows(dae: Dae, scheme: Scheme) -> Any:
-    x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
-    q, _, _ = scheme.read(x, p, t)
-    return ca.Function("rows", [x, p, t], [ca.densify(ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t)))])
-
-
-def question(
+def cache_key(
     system: Model,
     stepper: str | None,
     options: Mapping[str, Any],
     coordinates: str | None,
     tolerant: bool,
 ) -> str | None:
-    """Return the hash of all that decides the outline and the compiled kernel; None where nothing is to be kept.
+    """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
     Args:
         system: the model.
@@ -119,17 +76,17 @@ def question(
     if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
         return None
     try:
-        asked = _told([system, stepper, dict(options), coordinates, tolerant])
+        request = _canonical([system, stepper, dict(options), coordinates, tolerant])
     except _ForeignError:
         return None
-    return _hash(repr([asked, compiler, PROGRAM]).encode())
+    return _hash(repr([request, compiler, PROGRAM]).encode())
 
 
 class _ForeignError(Exception):
     """A value that is not mbfmu's own, nor plain."""
 
 
-def _told(value: Any) -> Any:
+def _canonical(value: Any) -> Any:
     """Return a value as nested lists of plain values, which differ if anything in it does.
 
     Raises:
@@ -139,19 +96,19 @@ def _told(value: Any) -> Any:
     if kind in PLAIN:
         return value
     if kind in {list, tuple}:
-        return [kind.__name__, *map(_told, value)]
+        return [kind.__name__, *map(_canonical, value)]
     if kind is dict:
-        return [kind.__name__, *map(_told, value.items())]
+        return [kind.__name__, *map(_canonical, value.items())]
     if kind is np.ndarray or (isinstance(value, np.number) and type(value.item()) in PLAIN):
-        return [kind.__name__, str(value.dtype), _told(value.tolist())]
+        return [kind.__name__, str(value.dtype), _canonical(value.tolist())]
     if _owned(kind, "mbfmu.model."):
         name = f"{kind.__module__}.{kind.__qualname__}"
         if is_dataclass(value):
             names = [item.name for item in fields(value)]
             if vars(value).keys() == set(names):
-                return [name, *(_told(getattr(value, item)) for item in names)]
+                return [name, *(_canonical(getattr(value, item)) for item in names)]
         elif isinstance(value, tuple):
-            return [name, *map(_told, value)]
+            return [name, *map(_canonical, value)]
     raise _ForeignError
 
 
@@ -185,8 +142,8 @@ PROGRAM = repr(
 """Versions and sources, as they are when this is imported: what runs, even if a file is changed later."""
 
 
-def recall(key: str) -> Kept | None:
-    """Return what is kept under a hash, if it and its library are there, and whole."""
+def load(key: str) -> CachedStart | None:
+    """Return what is stored under a hash; None unless it and its library are there and undamaged."""
     try:
         checksum, _, text = _path(key).read_bytes().partition(b"\n")
     except OSError:
@@ -197,45 +154,45 @@ def recall(key: str) -> Kept | None:
     library = cache_folder() / found["library"]
     try:
         if _hash(library.read_bytes()) != found["library_hash"]:
-            library.unlink()  # who looks for it by its source shall not find it either
+            library.unlink()  # lookups by source hash shall not find it either
             return None
     except OSError:
         return None
-    return Kept(
+    return CachedStart(
         Outline(
             found["name"],
             tuple(Signal(*item) for item in found["inputs"]),
             tuple(ParameterSignal(*item) for item in found["parameters"]),
             tuple(Signal(*item) for item in found["outputs"]),
             tuple(ParameterSignal(*item) for item in found["start_values"]),
-            found["held"],
+            found["sampled"],
             found["rows"] and ca.Function.deserialize(found["rows"]),
         ),
         library,
     )
 
 
-def keep(key: str, kept: Kept) -> None:
-    """Keep something under a hash; where it, or its library, cannot be kept, the next start takes its time."""
-    if not kept.library.is_relative_to(cache_folder()):
+def store(key: str, start: CachedStart) -> None:
+    """Store a start under a hash; if it or its library cannot be written, nothing is stored and no error is raised."""
+    if not start.library.is_relative_to(cache_folder()):
         return
-    view, path = kept.outline, _path(key)
+    view, path = start.outline, _path(key)
     content = {
-        "library": kept.library.relative_to(cache_folder()).as_posix(),
+        "library": start.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
         "inputs": [astuple(item) for item in view.inputs],
         "parameters": [astuple(item) for item in view.parameters],
         "outputs": [astuple(item) for item in view.outputs],
         "start_values": [astuple(item) for item in view.start_values],
-        "held": view.held,
+        "sampled": view.sampled,
         "rows": view.rows and view.rows.serialize(),
     }
     with contextlib.suppress(MbfmuError, OSError):
-        content["library_hash"] = _hash(kept.library.read_bytes())
+        content["library_hash"] = _hash(start.library.read_bytes())
         text = json.dumps(content, separators=(",", ":")).encode()
         write_aside(path, _checksum(key, text) + b"\n" + text)
         others = sorted(path.parent.glob("*.json"), key=lambda other: other.stat().st_mtime)
-        for other in others[:-MOST]:
+        for other in others[:-MAX_FILES]:
             other.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Model -> everything an FMU or a simulation is made of, in one go."""
+"""Model -> Prepared: its equations, its stepper and its kernel, ready to run or to pack."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -14,14 +14,18 @@ import numpy as np
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.start import dependent, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
-from mbfmu.fmu.interface import LOOSEST, Interface, interface
-from mbfmu.fmu.warm import Kept, Outline, keep, outline, question, recall
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
 from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
 from mbfmu.model import Model
+from mbfmu.prepared import start_cache
+from mbfmu.prepared.outline import Outline, outline
+from mbfmu.prepared.start_cache import CachedStart, cache_key
 from mbfmu.steppers import Scheme, make_scheme
 
 Parts = tuple[Dae, Scheme, Bundle]
+
+LARGEST_TOLERANCE = 0.1
+"""Largest value of solver.tolerance."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +38,15 @@ class Prepared:
         derived: gives the equations, the stepper and its functions.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
-        key: under which the cache keeps what a run needs; None: nowhere.
-        kept: what the cache kept.
+        key: under which the start cache stores what a run needs; None: it is not stored.
+        cached: what the start cache held; None: nothing.
     """
 
     derived: Callable[[], Parts]
     step: float
     tolerance: float = 0.0
     key: str | None = None
-    kept: Kept | None = None
+    cached: CachedStart | None = None
 
     @cached_property
     def _parts(self) -> Parts:
@@ -64,24 +68,19 @@ class Prepared:
         return self._parts[2]
 
     @cached_property
-    def interface(self) -> Interface:
-        """The variables."""
-        return interface(self.dae, self.scheme, self.bundle, self.step, self.tolerance)
-
-    @cached_property
     def outline(self) -> Outline:
         """Names, defaults and sizes: what a run needs of the model, which a warm start knows."""
-        return self.kept.outline if self.kept else outline(self.dae, self.scheme)
+        return self.cached.outline if self.cached else outline(self.dae, self.scheme)
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
         """The kernel for this machine."""
-        if self.kept:
+        if self.cached:
             with suppress(OSError):  # it went, or is damaged: it is made anew
-                return Compiled(str(self.kept.library))
+                return Compiled(str(self.cached.library))
         kernel = load(self.bundle)
         if self.key and isinstance(kernel, Compiled):
-            keep(self.key, Kept(self.outline, Path(kernel.path)))
+            start_cache.store(self.key, CachedStart(self.outline, Path(kernel.path)))
         return kernel
 
     @property
@@ -162,17 +161,18 @@ def prepare(
     """
     if not (math.isfinite(step) and step > 0):
         raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
-    if not 0 <= tolerance <= LOOSEST:
+    if not 0 <= tolerance <= LARGEST_TOLERANCE:
         raise UsageError(
-            f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LOOSEST:g}, such as 1e-6"
+            f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
     options = dict(options or {})
-    key = question(system, stepper, options, coordinates, tolerance > 0)
-    kept = recall(key) if key else None
-    if kept:
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0)
+    cached = start_cache.load(key) if key else None
+    if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    prepared = Prepared(partial(_derived, system, stepper, options, tolerance, coordinates), step, tolerance, key, kept)
-    if not kept:
+    derived = partial(_derived, system, stepper, options, tolerance, coordinates)
+    prepared = Prepared(derived, step, tolerance, key, cached)
+    if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
 

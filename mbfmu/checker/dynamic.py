@@ -20,9 +20,9 @@ from typing import Any
 
 import fmpy
 
-from mbfmu.fmu.check.fmu import Fmu
-from mbfmu.fmu.check.outcome import Outcome, Rule
-from mbfmu.fmu.check.probe import main as probe
+from mbfmu.checker.fmu import Fmu
+from mbfmu.checker.outcome import Outcome, Rule
+from mbfmu.checker.probe import main as probe
 
 TIMEOUT = 30.0
 """Seconds after which a rule counts as hung."""
@@ -62,7 +62,7 @@ STARTED = ("load", "instantiate")
 """Rules an FMU that needs a tool may break where the tool is missing."""
 
 
-def run_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
+def probe_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
     """Run an FMU through the rules of probe/.
 
     Args:

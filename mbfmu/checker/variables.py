@@ -5,9 +5,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from mbfmu.fmu.check.document import bounds
-from mbfmu.fmu.check.fmu import INITIAL, Fmu, StaticRule, Variable, typed
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.document import bounds
+from mbfmu.checker.fmu import INITIAL, Fmu, StaticRule, Variable, typed
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 _INDICES = r"(?:\[\d+(?:,\d+)*\])?"
 _QUOTED = r"""'(?:[\w!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]|\\['"?\\abfnrtv])+'"""

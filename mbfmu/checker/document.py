@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from mbfmu.fmu.check.archive import DESCRIPTION
-from mbfmu.fmu.check.fmu import Fmu, StaticRule
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.archive import DESCRIPTION
+from mbfmu.checker.fmu import Fmu, StaticRule
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 LOG_CATEGORIES = tuple(
     f"log{name}"

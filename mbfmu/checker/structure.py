@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator
 
-from mbfmu.fmu.check.fmu import Fmu, StaticRule
-from mbfmu.fmu.check.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.fmu import Fmu, StaticRule
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 SECTIONS = ("Outputs", "Derivatives", "InitialUnknowns")
 

@@ -1,0 +1,29 @@
+"""Rows of `mbfmu list` and `mbfmu describe` as tables for a terminal."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from mbfmu.listing import Row
+
+
+def table(title: str, rows: list[Row]) -> Table:
+    """Return rows as a table."""
+    made = Table(title=title.capitalize(), title_justify="left", show_lines=True)
+    for heading in rows[0]:
+        made.add_column(heading.replace("_", " "), overflow="fold", no_wrap=heading == "name")
+    for row in rows:
+        made.add_row(*(escape(_cell(value)) for value in row.values()))
+    return made
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case list():
+            return ", ".join(value)
+        case dict() if all(isinstance(item, dict) for item in value.values()):
+            return "\n".join(f"{key}={item['allowed']} (default {item['default']})" for key, item in value.items())
+        case dict():
+            return ", ".join(f"{name} [{unit}]" for name, unit in value.items())
+    return str(value)

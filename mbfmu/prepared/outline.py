@@ -1,0 +1,58 @@
+"""Dae + Scheme -> Outline: what a run needs of a model besides its kernel."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
+from mbfmu.steppers import Scheme
+
+
+@dataclass(frozen=True)
+class Outline(Layout):
+    """What a run needs of a model, besides its kernel.
+
+    Args:
+        name: of the model.
+        inputs: entries of u.
+        parameters: entries of p.
+        outputs: what the kernel puts out, without bound parameters.
+        start_values: entries of s.
+        sampled: number of entries that p of the Dae has beyond the parameters, for sampled inputs.
+        rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
+    """
+
+    name: str
+    inputs: tuple[Signal, ...]
+    parameters: tuple[ParameterSignal, ...]
+    outputs: tuple[Signal, ...]
+    start_values: tuple[ParameterSignal, ...]
+    sampled: int
+    rows: Any
+
+    @property
+    def starts(self) -> tuple[ParameterSignal, ...]:
+        """The start values s."""
+        return self.start_values
+
+    def jacobian(self, x: Any, p: Any) -> npt.NDArray[np.float64]:
+        """Return [Phi_q; G] at t = 0, shape (m + k, n), for a state x and parameters p of the kernel."""
+        if self.rows is None:
+            return np.empty((0, 0))
+        state = list(x)[: self.rows.size1_in(0)]
+        return np.array(self.rows(state, [*p, *[0.0] * self.sampled], 0.0))
+
+
+def outline(dae: Dae, scheme: Scheme) -> Outline:
+    """Return the outline of a model with a stepper."""
+    sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
+    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
+
+
+def _rows(dae: Dae, scheme: Scheme) -> Any:
+    x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
+    q, _, _ = scheme.read(x, p, t)
+    return ca.Function("rows", [x, p, t], [ca.densify(ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t)))])
