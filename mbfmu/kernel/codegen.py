@@ -60,7 +60,7 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
     }
 
 
-def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int = 0) -> dict[str, str]:
+def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections: int = 0) -> dict[str, str]:
     """Return the C99 sources of a kernel with tangents, to be linked with the FMI functions.
 
     ``kernel.h`` holds sizes and declarations for all; ``tangent.c`` the tangents, which run only when asked for. Every
@@ -70,7 +70,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
         bundle: the functions.
         tangents: theirs.
         prefix: a C identifier.
-        passes: corrections of each stage of a step; 0: until it is solved.
+        corrections: of each stage of a step; 0: until it is solved.
     """
     hot, rest = _parted(bundle)
     derived = tangents.functions()
@@ -102,7 +102,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, passes: int 
                 step.text,
                 _declared([*rest, *derived]),
                 _definitions(working),
-                _tables(bundle, tangents, passes),
+                _tables(bundle, tangents, corrections),
                 kernel_file("driver.c"),
                 kernel_file("derivatives.c"),
             ]
@@ -150,11 +150,11 @@ def _work(*parts: Generated) -> dict[str, int]:
     return {"SZ_W": max(part.work for part in parts)}
 
 
-def _tables(bundle: Bundle, tangents: Tangents | None, passes: int) -> str:
+def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
     """Return the formulas as C tables; without tangents there is nothing in their places."""
     lines = [
         "struct formula {",
-        "    int stages, passes;",
+        "    int stages, corrections;",
         "    int size[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
@@ -162,7 +162,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, passes: int) -> str:
     ]
     for name in FORMULAS:
         item = bundle.formulas[name]
-        counts = f"{len(item.sizes)}, {passes if name == 'step' else 0}"
+        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
         derived = _functions(tangents.formulas[name]) if tangents else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")

@@ -5,8 +5,8 @@
  * for kernels without a compiler.
  *
  * Included after the generated code and these definitions:
- *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of passes fixes the work of a step, whatever
- *                                                it leaves of the equations, and 0 solves them to round-off
+ *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of corrections fixes the work of a step,
+ *                                                whatever it leaves of the equations, and 0 solves them to round-off
  *   ORDER ESTIMATE_ORDER                         of the stepper and of its error estimate; 0: it has none
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
@@ -75,7 +75,7 @@ static int at_rest(double correction, double last) {
 /* Correct the tangent sz of a solved stage until it rests; scale: the largest it has been. Return whether it does. */
 static int settle(function correct, const double *const in[11], double *sz, int n, double scale, struct memory *m) {
     double last = INFINITY, *const next = m->d->next;
-    for (int pass = 0; pass < MAX_TANGENT_PASSES; ++pass) {
+    for (int pass = 0; pass < MAX_TANGENT_CORRECTIONS; ++pass) {
         double change = 0;
         correct(in, &next, m->w);
         if (!all_below(INFINITY, next, n)) return 0;
@@ -115,7 +115,7 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         z += n;
         if (d) sz += n;
         if (!f->correct[k]) continue; /* values that are only computed */
-        for (int pass = 0; pass < (f->passes ? f->passes : MAX_PASSES) && !solved; ++pass) {
+        for (int pass = 0; pass < (f->corrections ? f->corrections : MAX_CORRECTIONS) && !solved; ++pass) {
             if (d) f->correct_tangent[k](in, &d->next, m->w);
             f->correct[k](in, next, m->w);
             status[S_ITERATIONS] += 1;
@@ -128,12 +128,12 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                 memcpy(sz - n, d->next, sizeof(double) * n);
                 scale = fmax(scale, largest(sz - n, n));
             }
-            solved = !f->passes && at_rest(correction, last);
+            solved = !f->corrections && at_rest(correction, last);
             last = correction;
         }
-        if (!f->passes || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
-        if (!f->passes && !solved) return NOT_CONVERGED;
-        if (d && !f->passes && !settle(f->correct_tangent[k], in, sz - n, n, scale, m)) d->unknown = 1;
+        if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
+        if (!f->corrections && !solved) return NOT_CONVERGED;
+        if (d && !f->corrections && !settle(f->correct_tangent[k], in, sz - n, n, scale, m)) d->unknown = 1;
     }
     double *const results[] = {result, f->stages ? 0 : m->estimate};
     f->result(in, results, m->w);
@@ -196,7 +196,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
                    long long n, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1];
     struct tangent *const d = m->d;
-    const int halvings = FORMULA_step.passes ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
+    const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;

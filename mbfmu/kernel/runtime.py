@@ -19,7 +19,7 @@ CODES = ("OK", "NOT_CONVERGED", "NOT_FINITE", "INCONSISTENT_START", "NOT_ACCURAT
 """What became of a call, by number."""
 OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(len(CODES))
 
-MAX_PASSES = 40
+MAX_CORRECTIONS = 40
 """Corrections of a stage after which it counts as not converged."""
 ROUND_OFF = 1e-14
 """Estimated error of the unknowns at which a stage counts as solved."""
@@ -41,7 +41,7 @@ CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
 """Largest residual of a consistent start."""
-MAX_TANGENT_PASSES = 400
+MAX_TANGENT_CORRECTIONS = 400
 """Corrections of a tangent after which it cannot be told."""
 TANGENT_SETTLED = 1e-15
 """Relative change at which a tangent is at rest."""
@@ -338,7 +338,7 @@ class Interpreted:
                 offset += size
                 continue
             last, solved = math.nan, False  # the first pass has no rate of convergence
-            for _ in range(MAX_PASSES):
+            for _ in range(MAX_CORRECTIONS):
                 found, (correction,) = correct(*arguments)
                 counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
