@@ -1,7 +1,7 @@
-"""The equations of a mechanism's bodies as a Dae, whatever their coordinates.
+"""The equations of a mechanism's bodies as a Dae, in any coordinates.
 
 Constraints, potentials and loads are derived from expressions of frames by automatic differentiation; the inertia of
-the bodies comes from whoever chose the coordinates.
+the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from mbfmu.model.mechanism import resolve
 
 @dataclass(frozen=True)
 class Inertial:
-    """What the bodies' inertia and weight contribute.
+    """The contributions of the bodies' inertia and weight.
 
     Args:
         T: kinetic energy, SX scalar.
@@ -31,10 +31,11 @@ class Inertial:
         momentum: T_v, SX, shape (n,).
         T_q: SX, shape (n,).
         regular_T_q: T_q with the regularising energy, SX, shape (n,).
-        bias: what M a takes without any load: gyroscopic terms less the weight, SX, shape (n,).
-        solve: force -> M^-1 force.
-        free: load -> M^-1 (load - bias).
-        transmitted: what the joints of the tree transmit, see `outputs`; None in absolute coordinates.
+        bias: load - force, where M a = force without constraints: gyroscopic terms less the weight, SX, shape (n,).
+        solve: function force -> M^-1 force.
+        free: function load -> M^-1 (load - bias), the acceleration without constraints.
+        transmitted: forces and torques that the joints of the tree transmit, see `outputs`; None in absolute
+            coordinates.
     """
 
     T: SX
@@ -125,7 +126,7 @@ def equations(bodies: Bodies, inertial: Inertial) -> Dae:
 
 
 def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
-    """Return all holonomic equations, and the joint, coupling or body that each row is of."""
+    """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
     rows = [(path, item.Phi) for path, item in bodies.equations.items()]
     rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
     rows += bodies.coordinates.intrinsic

@@ -19,16 +19,16 @@ from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 
 Held = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
-"""(a, b displaced), (a, b moving faster) -> pairs (expression, weight)."""
+"""Function (a, b displaced), (a, b with additional velocities) -> virtual-work terms: pairs (expression, weight)."""
 
 
 def wrench(held: Held, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
     """Return force and torque that an element puts on one of its frames, resolved in the world frame.
 
     Args:
-        held: what the element holds, weighted by its efforts or negative multipliers.
-        a: its first frame.
-        b: its second frame.
+        held: virtual-work terms of the element, with its efforts or negative multipliers as weights.
+        a: first frame of the element.
+        b: second frame of the element.
         end: 0 for frame_a, 1 for frame_b.
     """
     shift, turn = ca.SX.sym("shift", a.r_0.numel()), ca.SX.sym("turn", a.w_0.numel())
@@ -45,14 +45,14 @@ def wrench(held: Held, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
 
 
 def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence[SX]) -> Held:
-    """Return what a joint holds.
+    """Return the virtual-work terms of a joint.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         path: full name of the joint.
         lambda_: multipliers of its holonomic rows.
         mu: multipliers of its nonholonomic rows.
-        efforts: on its motions.
+        efforts: effort on each of its motions.
     """
     joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     p = bodies.values[path]
@@ -69,10 +69,10 @@ def joint_held(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
 
 
 def cut_wrenches(bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: dict[str, list[SX]]) -> dict[str, Held]:
-    """Return what every joint off the tree's coordinates holds, by full name.
+    """Return the virtual-work terms of every joint that carries no coordinates, by full name.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         lambda_: all multipliers, holonomic rows first.
         m: number of holonomic rows.
         found: the loads.
@@ -90,11 +90,11 @@ def cut_wrenches(bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: d
 
 
 def outer_wrenches(bodies: Bodies, held: dict[str, Held]) -> list[tuple[int, SX, SX, SX]]:
-    """Return (group, point, force, torque) of all that acts on the bodies but the joints that carry coordinates.
+    """Return (group, point, force, torque) of everything that acts on the bodies except joints that carry coordinates.
 
     Args:
-        bodies: where everything is.
-        held: what the other joints hold.
+        bodies: coordinates and frames of the mechanism.
+        held: virtual-work terms of the other joints.
     """
     elements: list[tuple[str, Held, Frame, Frame]] = [
         (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in held.items()

@@ -18,20 +18,24 @@ from pathlib import Path
 import platformdirs
 
 LARGE, HUGE = 600_000, 1_500_000
-"""Characters of source above which the step is compiled by -O1, as gcc's -O2 takes long on functions of tens of
-thousands of lines; what is not the step by -O1 above half of that, and by -O0 above the second."""
+"""Sizes of a source, in characters, from which it is compiled with less optimisation, as gcc's -O2 takes long on
+functions of tens of thousands of lines:
+
+    the step        -O1 above `LARGE`
+    other sources   -O1 above `LARGE` / 2, -O0 above `HUGE`
+"""
 TARGETS = {
     "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
     "win64": (("x86_64-windows-gnu",), ".dll"),
     "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
-"""Zig's names of the processors of each FMI platform, and the suffix of its libraries."""
+"""Zig's names of the processors of each FMI platform, and the suffix of the platform's libraries."""
 REMEDIES = {
     "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`",
     "darwin": "install the command line tools: `xcode-select --install`",
     "win32": 'kernels are not compiled on Windows; native FMUs are, with zig: python -m pip install "mbfmu[cross]"',
 }
-"""How to get a C compiler, by `sys.platform`."""
+"""Advice on how to get a C compiler, by `sys.platform`."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
@@ -39,7 +43,7 @@ HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 
 
 class BuildError(Exception):
-    """What a compiler complained about, in one line."""
+    """The complaint of a compiler, in one line."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,11 @@ class Toolchain:
     """A compiler for one platform.
 
     Args:
-        command: how it is called.
-        version: what it says of itself.
-        suffix: of a shared library.
-        compiling: flags besides the optimisation.
-        linking: flags.
+        command: the command that runs it.
+        version: the version that it prints.
+        suffix: suffix of a shared library.
+        compiling: flags for compiling, besides the optimisation.
+        linking: flags for linking.
     """
 
     command: tuple[str, ...]
@@ -81,7 +85,7 @@ def remedy() -> str:
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
-    """Return zig as a compiler for each processor of an FMI platform; none if the package ziglang is not installed."""
+    """Return zig as a compiler for each processor of an FMI platform; empty unless the package ziglang is installed."""
     if importlib.util.find_spec("ziglang") is None:
         return ()
     targets, suffix = TARGETS[name]
@@ -99,28 +103,28 @@ def cross(name: str) -> tuple[Toolchain, ...]:
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be made again."""
+    """Return the user's folder for files that can be made again."""
     return Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
 
 
 def is_here(name: str) -> bool:
-    """Whether libraries for an FMI platform run on this machine."""
+    """Return whether libraries for an FMI platform run on this machine."""
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
 
 
 def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
     """Return the path of the shared library of the sources, made now or found in the user's cache.
 
-    Its name in the cache is a hash of the sources, the compiler's version and the flags. Where the cache cannot be
-    written, it lasts as long as this process.
+    Its name in the cache is a hash of the sources, the compiler's version and the flags. If the cache cannot be
+    written, the library lasts as long as this process.
 
     Args:
-        sources: texts by file name; those in .h are included, the others compiled side by side.
+        sources: texts by file name; files in .h are included, the others are compiled in parallel.
         toolchain: the compiler.
-        name: of the library, which some platforms write into it.
+        name: name of the library, which some platforms write into it.
 
     Raises:
-        BuildError: the compiler refuses.
+        BuildError: the compiler reports an error.
     """
     flags = {
         file: ("-std=c99", "-fvisibility=hidden", *toolchain.compiling, _optimisation(file, len(text)))
@@ -170,14 +174,14 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _passing_folder() -> Path:
-    """Return a folder for what cannot be kept; it goes with this process."""
+    """Return a folder for files that cannot be kept; it is deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="mbfmu-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def _forget_time(dll: Path) -> None:
-    """Set the time a DLL was linked, in the head of its PE part, to zero."""
+    """Set the link time of a DLL, in its PE header, to zero."""
     content = bytearray(dll.read_bytes())
     time = int.from_bytes(content[0x3C:0x40], "little") + 8
     content[time : time + 4] = bytes(4)
@@ -192,7 +196,7 @@ def _optimisation(name: str, size: int) -> str:
 
 
 def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
-    """Run commands side by side."""
+    """Run commands in parallel."""
     running = [
         subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
