@@ -1,4 +1,4 @@
-"""System -> TOML: what the reader makes the same system of."""
+"""System -> TOML, from which the reader makes the same system."""
 
 import math
 import re
@@ -14,14 +14,14 @@ from mbfmu.model.toml.kinds import FREE, component_types, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 116
-"""Columns of a line that may be broken."""
+"""Largest number of columns of a line that may be broken."""
 
 
 def to_toml(system: System) -> str:
-    """Return a system as a TOML document; sub-systems stand in it.
+    """Return a system as a TOML document that contains its sub-systems.
 
     Raises:
-        ModelFileError: it is no `System`, or has a component of a class of the user's own.
+        ModelFileError: the model is not a `System`, or has a component of a user's own class.
     """
     if not isinstance(system, System):
         raise ModelFileError(f"'{system.name}' is given by its energies: TOML holds systems of components only")
