@@ -283,7 +283,7 @@ class _Run:
     def _input(self, parts: Mapping[str, _Part], end: str) -> tuple[_Part, str]:
         part, name = _end(parts, end)
         if part.variables[name].causality != "input":
-            raise UsageError(f"'{end}' is no input but {part.variables[name].causality}")
+            raise UsageError(f"'{end}' is not an input but {part.variables[name].causality}")
         if end in self.lines:
             raise UsageError(f"'{end}' is connected twice")
         return part, name

@@ -83,7 +83,7 @@ def simulate(
         return run_prepared(prepared, stop, output_interval, signals, report)
     path = Path(model)
     if path.suffix != ".fmu":
-        raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
+        raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
     if options or stepper or coordinates:
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     return _simulate_fmu(path, stop, step, tolerance, output_interval, values or {}, signals, report)
@@ -256,7 +256,7 @@ def read_fmu(path: Path) -> Any:
     try:
         return fmpy.read_model_description(str(path))
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}' is no FMU that FMPy can read: {error}") from None
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {error}") from None
 
 
 def run_fmu(
@@ -299,7 +299,7 @@ def run_fmu(
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
     for name in signals:
         if variables[name].causality != "input":
-            raise UsageError(f"'{name}' of '{path}' is no input but {variables[name].causality}")
+            raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
     start_values = dict(values)
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:

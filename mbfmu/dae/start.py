@@ -136,9 +136,9 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
             names.update(dict.fromkeys(loop.joints))
     who = ", ".join(names) or "the nonholonomic joints"
     if not dae.assembly.loops:
-        return f"{dae.name}: {missing} equation(s) of {who} say the same as others: let each be stated once"
+        return f"{dae.name}: {missing} equation(s) of {who} repeat others: state each equation only once"
     return (
-        f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) say the same as others there, "
+        f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) depend on others there, "
         "and the mechanism could leave it in more than one way; start a little away from it"
     )
 

@@ -196,7 +196,7 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ValueRangeError(
-            f"{name} = {value!r} is no value: give a number in {declared.unit} or an expression of parameters"
+            f"{name} = {value!r} is not a value: give a number in {declared.unit} or an expression of parameters"
         )
     try:
         number = float(value)

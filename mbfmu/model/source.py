@@ -53,5 +53,5 @@ def read_bytes(path: Path, largest: int) -> bytes:
     except OSError as error:
         raise ModelFileError(f"cannot read '{path}': {error.strerror or error}") from None
     if len(content) > largest:
-        raise ModelFileError(f"'{path}' is larger than {largest / 1e6:g} MB: a model of this kind is not")
+        raise ModelFileError(f"'{path}' is larger than {largest / 1e6:g} MB, the limit for a model file of this kind")
     return content

@@ -146,7 +146,7 @@ def _loaded(text: str, source: Source) -> tuple[dict[str, Any], Mapping[Place, i
             raise source.error(text.count("\n") + 1, f"{what} at the end of the file") from None
         raise source.error(int(place[1]), f"{what} (column {place[2]})") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, an impossible date
-        raise source.error(max(lines.values(), default=1), f"this is no TOML: {error}") from None
+        raise source.error(max(lines.values(), default=1), f"this is not valid TOML: {error}") from None
 
 
 def _check_integers(document: Document, value: Any, place: Place) -> None:

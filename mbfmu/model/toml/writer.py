@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
         return repr(float(value)) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
     if isinstance(value, tuple | list | np.ndarray):
         return "[" + ", ".join(map(_value, value)) + "]"
-    raise ModelFileError(f"{value!r} cannot stand in TOML")
+    raise ModelFileError(f"{value!r} cannot be written as TOML")
 
 
 def _text(text: str) -> str:

@@ -243,12 +243,14 @@ class _Reader:
         words = text.split()
         if len(words) != count:
             raise self.source.error(
-                element.line, f'<{element.tag} {attribute}="{text}">: {count} number(s) are wanted, not {len(words)}'
+                element.line, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
             )
         found = []
         for word in words:
             if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
-                what = ValueRangeError(f'<{element.tag} {attribute}="{text}">: {word} is no number a robot can have')
+                what = ValueRangeError(
+                    f'<{element.tag} {attribute}="{text}">: {word} is not a number that a robot can have'
+                )
                 raise self.source.error(element.line, what)
             found.append(float(word))
         return tuple(found)

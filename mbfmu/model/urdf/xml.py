@@ -79,7 +79,7 @@ def elements_of(content: bytes, source: Source) -> Element:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise source.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+        raise source.error(error.lineno, f"this is not valid XML: {expat.ErrorString(error.code)}") from None
     except (ValueError, LookupError) as error:  # an encoding that Python does not have
-        raise source.error(1, f"this is no XML: {error}") from None
+        raise source.error(1, f"this is not valid XML: {error}") from None
     return top.children[0]
