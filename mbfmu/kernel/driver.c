@@ -267,9 +267,9 @@ static int attempt(const double *x, const double *u, const double *du, const dou
 
 /* Go from x at time t over the span H, with steps chosen so that each adds at most tol times its length to the error.
  *
- * h_max bounds the steps. The step chosen last is part of x, so that the next call goes on with it, and a restored state
- * gives the same steps again. A step shortened by the end of the span leaves the planned step as it is; if it is so
- * short that its error is round-off, it is accepted. */
+ * h_max bounds the steps. The step chosen last is part of x, so that the next call goes on with it, and a restored
+ * state gives the same steps again. A step shortened by the end of the span leaves the planned step as it is; if it is
+ * so short that its error is round-off, it is accepted. */
 static int control(const double *x, const double *u, const double *du, const double *p, double t, double H,
                    double h_max, double tol, double *x1, double *status, struct memory *m) {
     const int order = ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER;

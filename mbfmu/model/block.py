@@ -176,7 +176,7 @@ class Block:
         return replace(self, parameters=tuple(parameters.values()), states=tuple(states.values()))
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         return (*(item.name for item in self.parameters), *(item.name for item in self.states))
 
 

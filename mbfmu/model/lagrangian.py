@@ -110,6 +110,6 @@ class LagrangianSystem:
         return replace(self, coordinates=tuple(coordinates.values()), parameters=tuple(parameters.values()))
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         starts = [name for item in self.coordinates for name in (item.name, f"der({item.name})")]
         return (*(item.name for item in self.parameters), *starts)

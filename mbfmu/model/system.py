@@ -153,7 +153,7 @@ class System:
         raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, known)}")
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         found = [item.name for item in self.parameters]
         for item in self.components:
             if isinstance(item, Subsystem):
