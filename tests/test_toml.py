@@ -261,7 +261,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('["world.frame_b", "hinge.frame_a"]', '["world.frame_b"]'): (ModelFileError, 5, "a connection is an array of two"),
     ('["world.frame_b", "hinge.frame_a"]', "[1, 2]"): (ModelFileError, 5, "a connection is an array of two"),
     ('["hinge.frame_b", "rod.frame_a"]', '["hinge.frame_a", "world.frame_b"]'): (
-        FrameConnectionError, 6, "said twice",
+        FrameConnectionError, 6, "stated twice",
     ),
     ('["hinge.frame_b", "rod.frame_a"]', '["rod.frame_a", "world.frame_b"]'): (
         FrameConnectionError, 16, "frame_b is connected to nothing",
