@@ -45,7 +45,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name where it is used: `import mbfmu` stays light."""
+    """Import a public name when it is first used, so that `import mbfmu` is quick."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name == "steppers":  # the package, which can be called

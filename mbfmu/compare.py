@@ -1,4 +1,4 @@
-"""Comparison: every stepper with every step on one model, against a reference the program converges itself."""
+"""Comparison: every stepper with every step on one model, against a reference solution computed for it."""
 
 import csv
 import io
@@ -24,13 +24,13 @@ Array = npt.NDArray[np.float64]
 REFERENCE = ("projected", {"order": 8})
 """Stepper of the reference solution."""
 CONVERGED = 1e-11
-"""rad or m; the reference is halved until it changes less than this, or no longer less."""
+"""Change, rad or m, below which halving the reference's step ends; it also ends when the change no longer shrinks."""
 MOST_STEPS = 2_000_000
 REPEATS = 3
 ROUND_OFF = 1e-10
 """Largest residual, at every step tried, that counts as constraints at round-off."""
 GOOD = 1e-4
-"""rad or m; an error that counts as good in the advice."""
+"""Largest error that counts as good in the advice, rad or m."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Row:
     """One stepper with one step.
 
     Args:
-        stepper: name, with the options that were asked for.
+        stepper: name of the stepper, with the options that were given.
         h: step, s.
         error: largest error of the joint coordinates at the end, rad or m.
         position: largest residual of the position constraints at the end.
         velocity: largest residual of the velocity constraints at the end.
         energy: error of the total energy at the end, J.
         corrections: Newton or fixed-point corrections per step.
-        us_per_step: microseconds per step, the best of some repeats.
+        us_per_step: microseconds per step, the best of several repeats.
         ms: milliseconds for the run.
-        failure: why it did not run, empty if it did.
+        failure: reason why it did not run; empty if it did.
     """
 
     stepper: str
@@ -64,13 +64,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found.
+    """The results of a comparison.
 
     Args:
-        model: name.
-        stop: s.
-        rows: one for each stepper and step.
-        accuracy: how far the reference is converged, rad or m.
+        model: name of the model.
+        stop: end of the runs, s.
+        rows: one row for each stepper and step.
+        accuracy: accuracy of the reference, rad or m.
         advice: one sentence.
     """
 
@@ -84,7 +84,7 @@ class Comparison:
         """Write the table as .csv or .md.
 
         Raises:
-            UsageError: another ending.
+            UsageError: the path has another suffix.
             MbfmuError: the file cannot be written.
         """
         refuse_table(path)
@@ -102,17 +102,17 @@ class Comparison:
 
 
 def refuse_table(path: Path) -> None:
-    """Refuse a path that no table can be written to, before anything is compared for it.
+    """Raise an error before a comparison if its table cannot be written to a path.
 
     Raises:
-        UsageError: it does not end in .csv or .md.
+        UsageError: the path does not end in .csv or .md.
     """
     if path.suffix not in {".csv", ".md"}:
         raise UsageError(f"'{path}': a table ends in .csv or .md")
 
 
 def shown(value: Any) -> str:
-    """Return a table's text of a value."""
+    """Return the text of a value in a table."""
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.3g}"
     return str(value)
@@ -128,20 +128,20 @@ def compare(
     coordinates: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Comparison:
-    """Run every stepper with every step and say which one to take.
+    """Run every stepper with every step, and advise which one to use.
 
     Args:
         system: the mechanism.
-        stop: s.
+        stop: end of the runs, s.
         steppers: names, or ``name:key=value:key=value`` with options; default: every family with its defaults.
-        steps: s, each at most `stop`.
+        steps: steps, each at most `stop`, s.
         values: parameters and start values by name.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
-        progress: is told the fraction done.
+        progress: called with the fraction done.
 
     Raises:
         UsageError: a step or the stop time is not a positive number, or the model is a block.
-        MbfmuError: the model or a stepper named cannot be.
+        MbfmuError: the model or a named stepper is invalid.
     """
     for number in (stop, *steps):
         if not (math.isfinite(number) and number > 0):
@@ -221,7 +221,7 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
 
 
 def _reference(system: Model, stop: float, h: float, coordinates: str | None) -> tuple[_End, float]:
-    """Return the converged end and how far two successive halvings differ."""
+    """Return the converged end, and the difference of the last two halvings."""
     prepared = prepare(system, *REFERENCE, h, coordinates=coordinates)
     last = _run(prepared, stop, h, 1)
     best, accuracy = last, math.inf
@@ -260,7 +260,7 @@ def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> 
 
 
 def _advice(rows: Sequence[Row]) -> str:
-    """Derive one sentence from the numbers, and from which families say that they take stiff forces."""
+    """Return one sentence of advice, from the numbers and from the families that take stiff forces."""
     ran = [row for row in rows if math.isfinite(row.error)]
     loose = {row.stepper for row in rows if not max(row.position, row.velocity) < ROUND_OFF}
     good = [row for row in ran if row.error <= GOOD]

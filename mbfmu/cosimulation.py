@@ -1,8 +1,8 @@
-"""Coupled runs of several FMUs on FMPy, for studies and tests of a coupling; not a competitor to real masters.
+"""Coupled runs of several FMUs on FMPy, for studies and tests of a coupling; not meant to replace a master tool.
 
 Between communication points every input is held, or extrapolated from the last two points (order 1); in further passes
-it is interpolated between the step's ends. Where an FMU takes input derivatives it gets the slope; another gets the
-value that the line has in the middle of the step, and after the step that at its end.
+it is interpolated between the step's ends. An FMU that takes input derivatives gets the slope. Any other FMU gets the
+value of the line in the middle of the step, and after the step the value at its end.
 """
 
 import math
@@ -26,11 +26,11 @@ from mbfmu.simulation import InputFunction, Messages, communication_points, read
 Order = Literal["jacobi", "gauss_seidel"]
 
 SAFETY = 0.9
-"""Of a chosen step."""
+"""Ratio of a chosen step to the step that is expected to meet the tolerance."""
 LARGEST, LEAST = 4.0, 0.2
-"""Factors by which a step may change at once."""
+"""Largest and smallest factor by which a step may change at once."""
 SHORTEST = 1e-9
-"""Of the whole time; a chosen step below it is given up."""
+"""Smallest ratio of a chosen step to the time of the run."""
 
 
 def couple(
@@ -47,31 +47,32 @@ def couple(
     inputs: Mapping[str, InputFunction] | None = None,
     outputs: Sequence[str] = (),
 ) -> Result:
-    """Run several FMUs, each of whose inputs follows an output of another or a function of the time.
+    """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
 
     Args:
         fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
-        connections: ``component.variable`` of an output to one of an input, times a factor.
-        stop: s.
+        connections: ``component.variable`` of an output to that of an input, times a factor.
+        stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
-        order: ``jacobi``: all step with the outputs of the step's start; ``gauss_seidel``: one after the other, each
-            with the outputs that those before it have at the step's end.
-        extrapolation: 0: inputs are held over the step; 1: they go on along the line through their last two values.
-        passes: how often each communication step is done: after the first time all go back and step again, with
-            inputs along the line from the step's start to what they follow at its end; all must save their state.
-        tolerance: 0: equal steps. Else a step is compared with two of half its length, which are kept, and done again
-            shorter while its outputs differ by more, relative to 1 and their size; all FMUs must save their state.
+        order: ``jacobi``: all FMUs step with the outputs at the step's start; ``gauss_seidel``: they step one after the
+            other, each with the outputs of those before it at the step's end.
+        extrapolation: 0: inputs are held over the step; 1: they continue the line through their last two values.
+        passes: number of times that each communication step is done: after the first, all FMUs go back and step again,
+            with inputs on the line from the step's start to the outputs at its end; all must save their state.
+        tolerance: 0: equal steps. Otherwise a step is compared with two of half its length, which are kept, and is
+            repeated with a shorter one while its outputs differ by more, relative to 1 and their size; all FMUs must
+            save their state.
         values: parameters and start values by ``component.variable``.
         inputs: functions of the time, s, by ``component.variable``.
-        outputs: ``component.variable`` to record; () for all outputs.
+        outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
-        What was recorded, at every communication point.
+        The recorded outputs at every communication point.
 
     Raises:
         UsageError, UnknownNameError: the arguments do not fit each other or the FMUs.
         FmuError: an FMU cannot be read or started.
-        StepError: a step could not be done.
+        StepError: a step failed.
     """
     _check(stop, step, order, extrapolation, passes, tolerance)
     with ExitStack() as stack:
@@ -124,10 +125,10 @@ class _Part:
     """One FMU, instantiated.
 
     Args:
-        name: of the component.
-        path: of the .fmu file.
-        folder: where it is unpacked.
-        stack: frees it.
+        name: name of the component.
+        path: path of the .fmu file.
+        folder: folder that it is unpacked to.
+        stack: stack of contexts that frees it.
     """
 
     def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
@@ -198,7 +199,7 @@ class _Part:
         """Do a communication step.
 
         Raises:
-            StepError: it could not be done.
+            StepError: the step failed.
         """
         try:
             self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
@@ -216,12 +217,12 @@ class _Part:
             raise FmuError(f"'{self.name}' refuses {what}: {self._said(error)}") from None
 
     def _said(self, error: Exception) -> str:
-        """Return what the FMU complained of; where it kept silent, what FMPy makes of it."""
+        """Return the messages of the FMU; if there are none, FMPy's error."""
         return "; ".join(dict.fromkeys(self.messages)) or str(error)
 
 
 def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
-    """Return component and variable that a text names.
+    """Return the component and the variable that a text names.
 
     Raises:
         UnknownNameError: there is no such component or variable.
@@ -241,7 +242,7 @@ def _row(shown: Sequence[tuple[_Part, str]]) -> list[float]:
 
 @dataclass
 class _Line:
-    """What an input follows: an output of another FMU times a factor, or a function of the time."""
+    """The source of an input: an output of another FMU times a factor, or a function of the time."""
 
     part: _Part
     name: str
@@ -250,7 +251,7 @@ class _Line:
     past: tuple[float, float] | None = None  # time and value at the last communication point
 
     def value(self, time: float) -> float:
-        """Return what the input should be now."""
+        """Return the value of the source at a time."""
         if self.source is None:
             assert self.signal is not None
             return float(self.signal(time))
@@ -259,7 +260,7 @@ class _Line:
 
 
 class _Run:
-    """The FMUs with what their inputs follow."""
+    """The FMUs and the sources of their inputs."""
 
     def __init__(
         self,
@@ -282,13 +283,13 @@ class _Run:
     def _input(self, parts: Mapping[str, _Part], end: str) -> tuple[_Part, str]:
         part, name = _end(parts, end)
         if part.variables[name].causality != "input":
-            raise UsageError(f"'{end}' is no input but {part.variables[name].causality}")
+            raise UsageError(f"'{end}' is not an input but {part.variables[name].causality}")
         if end in self.lines:
             raise UsageError(f"'{end}' is connected twice")
         return part, name
 
     def start(self) -> None:
-        """Initialise all, with inputs that agree with the outputs they follow where no loop is direct."""
+        """Initialise all FMUs; their inputs agree with the outputs they follow unless a loop has direct feedthrough."""
         for part in self.parts.values():
             part.start()
         for _ in range(len(self.parts) + 1):  # outputs may depend on inputs, along a chain of FMUs
@@ -298,7 +299,7 @@ class _Run:
             part.begin()
 
     def step(self, time: float, size: float) -> None:
-        """Do a communication step of all, as often as there are passes."""
+        """Do a communication step of all FMUs, once for each pass."""
         now = {end: line.value(time) for end, line in self.lines.items()}
         state = self.save() if self.passes > 1 else None
         try:
@@ -315,7 +316,7 @@ class _Run:
             line.past = (time, now[end])
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
-        """Step all once; ahead: what the inputs follow at the step's end, as the pass before found it."""
+        """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
         done: set[str] = set()
         for name, part in self.parts.items():
             held: dict[str, float] = {}
@@ -337,7 +338,7 @@ class _Run:
     def _along(
         self, line: _Line, now: float, ahead: float | None, time: float, size: float, done: set[str]
     ) -> tuple[float, float]:
-        """Return value at the step's start and slope of an input over the step."""
+        """Return the value at the step's start, and the slope over the step, of an input."""
         if ahead is not None:
             if line.source is not None and line.source[0].name in done:
                 ahead = line.value(time + size)
@@ -354,14 +355,14 @@ class _Run:
         return now, 0.0
 
     def save(self) -> tuple[dict[str, Any], dict[str, tuple[float, float] | None]]:
-        """Return the state of all."""
+        """Return the state of all FMUs."""
         return (
             {name: part.slave.getFMUState() for name, part in self.parts.items()},
             {end: line.past for end, line in self.lines.items()},
         )
 
     def restore(self, state: tuple[dict[str, Any], dict[str, tuple[float, float] | None]]) -> None:
-        """Go back to a state."""
+        """Restore a state of all FMUs."""
         for name, part in self.parts.items():
             part.slave.setFMUState(state[0][name])
         for end, line in self.lines.items():
@@ -373,12 +374,12 @@ class _Run:
             part.slave.freeFMUState(state[0][name])
 
     def followed(self) -> list[float]:
-        """Return what the inputs that follow outputs should be now."""
+        """Return the current values for the inputs that follow outputs."""
         return [line.value(0.0) for line in self.lines.values() if line.source is not None]
 
 
 def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Callable[[float], None]) -> None:
-    """Step by rollback: a step against two halves; the order of the coupling error is one more than extrapolation."""
+    """Step by rollback, comparing a step with two halves; the coupling error has the order of extrapolation plus 1."""
     time, size, power = 0.0, step, run.extrapolation + 2
     while time < stop * (1 - 1e-12):
         size = min(size, step, stop - time)

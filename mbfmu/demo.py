@@ -23,9 +23,9 @@ STOP = 10.0
 STEP = 1e-3
 STEPPER = "rattle"
 KP = np.array([900.0, 300.0])
-"""N.m/rad; proportional gains of shoulder and elbow."""
+"""Proportional gains of shoulder and elbow, N.m/rad."""
 KD = np.array([120.0, 40.0])
-"""N.m.s/rad; derivative gains."""
+"""Derivative gains of shoulder and elbow, N.m.s/rad."""
 SHOWN = (
     "shoulder.tau", "elbow.tau", "shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w", "energy.total",
     "constraint.position", "constraint.velocity",
@@ -36,14 +36,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found.
+    """The results of the demo.
 
     Args:
-        fmu: the FMU it made.
-        csv: the run, with references.
-        png: the picture.
-        problems: what the check said, empty if all is well.
-        rows: the table: what, value.
+        fmu: path of the FMU.
+        csv: path of the run's values, with references.
+        png: path of the picture.
+        problems: problems that the check reported; empty if there are none.
+        rows: rows of the table: quantity and value.
     """
 
     fmu: Path
@@ -54,7 +54,7 @@ class Demo:
 
 
 def trajectory(t: float) -> tuple[Array, Array]:
-    """Return wanted joint angles (rad) and rates (rad/s), shapes (2,): from hanging at rest up and to and fro."""
+    """Return reference joint angles (rad) and rates (rad/s), shapes (2,): from hanging at rest up, and to and fro."""
     blend = min(t / 2.0, 1.0)
     s, s_dot = blend**3 * (10 - 15 * blend + 6 * blend**2), 15 * blend**2 * (1 - blend) ** 2 * (t < 2.0)
     up, swing = np.array([1.9, -0.9]), np.array([0.5, 0.8])
@@ -71,11 +71,11 @@ def gravity_torque(phi: Array, l: tuple[float, float], m: tuple[float, float], g
 
 
 def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
-    """Export, check, run and draw.
+    """Export an FMU, check it, run it and draw the result.
 
     Args:
-        folder: where the files go; made if it is not there.
-        progress: is told what is being done and the fraction of it.
+        folder: folder for the files, which is made if needed.
+        progress: called with the current task and the fraction of it that is done.
 
     Raises:
         FmuError: the FMU did not run.
@@ -113,7 +113,7 @@ def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
 
 
 def _closed_loop(fmu: Path, progress: Callable[[float], None]) -> tuple[Result, Array, float]:
-    """Run PD with gravity compensation against the FMU; return the run, the wanted angles, microseconds a step."""
+    """Run PD control with gravity compensation on the FMU; return run, reference angles and microseconds per step."""
     import fmpy
     from fmpy.fmi2 import FMU2Slave
 

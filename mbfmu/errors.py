@@ -1,21 +1,21 @@
 """The exception tree: every mistake a user can make has a name.
 
 MbfmuError
-├── ModelError               a mechanism that cannot be
+├── ModelError               a model that is invalid
 │   ├── NameInUseError       two things with one name
 │   ├── UnknownNameError     a parameter, component, frame, model or stepper that does not exist
-│   ├── FrameConnectionError      frames connected wrongly, a body left alone
+│   ├── FrameConnectionError frames connected wrongly, or a body connected to nothing
 │   ├── MassError            a free body without mass or inertia
 │   ├── AxisError            an axis that is not a unit vector
 │   ├── ExpressionError      an expression of parameters that cannot be read
 │   ├── ValueRangeError      a value that is NaN, infinite or outside its bounds
 │   └── StartError           start values that contradict each other or the constraints
 ├── ModelFileError           a model file that is missing or does not parse
-├── StepperError             a stepper, option or model that do not go together
+├── StepperError             a stepper, an option and a model that do not go together
 ├── KernelError              equations for which no code can be generated
-├── StepError              a step that could not be done (time, residual, remedy)
+├── StepError                a step that failed (time, residual, remedy)
 ├── FmuError                 an FMU that cannot be written, read or run
-└── UsageError               a call or command whose arguments do not fit
+└── UsageError               a call or command with arguments that are invalid
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class MbfmuError(Exception):
 
 
 class ModelError(MbfmuError):
-    """A mechanism that cannot be."""
+    """A model that is invalid."""
 
 
 class NameInUseError(ModelError):
@@ -40,7 +40,7 @@ class UnknownNameError(ModelError):
 
 
 class FrameConnectionError(ModelError):
-    """Frames connected wrongly, or a body that nothing holds in the mechanism."""
+    """Frames connected wrongly, or a body connected to nothing."""
 
 
 class MassError(ModelError):
@@ -76,7 +76,7 @@ class KernelError(MbfmuError):
 
 
 class StepError(MbfmuError):
-    """A step that could not be done; the state is as it was before it."""
+    """A step that failed; the state is as it was before the step."""
 
 
 class FmuError(MbfmuError):
@@ -84,17 +84,17 @@ class FmuError(MbfmuError):
 
 
 class UsageError(MbfmuError):
-    """A call or command whose arguments do not fit."""
+    """A call or command with arguments that are invalid."""
 
 
 MOST_NAMES = 1000
-"""How many known names are compared with a wrong one."""
+"""Largest number of known names that are compared with a wrong one."""
 MOST_SHOWN = 30
-"""How many known names a message lists."""
+"""Largest number of known names that a message lists."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known name comes nearest to a wrong one, as a clause that ends an error message."""
+    """Return a clause that ends an error message: the known name nearest to a wrong one, or the known names."""
     names = list(islice(known, MOST_NAMES))
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

@@ -11,7 +11,7 @@ def write_aside(path: Path, content: bytes) -> Path:
     """Write a file under another name and rename it when it is complete; its folder is made if needed.
 
     Raises:
-        MbfmuError: it cannot be written; nothing is left behind.
+        MbfmuError: the file cannot be written; nothing is left behind.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

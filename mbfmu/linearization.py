@@ -33,9 +33,9 @@ from mbfmu.prepared.prepare import prepare
 Array = npt.NDArray[np.float64]
 
 ARRAYS, NAMES = ("A", "B", "C", "D", "x0", "u0", "y0"), ("states", "inputs", "outputs")
-"""What a file holds of a linearization, with the eigenvalues."""
+"""Fields of a linearization in a file, beside the eigenvalues: arrays, and tuples of names."""
 PREFERENCE = 0.1
-"""Weight of the columns of driven joints: the others then depend on them, unless that is badly conditioned."""
+"""Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Linear:
         x0: the state, in SI units.
         u0: the inputs.
         y0: the outputs.
-        rest: largest acceleration of the chosen coordinates there, or rate of a first-order state; 0 in an equilibrium
-            at rest.
+        rest: largest acceleration of the chosen coordinates, or largest rate of the first-order states, at that point;
+            0 in an equilibrium at rest.
     """
 
     A: Array
@@ -76,7 +76,7 @@ class Linear:
         return found[np.lexsort((found.imag, -found.real))]
 
     def data(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it: matrices as rows, eigenvalues as [real, imaginary]."""
+        """Return everything as JSON data: matrices as rows, eigenvalues as [real, imaginary]."""
         found = {name: getattr(self, name).tolist() for name in ARRAYS}
         found |= {name: list(getattr(self, name)) for name in NAMES}
         return found | {"rest": self.rest, "eigenvalues": [[value.real, value.imag] for value in self.eigenvalues]}
@@ -85,7 +85,7 @@ class Linear:
         """Write everything as .npz or .json.
 
         Raises:
-            UsageError: the path ends in something else.
+            UsageError: the path has another suffix.
         """
         target = Path(path)
         if target.suffix == ".json":
@@ -110,13 +110,13 @@ def linearize(
 
     Args:
         model: the mechanism or block.
-        values: start values and parameters by name, SI units, where they differ from the model's.
-        inputs: by name, SI units; their start values, mostly 0, where nothing is said.
-        outputs: names of outputs; () for all that can be connected: those of the joints.
+        values: start values and parameters that differ from the model's, by name, in SI units.
+        inputs: inputs by name, in SI units; the others have their start values, mostly 0.
+        outputs: names of outputs; () for all outputs that can be connected: those of the joints.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Raises:
-        ModelError, StartError: the model, or its start, cannot be.
+        ModelError, StartError: the model or its start is invalid.
         UnknownNameError: there is no such output, parameter, start value or input.
         UsageError: an input is not a finite number.
     """
@@ -174,11 +174,11 @@ def _about(dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, chosen: tuple[s
 
 
 def _dependent(C: Array, weight: Array) -> tuple[list[int], Array, Array]:
-    """Return which columns of C are free, V with C V = 0 and R with C R = 1, R zero in the free rows.
+    """Return the free columns of C, V with C V = 0, and R with C R = 1 that is zero in the free rows.
 
     Args:
-        C: full row rank, shape (k, n); V is of shape (n, n - k) and the unit matrix in the free rows.
-        weight: of the columns, shape (n,); those of little weight are rather free.
+        C: matrix of full row rank, shape (k, n); V has the shape (n, n - k) and is the unit matrix in the free rows.
+        weight: weights of the columns, shape (n,); columns of little weight are preferred as free ones.
     """
     k, n = C.shape
     pivots = qr(C * weight, mode="r", pivoting=True)[1] if k else np.arange(n)

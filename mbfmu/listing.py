@@ -25,10 +25,10 @@ BASES = frozenset(
         "Sensor",
     }
 )
-"""Components to derive from, not to put into a model."""
+"""Names of the components that are base classes, and not part of a model."""
 
 Row = dict[str, Any]
-"""A row of a table by its headings: texts, numbers, lists of texts, or units or more about names."""
+"""A row of a table: values by their headings, which are texts, numbers, lists of texts, or details by name."""
 
 
 def models() -> list[Row]:
@@ -55,7 +55,7 @@ def models() -> list[Row]:
 
 
 def steppers() -> list[Row]:
-    """Return the families of steppers with what they keep."""
+    """Return the families of steppers with the quantities they preserve."""
     return [
         {
             "name": family.name,
@@ -72,7 +72,7 @@ def steppers() -> list[Row]:
 
 
 def components() -> list[Row]:
-    """Return the components a model is made of, with the units of their quantities and of what formulas give."""
+    """Return the components for models, with the units of their quantities and formulas."""
     found = []
     for name in model.__all__:
         kind = getattr(model, name)
@@ -91,7 +91,7 @@ def components() -> list[Row]:
 
 
 def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:
-    """Return what a mechanism consists of: bodies, joints, loops, and how its coordinates count.
+    """Return the parts of a mechanism: bodies, joints and loops, and the numbers of coordinates and constraints.
 
     Args:
         system: the mechanism.

@@ -19,15 +19,15 @@ from mbfmu.result import KINDS, Result, coordinates
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 MARKERS = "osv^D<>ph*"
 COLOURS = 10
-"""Of curves; those after them are dashed."""
+"""Number of colours of curves; further curves are dashed."""
 FLOOR = 1e-17
-"""Residuals below it are drawn here: a log scale has no zero."""
+"""Smallest residual drawn, which replaces smaller ones, as a log scale has no zero."""
 ROUND_OFF = 100 * float(np.finfo(np.float64).eps)
-"""Residual of a constraint of some terms of size 1 that is met as well as numbers can."""
+"""Round-off in the residual of a constraint that has several terms of size 1."""
 ALIKE = 1e-6
-"""Curves that differ by less than this share of their size are drawn as one."""
+"""Largest difference, relative to their size, of curves that are drawn as one."""
 MOST = 12
-"""Curves of a panel; its legend counts the others."""
+"""Largest number of curves in a panel; its legend counts the others."""
 MOTIONS = ("rad", "m", "rad/s", "m/s")
 """Units of coordinates and rates."""
 RESIDUALS = ("constraint.position", "constraint.velocity")
@@ -38,17 +38,17 @@ Curves = dict[str, Array]
 
 
 def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -> Path:
-    """Draw what moves and what drives it, constraint residuals on a log scale, the energy and its change.
+    """Draw coordinates, rates and inputs, constraint residuals on a log scale, the energy and its change.
 
-    What is zero all the time is left out, and curves that are alike are drawn once.
+    Curves that are always zero are left out, and curves that are alike are drawn once.
 
     Args:
-        result: what to draw.
-        path: of the picture; its ending says the format.
-        title: over the picture.
+        result: the result to draw.
+        path: path of the picture; its suffix determines the format.
+        title: title above the picture.
 
     Raises:
-        UsageError: the ending names no format, or all is zero.
+        UsageError: the suffix names no format, or all curves are zero.
         MbfmuError: the file cannot be written.
     """
     drawn = [(label, curves) for label, curves in _panels(result) if curves]
@@ -105,7 +105,7 @@ def _some(result: Result, names: Sequence[str]) -> Curves:
 
 
 def _once(curves: Curves) -> Curves:
-    """Return curves that are not zero, those that are alike as one under the first name with their number."""
+    """Return the curves that are not zero; curves that are alike are merged under the first name with their number."""
     groups: dict[str, list[str]] = {}
     for name, values in curves.items():
         if np.any(values):
@@ -118,16 +118,16 @@ def _once(curves: Curves) -> Curves:
 
 
 def _round_off(result: Result) -> float:
-    """Return the residual that counts as round-off for coordinates and rates of the size they have."""
+    """Return the residual that counts as round-off for the size of the coordinates and rates."""
     sizes = [float(np.max(np.abs(result[name]))) for name in coordinates(result) if result.units.get(name) in MOTIONS]
     return ROUND_OFF * max([1.0, *sizes])
 
 
 def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
-    """Draw work against precision: the error of each stepper over the time of the run, one point a step.
+    """Draw work against precision: the error of each stepper over the time of the run, one point for each step.
 
     Raises:
-        UsageError: the ending of the path names no format.
+        UsageError: the suffix of the path names no format.
         MbfmuError: the file cannot be written.
     """
     figure = Figure(figsize=(11, 6), layout="constrained")
@@ -158,7 +158,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure whole or not at all.
 
     Raises:
-        UsageError: the ending of the path names no format.
+        UsageError: the suffix of the path names no format.
         MbfmuError: the file cannot be written.
     """
     content = io.BytesIO()
@@ -168,10 +168,10 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:
-    """Return the format of a picture by its ending.
+    """Return the format of a picture by its suffix.
 
     Raises:
-        UsageError: the ending names no format.
+        UsageError: the suffix names no format.
     """
     kind = Path(path).suffix.removeprefix(".").lower()
     if kind not in FORMATS:

@@ -1,4 +1,4 @@
-"""Result: what a simulation gives."""
+"""Result: the values of variables over time from a simulation."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ KINDS = {
     "N.m": "torque [N.m]",
     "N": "force [N]",
 }
-"""What a plot calls coordinates, rates and inputs, by their unit."""
+"""Labels of coordinates, rates and inputs in a plot, by their unit."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Result:
     """Values of variables over time.
 
     Args:
-        time: s, shape (n_t,).
-        names: of the variables.
-        values: shape (n_t, n_names), in SI units.
+        time: times, s, shape (n_t,).
+        names: names of the variables.
+        values: values in SI units, shape (n_t, n_names).
         units: SI unit by name.
         steps: number of steps the stepper made, 0 if unknown.
-        seconds: wall time they took, s.
+        seconds: wall time of these steps, s.
         motions: names of coordinates and rates: outputs whose time derivative is an output too.
     """
 
@@ -50,7 +50,7 @@ class Result:
         """Return the values of one variable, shape (n_t,).
 
         Raises:
-            UnknownNameError: there is none of that name.
+            UnknownNameError: there is no variable of that name.
         """
         if name == "time":
             return self.time
@@ -77,7 +77,7 @@ def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a CSV file with a header line into columns of finite numbers, by name.
 
     Raises:
-        MbfmuError: the file is missing, has no ``time`` column that increases, or holds something else than numbers.
+        MbfmuError: the file is missing, has no ``time`` column that increases, or contains other values than numbers.
     """
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -99,7 +99,7 @@ def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def coordinates(result: Result) -> list[str]:
-    """Return joints' coordinates, rates and inputs: the names a plot shows, without frames and bodies."""
+    """Return the names that a plot shows: joints' coordinates, rates and inputs, without frames and bodies."""
     skip = ("energy", "constraint", "momentum")
     bodies = {name.split(".r_0")[0] for name in result.names if ".r_0" in name}
     return [

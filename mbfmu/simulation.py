@@ -23,7 +23,7 @@ from mbfmu.result import Result, read_csv
 InputFunction = Callable[[float], float]
 Progress = Callable[[float], None]
 POINTS = 500
-"""About how many output points a run has if nobody says."""
+"""Default number of output points of a run, approximately."""
 MOST_POINTS = 10_000_000
 
 
@@ -44,27 +44,27 @@ def simulate(
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
 
     Args:
-        model: a System, or the path of an .fmu file (which has its stepper inside).
-        stop: s.
+        model: a model, or the path of an .fmu file (which contains its stepper).
+        stop: end of the run, s.
         stepper: name of the stepper (not for an .fmu); None: the one the model names, else `rattle`, or `projected` for
             nonholonomic constraints.
-        options: its options (not for an .fmu).
-        step: longest step of the stepper, s (default 0.001, or what the .fmu says).
+        options: options of the stepper (not for an .fmu).
+        step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
-            are then chosen, up to `step`. None or 0: equal steps (None: what the .fmu says).
-        output_interval: s between outputs, which is the communication step: inputs are held within it. Default: about
-            500 points, a multiple of the step.
+            are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu).
+        output_interval: time between outputs, s, which is the communication step: inputs are held within it. Default:
+            a multiple of the step that gives about 500 points.
         values: parameters and start values by name.
-            A row of the result holds the input that acts from its time on; FMPy's rows hold the one until then.
         inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
-            that name, or a function of the time.
+            that name, or a function of the time. A row of the result holds the input that acts from its time on; for an
+            .fmu, it holds the input that acted until then.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
-        progress: is told the fraction done.
+        progress: called with the fraction done.
 
     Raises:
-        UsageError: the arguments do not fit.
-        ModelError, StepperError, StartError: the model cannot be.
-        StepError: a step could not be done.
+        UsageError: an argument is invalid.
+        ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
+        StepError: a step failed.
         FmuError: the FMU cannot be run.
     """
     if not (math.isfinite(stop) and stop > 0):
@@ -83,7 +83,7 @@ def simulate(
         return run_prepared(prepared, stop, output_interval, signals, report)
     path = Path(model)
     if path.suffix != ".fmu":
-        raise UsageError(f"'{path}' is no .fmu file; read a model file with mbfmu.load")
+        raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
     if options or stepper or coordinates:
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     messages = Messages()
@@ -97,9 +97,9 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     """Return the communication points 0, H, 2 H, ..., stop, shape (n + 1,); the last interval may be shorter.
 
     Args:
-        stop: s.
-        step: of the stepper, s.
-        interval: H in s; None: a multiple of the step, about 500 points.
+        stop: end of the run, s.
+        step: step of the stepper, s.
+        interval: H, s; None: a multiple of the step that gives about 500 points.
 
     Raises:
         UsageError: the interval is not a positive number, or there would be too many points.
@@ -119,10 +119,10 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
 
 
 def input_function(name: str, given: str | InputFunction) -> InputFunction:
-    """Return an input as a function of the time, from what a user gives for it (see `simulate`).
+    """Return an input as a function of the time, from the value that a user gives for it (see `simulate`).
 
     Raises:
-        UsageError: it is neither an expression of ``time`` nor a file with such a column.
+        UsageError: the value is neither an expression of ``time`` nor a file with such a column.
     """
     if callable(given):
         return given
@@ -169,18 +169,18 @@ def run_prepared(
 
     Args:
         prepared: the model with its stepper.
-        stop: s.
-        interval: s between outputs; None: about 500 points.
+        stop: end of the run, s.
+        interval: time between outputs, s; None: about 500 points.
         signals: inputs as functions of the time, by name; the others keep their start values.
-        report: is told the fraction done.
+        report: called with the fraction done.
         s: start values, shape (n_s,); None: the model's.
         p: parameters, shape (n_p,); None: the model's.
-        watch: is shown time and state x at every communication point.
+        watch: called with time and state x at every communication point.
 
     Raises:
-        StartError: the start values fit no state.
-        StepError: a step could not be done.
-        UsageError, UnknownNameError: an input cannot be.
+        StartError: there is no consistent state with the start values.
+        StepError: a step failed.
+        UsageError, UnknownNameError: an input is invalid.
     """
     outline = prepared.outline
     name, step, tolerance = outline.name, prepared.step, prepared.tolerance
@@ -224,10 +224,10 @@ def run_prepared(
 
 
 class Messages(list[str]):
-    """What an FMU complains of."""
+    """The warnings and errors of an FMU."""
 
     def note(self, _environment: Any, _instance: Any, status: int, _category: Any, message: bytes) -> None:
-        """Keep a message that is more than a notice: a logger for FMPy."""
+        """Keep a message unless it is only a notice; FMPy calls this as its logger."""
         if status:
             self.append(message.decode("utf-8", "replace").strip())
 
@@ -236,7 +236,7 @@ def read_fmu(path: Path) -> Any:
     """Return FMPy's model description of an .fmu file.
 
     Raises:
-        FmuError: it is missing, or FMPy cannot read it.
+        FmuError: the file is missing, or FMPy cannot read it.
     """
     import fmpy
 
@@ -245,7 +245,7 @@ def read_fmu(path: Path) -> Any:
     try:
         return fmpy.read_model_description(str(path))
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}' is no FMU that FMPy can read: {error}") from None
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {error}") from None
 
 
 def simulate_fmu(
@@ -264,21 +264,21 @@ def simulate_fmu(
     """Run an FMU through FMPy from 0 to `stop`.
 
     Args:
-        path: of the file, or of the folder it is unpacked to.
+        path: path of the file, or of the folder it is unpacked to.
         description: FMPy's model description.
-        messages: what the FMU complains of is found here.
-        stop: s.
-        step: value of solver.step, s; None: what the FMU says.
-        tolerance: value of solver.tolerance; None: what the FMU says.
-        interval: s between outputs; None: about 500 points.
+        messages: list to which the messages of the FMU are added.
+        stop: end of the run, s.
+        step: value of solver.step, s; None: the FMU's own.
+        tolerance: value of solver.tolerance; None: the FMU's own.
+        interval: time between outputs, s; None: about 500 points.
         values: parameters and start values by name.
         signals: inputs as functions of the time, by name.
-        report: is told the fraction done.
-        how: more for FMPy's simulate_fmu, such as an instance to use.
+        report: called with the fraction done.
+        how: further arguments of FMPy's simulate_fmu, such as an instance to use.
 
     Raises:
         FmuError, StepError: the FMU cannot be run.
-        UsageError, UnknownNameError: a value or an input cannot be.
+        UsageError, UnknownNameError: a value or an input is invalid.
     """
     import fmpy
 
@@ -288,7 +288,7 @@ def simulate_fmu(
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
     for name in signals:
         if variables[name].causality != "input":
-            raise UsageError(f"'{name}' of '{path}' is no input but {variables[name].causality}")
+            raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
     start_values = dict(values)
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:
@@ -301,7 +301,7 @@ def simulate_fmu(
         start_values[TOLERANCE] = tolerance
     points = communication_points(stop, default if step is None else step, interval)
     table = _sampled(signals, points)
-    if table:  # FMPy wants every input in its table
+    if table:  # FMPy needs every input in its table
         rest = [item for item in description.modelVariables if item.causality == "input" and item.name not in table]
         for item in rest:
             table[item.name] = np.full(len(points), float(values.get(item.name, item.start or 0.0)))
@@ -355,5 +355,5 @@ def _default_step(description: Any) -> float:
 
 
 def unit_of(variable: Any) -> str:
-    """Return the unit of a variable of FMPy's model description, its own or that of its type."""
+    """Return the unit of a variable of FMPy's model description, from the variable or from its type."""
     return variable.unit or (variable.declaredType.unit if variable.declaredType is not None else "") or "1"

@@ -93,7 +93,7 @@ def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
         ({"tolerance": -1e-3}, UsageError, "tolerance"),
         ({"values": {"c.rail.s": 1.0}}, UnknownNameError, "no component 'c'"),
         ({"values": {"a.rail.x": 1.0}}, UnknownNameError, "'a' has no Real variable 'rail.x'"),
-        ({"inputs": {"a.rail.s": math.sin}}, UsageError, "is no input but output"),
+        ({"inputs": {"a.rail.s": math.sin}}, UsageError, "is not an input but output"),
         ({"inputs": {"a.rail.f": math.sin}}, UsageError, "connected twice"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),
         (

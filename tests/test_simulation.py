@@ -272,7 +272,7 @@ def test_an_unknown_input_is_an_unknown_name(model: System | Path) -> None:
 def test_an_output_is_no_input(two_link: System, two_link_fmu: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"no input 'energy\.total'"):
         mbfmu.simulate(two_link, 1.0, inputs={"energy.total": "1"})
-    with pytest.raises(UsageError, match=r"'energy\.total' .* is no input"):
+    with pytest.raises(UsageError, match=r"'energy\.total' .* is not an input"):
         mbfmu.simulate(two_link_fmu, 1.0, inputs={"energy.total": "1"})
 
 

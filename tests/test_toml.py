@@ -261,7 +261,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('["world.frame_b", "hinge.frame_a"]', '["world.frame_b"]'): (ModelFileError, 5, "a connection is an array of two"),
     ('["world.frame_b", "hinge.frame_a"]', "[1, 2]"): (ModelFileError, 5, "a connection is an array of two"),
     ('["hinge.frame_b", "rod.frame_a"]', '["hinge.frame_a", "world.frame_b"]'): (
-        FrameConnectionError, 6, "said twice",
+        FrameConnectionError, 6, "stated twice",
     ),
     ('["hinge.frame_b", "rod.frame_a"]', '["rod.frame_a", "world.frame_b"]'): (
         FrameConnectionError, 16, "frame_b is connected to nothing",
@@ -294,7 +294,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('phi = "pi/6"', "phi = [[1]]"): (ModelFileError, 18, "hinge.phi[1] must be a number or an expression"),
     ('phi = "pi/6"', "phi = {x = 1}"): (ModelFileError, 18, "hinge.phi must be a number or an expression, not a table"),
     ('phi = "pi/6"', "phi = 12:00:00"): (ModelFileError, 18, "not a date or time"),
-    ('phi = "pi/6"', "phi = true"): (ValueRangeError, 18, "hinge.phi = True is no value"),
+    ('phi = "pi/6"', "phi = true"): (ValueRangeError, 18, "hinge.phi = True is not a value"),
     ('phi = "pi/6"', 'phi = "__import__(\'os\')"'): (ExpressionError, 18, "is not allowed in the expression"),
     ('phi = "pi/6"', f'phi = "{"(" * 5000}"'): (ExpressionError, 18, "cannot read the expression"),
     ('phi = "pi/6"', f'phi = "{"-" * 5000}1"'): (ExpressionError, 18, "expression"),

@@ -188,7 +188,7 @@ def test_what_has_no_bodies_is_refused() -> None:
     with pytest.raises(ModelError, match="no bodies to show"):
         motion_of_model(mbfmu.load("rolling_disk"), 0.1)
     bare = Result(np.array([0.0, 1.0]), ("y",), np.zeros((2, 1)))
-    with pytest.raises(UsageError, match=r"'bare\.csv' does not say where bodies are: it needs columns NAME\.r_0"):
+    with pytest.raises(UsageError, match=r"'bare\.csv' has no positions of bodies: it needs columns NAME\.r_0"):
         motion_of_result(bare, "bare.csv")
 
 
@@ -361,7 +361,7 @@ MISTAKES = {
     "two_link --stop 0.01 --up z": "--up z",
     "rolling_disk --stop 0.01": "no bodies to show",
     "missing.csv": "cannot read 'missing.csv'",
-    "other.csv": "'other.csv' does not say where bodies are",
+    "other.csv": "'other.csv' has no positions of bodies",
     "other.csv --stop 1": "'other.csv' is a run already",
     "missing.fmu": "no FMU 'missing.fmu'",
 }

@@ -1,12 +1,12 @@
-"""The command line: one file a command, one table of them; their work is done elsewhere.
+"""The command line: one file for each command, and a table of them; other modules do their work.
 
-console.py    what commands say: results, JSON, notices, errors, progress
-choices.py    arguments and options that several commands have
-complete.py   what a shell completes
+console.py    output of commands: results, JSON, notices, errors, progress
+choices.py    arguments and options that several commands share
+complete.py   completion by a shell
 tables.py     the tables of list and describe; check_report.py: what check prints
-machine.py    what --version tells
+machine.py    output of --version
 
-A command is a function (tell, what the user gives) -> Report; `console.command` makes it one for Typer.
+A command is a function (tell, the user's arguments) -> Report; `console.command` makes it one for Typer.
 """
 
 import sys
@@ -82,7 +82,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # Typer's own errors, whichever copy of Click it brings
+        if not hasattr(error, "format_message"):  # Typer's own errors, from any copy of Click
             raise
         console.complain(f"{error.format_message()} (see mbfmu --help)")
         sys.exit(2)

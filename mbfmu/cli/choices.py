@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and how NAME=VALUE is read."""
+"""Arguments and options that several commands share, and functions that read NAME=VALUE."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,17 +65,17 @@ Coordinates = Annotated[
     typer.Option(
         "--coordinates",
         metavar="absolute|joint",
-        help="of the bodies; default: joint if they are fewer",
+        help="coordinates of the bodies; default: joint if they are fewer",
         autocompletion=complete.coordinates,
     ),
 ]
 
 
 def pairs(items: Sequence[str] | None) -> dict[str, str]:
-    """Return what was given as NAME=VALUE, by name.
+    """Return the values of texts NAME=VALUE, by name.
 
     Raises:
-        UsageError: something is not NAME=VALUE.
+        UsageError: a text is not NAME=VALUE.
     """
     found: dict[str, str] = {}
     for item in items or ():
@@ -87,19 +87,19 @@ def pairs(items: Sequence[str] | None) -> dict[str, str]:
 
 
 def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, float]:
-    """Return what was given as NAME=NUMBER, by name.
+    """Return the numbers of texts NAME=NUMBER, by name.
 
     Raises:
-        UsageError: something is not NAME=NUMBER; the message names the option.
+        UsageError: a text is not NAME=NUMBER; the message names the option.
     """
     return {name: number(f"{option} {name}", text) for name, text in pairs(items).items()}
 
 
 def number(where: str, text: str) -> float:
-    """Return the number a user wrote.
+    """Return the number that a text stands for.
 
     Raises:
-        UsageError: it is none; the message says where.
+        UsageError: the text is not a number; the message says where.
     """
     try:
         return float(text)
@@ -108,5 +108,5 @@ def number(where: str, text: str) -> float:
 
 
 def present(*paths: Path | None) -> tuple[Path, ...]:
-    """Return the files that were asked for."""
+    """Return the paths that are given."""
     return tuple(path for path in paths if path)

@@ -35,7 +35,7 @@ def compare(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
-    """Run every stepper with every step on a model and say which to take."""
+    """Run every stepper with every step on a model, and advise which to use."""
     from mbfmu.compare import compare, refuse_table, shown
 
     if output:

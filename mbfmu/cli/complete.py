@@ -1,4 +1,4 @@
-"""What a shell completes on Tab: names from the tables of models, recipes and steppers, and those inside a model."""
+"""Completion by a shell on Tab: names from the tables of models, recipes and steppers, and names inside a model."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def models() -> list[str]:
-    """Return the models that have a name."""
+    """Return the names of the models in models/."""
     from mbfmu.model.library import known_models
 
     return list(known_models())
 
 
 def exported() -> list[str]:
-    """Return the models and recipes that have a name."""
+    """Return the names of the models in models/ and of the recipes in fmus/."""
     from mbfmu.fmu.recipe import known_recipes
 
     return [*models(), *known_recipes()]
@@ -33,13 +33,13 @@ def steppers() -> list[str]:
 
 
 def stepper_list(incomplete: str) -> list[str]:
-    """Return comma-separated steppers: what is typed already, with each that may come next."""
+    """Return comma-separated steppers: the text typed so far, with each stepper that may come next."""
     typed, comma, _ = incomplete.rpartition(",")
     return [f"{typed}{comma}{name}" for name in steppers()]
 
 
 def options(context: typer.Context) -> list[tuple[str, str]]:
-    """Return the options of the stepper named before, as KEY=VALUE where there are choices."""
+    """Return the options of the stepper named before, as KEY=VALUE if an option has choices."""
     from mbfmu.steppers import FAMILIES
 
     family = FAMILIES.get(context.params.get("stepper") or "")
@@ -84,7 +84,7 @@ def backends() -> list[str]:
 
 
 def platforms(context: typer.Context) -> list[str]:
-    """Return what the back end named before can be exported for."""
+    """Return the platforms that the back end named before can be exported for."""
     from mbfmu.fmu.export import PLATFORMS
 
     return [*PLATFORMS.get(context.params.get("backend") or "python", ()), "all"]
@@ -105,10 +105,12 @@ def upward() -> list[str]:
 
 
 def _of_model(context: typer.Context, read: "Callable[[Model], list[str]]") -> list[str]:
-    """Return what is read of the model named before; nothing if there is none, or none that can be."""
+    """Return texts read from the model named before; none if there is no such model, or it is invalid."""
     from mbfmu.model.library import load
 
-    named = context.params.get("model") or next(iter(context.args), None)  # Click leaves it there before a bare option
+    named = context.params.get("model") or next(
+        iter(context.args), None
+    )  # Click leaves it there before an unfinished option
     try:
         return read(load(named)) if named else []
     except MbfmuError:

@@ -1,4 +1,4 @@
-"""What commands say: results on stdout, for people or as JSON; progress, notices and errors on stderr."""
+"""Output of commands: results on stdout, as text or as JSON; progress, notices and errors on stderr."""
 
 import functools
 import inspect
@@ -17,24 +17,25 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 PAGE = 150
-"""Columns of a table that goes to a file or another program."""
+"""Number of columns of a table that is written to a file or to another program."""
 
 out = Console(width=None if sys.stdout.isatty() else PAGE)
 err = Console(stderr=True)
 
 Tell = Callable[[str, float], None]
-"""Is told what is being done, and the fraction done; 0: nobody knows."""
+"""Function that reports progress: the current task, and the fraction of it that is done (0: unknown)."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a command found.
+    """The result of a command.
 
     Args:
-        data: for machines: plain data, dataclasses and arrays; if it is a dictionary it gets the files as ``wrote``.
-        shown: for people: lines and tables.
-        wrote: files.
-        notices: what deserves attention.
+        data: result for ``--json``: plain data, dataclasses and arrays; to a dictionary, the files are added as
+            ``wrote``.
+        shown: result for people: lines and tables.
+        wrote: files that were written.
+        notices: facts that deserve attention.
         failed: whether the exit status is 1.
     """
 
@@ -50,10 +51,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="neither progress nor
 
 
 def command(function: Callable[..., Report]) -> Callable[..., None]:
-    """Return a function as Typer takes it: with --json and --quiet, a bar on a terminal, and its report printed.
+    """Return a command for Typer that prints a function's report, with --json, --quiet and a progress bar.
 
     Args:
-        function: its first argument is a `Tell`, the others are what the user gives.
+        function: its first argument is a `Tell`, the others are the user's.
     """
 
     @functools.wraps(function)
@@ -90,7 +91,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold: numbers that are not finite become null, complex ones [real, imaginary]."""
+    """Return a value as JSON data: numbers that are not finite become null, complex ones [real, imaginary]."""
     match value:
         case float():
             return float(value) if math.isfinite(value) else None
@@ -108,12 +109,12 @@ def plain(value: Any) -> Any:
 
 
 def notice(text: object) -> None:
-    """Say on stderr what deserves attention."""
+    """Print a notice on stderr."""
     err.print(f"mbfmu: notice: {text}", markup=False, soft_wrap=True, highlight=False)
 
 
 def complain(text: str) -> None:
-    """Say on stderr, in one line, what is wrong."""
+    """Print an error on stderr, in one line."""
     line = " ".join(text.split())
     err.print(f"mbfmu: {line}", style="red", markup=False, soft_wrap=True, highlight=False)
 
@@ -136,7 +137,7 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def _progress(what: str, quiet: bool) -> Iterator[Tell]:
-    """Show a bar on a terminal, nothing when piped."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
         task = bar.add_task(what, total=None)

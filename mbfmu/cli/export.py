@@ -18,7 +18,7 @@ def export(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="a name in models/ or fmus/, or a path of a .py, .toml, .urdf or recipe file",
+            help="a name in models/ or fmus/, or the path of a .py, .toml, .urdf or recipe file",
             autocompletion=complete.exported,
         ),
     ],
@@ -42,15 +42,15 @@ def export(
         typer.Option(
             "--platform",
             metavar="linux64|win64|darwin64|all",
-            help="what the FMU shall run on; default: this machine's for native, else all",
+            help="platforms that the FMU runs on; default: this machine's for native, else all",
             autocompletion=complete.platforms,
         ),
     ] = None,
     real_time: Annotated[
-        bool, typer.Option("--real-time", help="the same work in every step, whatever it leaves (native only)")
+        bool, typer.Option("--real-time", help="the same work in every step, converged or not (native only)")
     ] = False,
     corrections: Annotated[
-        int | None, typer.Option("--passes", metavar="N", help="with --real-time: corrections of each stage")
+        int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,

@@ -14,7 +14,7 @@ from mbfmu.cli.choices import Coordinates, Model, numbers, present
 from mbfmu.cli.console import Report, Tell
 
 AT_REST = 1e-6
-"""Acceleration, m/s2 or rad/s2, below which a state counts as an equilibrium."""
+"""Largest acceleration in an equilibrium, m/s2 or rad/s2."""
 
 
 def linearize(
@@ -34,7 +34,7 @@ def linearize(
         typer.Option(
             "--input",
             metavar="NAME=VALUE",
-            help="an input there, else 0; may be repeated",
+            help="an input at the point; default: 0; may be repeated",
             autocompletion=complete.inputs,
         ),
     ] = None,
@@ -50,7 +50,7 @@ def linearize(
     coordinates: Coordinates = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
 ) -> Report:
-    """Give the state-space form A, B, C, D about a start, and its eigenvalues."""
+    """Show the state-space form A, B, C, D about a start, and its eigenvalues."""
     found = mbfmu.linearize(
         mbfmu.load(model, numbers(at, "--at")),
         inputs=numbers(inputs, "--input"),

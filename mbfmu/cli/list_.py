@@ -10,7 +10,7 @@ from mbfmu.cli.console import Report, Tell
 
 
 class Kind(str, Enum):
-    """What `mbfmu list` can show."""
+    """Kinds of lists that `mbfmu list` shows."""
 
     models = "models"
     steppers = "steppers"
@@ -21,7 +21,7 @@ def list_(
     _: Tell,
     what: Annotated[Kind | None, typer.Argument(help="leave it out for all")] = None,
 ) -> Report:
-    """List the models, steppers or components there are."""
+    """List the models, steppers or components."""
     from mbfmu.cli.tables import table
     from mbfmu.listing import components, models, steppers
 

@@ -1,4 +1,4 @@
-"""What mbfmu finds on this machine: Python, CasADi, a C compiler and the extras."""
+"""Facts about this machine: versions of Python and CasADi, the C compiler and the extras."""
 
 import platform
 import re
@@ -10,7 +10,7 @@ import mbfmu
 
 
 def lines() -> Iterator[str]:
-    """Yield what `mbfmu --version` says."""
+    """Yield the lines of `mbfmu --version`."""
     yield f"mbfmu {mbfmu.__version__}"
     yield f"Python {platform.python_version()} ({sys.executable})"
     yield f"CasADi {version('casadi')}"

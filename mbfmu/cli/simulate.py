@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mbfmu.result import Result
 
 DRIFT = 1e-6
-"""Constraint residual from which a run is worth a notice."""
+"""Smallest constraint residual that gives a notice."""
 MOST = 12
-"""Number of coordinates and rates that the table shows; twice as many quantities of a model without them."""
+"""Largest number of coordinates and rates in the table; of a model without them it shows twice as many quantities."""
 MONITORS = ("energy.total", "constraint.position", "constraint.velocity")
 
 

@@ -12,7 +12,7 @@ def ssp(
     _: Tell,
     parts: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]A.fmu...|COUPLING.toml", help="FMUs, each a component, or a file that says all"),
+        typer.Argument(metavar="[NAME=]A.fmu...|COUPLING.toml", help="FMUs, each a component, or a coupling file"),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="F.ssp", help="file to write")],
     connect: Annotated[
@@ -21,7 +21,9 @@ def ssp(
             "--connect", metavar="A.out=B.in[:FACTOR]", help="an output goes to an input, times a factor; repeatable"
         ),
     ] = None,
-    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="name; default: the file's")] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="NAME", help="name of the system; default: the file's")
+    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     step: Annotated[
         float | None, typer.Option("--step", metavar="H", help="communication step for masters that read it here, s")

@@ -40,14 +40,14 @@ def sweep(
     ],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="OUT.csv|OUT.parquet", help="table; what is in it is not run again"),
+        typer.Option("--output", "-o", metavar="OUT.csv|OUT.parquet", help="table; its rows are not run again"),
     ],
     vary: Annotated[
         list[str] | None,
         typer.Option(
             "--vary",
             metavar="NAME=START:STOP:N",
-            help="N equally spaced values; repeated: every combination",
+            help="N equally spaced values; if repeated, every combination",
             autocompletion=complete.values,
         ),
     ] = None,
@@ -57,7 +57,7 @@ def sweep(
         typer.Option(
             "--distribution",
             metavar="NAME=normal(MEAN,SD)|uniform(A,B)",
-            help="what is drawn; may be repeated",
+            help="distribution of a value; may be repeated",
             autocompletion=complete.values,
         ),
     ] = None,
@@ -73,14 +73,15 @@ def sweep(
     values: Values = None,
     inputs: Inputs = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="of a Dask cluster; default: this machine")
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="address of a Dask cluster; default: this machine"),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", min=1, help="processes here; default: one a core")
+        int | None, typer.Option("--workers", metavar="N", min=1, help="local processes; default: one for each core")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="run rows of the table that failed once more")] = False,
+    again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False,
 ) -> Report:
-    """Run many variants of a model or an .fmu on many cores and write a table of what they reach."""
+    """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
     from mbfmu.study import grid, refuse_structure
 
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}
@@ -125,7 +126,7 @@ def sweep(
 
 
 def _extremes(title: str, done: "Sequence[Row]") -> Table:
-    """Return the least and the greatest value of each measure, with where it is."""
+    """Return a table of the least and the greatest value of each measure, with its point."""
     table = Table(title=title, title_justify="left")
     for heading in ("measure", "min", "at", "max", "at"):
         table.add_column(heading, justify="left" if heading in {"measure", "at"} else "right")

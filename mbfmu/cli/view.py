@@ -12,7 +12,7 @@ from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
 
 VIEWED = 10.0
-"""Seconds that are shown if nobody says."""
+"""Default stop time, s."""
 
 
 def view(
@@ -42,7 +42,7 @@ def view(
         typer.Option(
             "--up",
             metavar="x|y|z|-x|-y|-z",
-            help="what points upwards; default: against gravity, else z",
+            help="axis that points upwards; default: against gravity, else z",
             autocompletion=complete.upward,
         ),
     ] = None,

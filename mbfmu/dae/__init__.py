@@ -15,11 +15,11 @@ __all__ = [
 ]  # fmt: skip
 
 COORDINATES = {"absolute": absolute, "joint": joint}
-"""The coordinates a System can have."""
+"""Functions that derive a System's equations, by the name of its coordinates."""
 
 
 def derive(model: Model, coordinates: str | None = None) -> Dae:
-    """Derive the equations of a model, whatever describes it.
+    """Derive the equations of a model of any kind.
 
     Args:
         model: the mechanism or block.
@@ -27,7 +27,7 @@ def derive(model: Model, coordinates: str | None = None) -> Dae:
             their own.
 
     Raises:
-        ModelError: the model cannot be; the message says what to mend.
+        ModelError: the model is invalid; the message says what to mend.
         UsageError: there are no such coordinates.
     """
     if isinstance(model, LagrangianSystem | Block):

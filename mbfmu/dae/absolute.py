@@ -22,7 +22,7 @@ def absolute(system: System, turning: bool = False) -> Dae:
         turning: see `Bodies`.
 
     Raises:
-        ModelError: the system is not a mechanism; the message says what to mend.
+        ModelError: the system is invalid; the message says what to mend.
     """
     bodies = Bodies(flatten(system), central=True, coordinates=_coordinates, turning=turning)
     return equations(bodies, inertial_terms(bodies))

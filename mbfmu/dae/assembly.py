@@ -15,7 +15,7 @@ from mbfmu.model.parts import Body
 
 
 def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Assembly:
-    """Return the start values, what they ask for, and the pose the spanning tree gives."""
+    """Return the start values, the equations they stand for, and the pose that the spanning tree gives."""
     asked = _Asked(bodies)
     joints = {
         path: {
@@ -55,11 +55,12 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
 
 
 UNEVEN = 1e-6
-"""m or rad; a first pose of loops is shifted by uneven parts of it, off poses from which no correction leads."""
+"""Largest shift of a coordinate, m or rad: the first pose of loops is shifted by uneven parts of it, away from poses
+that corrections cannot leave."""
 
 
 class _Asked:
-    """The start values given, and the equations they ask for, by name."""
+    """The start values that are given, and the equations they stand for, by name."""
 
     def __init__(self, bodies: Bodies) -> None:
         self.mechanism = bodies.mechanism
@@ -81,19 +82,19 @@ class _Asked:
         neutral: tuple[float, ...],
         wraps: bool = False,
     ) -> tuple[SX, bool]:
-        """Note what is asked of a coordinate and its rate.
+        """Add the start values of a coordinate and its rate.
 
         Args:
             path: full name of the component.
-            name: of the coordinate.
+            name: name of the coordinate.
             value: the coordinate, SX column.
-            rate_name: of its rate.
+            rate_name: name of its rate.
             rate: the rate, SX column.
-            neutral: the coordinate where nothing is asked (default zeros); if given it is a quaternion's.
-            wraps: the coordinate is an angle known up to full turns; a start value says how many.
+            neutral: value of the coordinate without start values (default zeros); it is given for quaternions only.
+            wraps: whether the coordinate is an angle known up to full turns, which a start value determines.
 
         Returns:
-            The coordinate to place the body with, and whether all of it was asked for.
+            The coordinate to place the body with, and whether all its entries have start values.
         """
         wanted = self._wanted(f"{path}.{name}", value)
         complete = all(entry is not None for entry in wanted)
@@ -128,7 +129,7 @@ class _Asked:
 
 
 def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pose | None:
-    """Note the start values of the bodies of a group; return its pose where one of them asks for all of it."""
+    """Add the start values of the bodies of a group; return its pose if one of them gives all of it, else None."""
     found = None
     for path in group.parts:
         if not isinstance(bodies.mechanism.components[path], Body):
@@ -145,7 +146,7 @@ def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pos
 
 
 def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose]) -> SX:
-    """Walk the spanning tree, put every body where its own start values or the joints' coordinates say; return q."""
+    """Return q, with every body on the spanning tree placed by its own start values or by the joints' coordinates."""
     here: dict[int, Pose] = {0: identity(bodies.planar)}
     q: dict[int, SX] = {}
     for path, near, far, forward in bodies.tree.order:
@@ -177,7 +178,7 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
 
 
 def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:
-    """Return what a Dae says of a free parameter or start value."""
+    """Return a free parameter or start value as a signal of a Dae."""
     declared = entry.quantity
     return ParameterSignal(
         entry.name,

@@ -1,4 +1,4 @@
-"""Bodies: the coordinates of a mechanism, where every frame is and how it moves, and what each joint asks."""
+"""Bodies: the coordinates of a mechanism, the position and motion of every frame, and the equations of each joint."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,8 +24,8 @@ class Carried:
     Args:
         coordinates: SX symbols by name of the motion.
         rates: SX symbols of their derivatives, by the same names.
-        pose: of frame_b seen from frame_a.
-        velocity: of frame_b's origin seen from frame_a, resolved in frame_a.
+        pose: pose of frame_b seen from frame_a.
+        velocity: velocity of frame_b's origin seen from frame_a, resolved in frame_a.
         w_b: angular velocity of frame_b seen from frame_a, resolved in frame_b.
     """
 
@@ -38,17 +38,17 @@ class Carried:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The symbols of the whole and, for each group, its pose and velocity.
+    """The symbols of the coordinates and, for each group, its pose and velocity.
 
     Args:
-        names: of q.
+        names: names of the entries of q.
         q: SX, shape (n,).
         v: SX, shape (n,).
         poses: pose of the origin of each group, seen from the world.
         rates: (velocity of the origin in the world, angular velocity in the group's axes) of each group.
-        intrinsic: (name, SX residual) of what holds among the coordinates themselves: norms of quaternions.
+        intrinsic: (name, SX residual) of the equations among the coordinates themselves: norms of quaternions.
         carried: the joints that carry coordinates, by full name; none in absolute coordinates.
-        recursive: velocities follow from body to body, else by differentiation.
+        recursive: whether velocities are computed from body to body; False: by differentiation.
     """
 
     names: tuple[str, ...]
@@ -63,13 +63,13 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class JointEquations:
-    """What one joint contributes.
+    """The contributions of one joint.
 
     Args:
         Phi: holonomic residual.
         velocity: nonholonomic residual.
         motion: its coordinates.
-        rates: SX column of each motion's rate.
+        rates: SX column of each coordinate's rate.
         a, b: its frames.
     """
 
@@ -85,14 +85,14 @@ class Bodies:
     """The moving bodies of a mechanism in some coordinates, and the equations of its joints.
 
     Args:
-        mechanism: the whole.
-        central: the origin of each group is its centre of mass, else the origin of its first part.
-        coordinates: makes the coordinates, of the bodies so far.
-        turning: holonomic rows are resolved in the joint's own frame_a and turn along with it. It costs operations,
-            but rows that are redundant in one pose stay so however the mechanism lies.
+        mechanism: the mechanism.
+        central: whether the origin of each group is its centre of mass; False: the origin of its first part.
+        coordinates: function that makes the coordinates, given the bodies without them.
+        turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
+            operations, but rows that are redundant in one pose are then redundant in every pose.
 
     Raises:
-        FrameConnectionError, MassError: the parts make no mechanism.
+        FrameConnectionError, MassError: the parts form no valid mechanism.
     """
 
     def __init__(
@@ -159,10 +159,10 @@ class Bodies:
         }
 
     def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
-        """Return which equations of a joint its coordinates leave open; None if it cannot carry coordinates.
+        """Return the equations of a joint that its coordinates do not meet; None if it cannot carry coordinates.
 
-        It can if its pose is a function of the coordinates, and these are all the freedom that the other equations
-        leave; judged at random coordinates.
+        A joint can carry coordinates if its pose is a function of them, and they are all the freedom that its other
+        equations leave. Random coordinates decide about this.
         """
         if not joint.carries:
             return None
@@ -200,7 +200,7 @@ class Bodies:
         return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
 
     def _freedom(self) -> dict[str, int]:
-        """Return how reluctantly each joint goes into the tree: by its freedom, those of coupled axes first."""
+        """Return the sort key of each joint for the spanning tree, smallest first: by freedom, coupled axes first."""
         everything = 3 if self.planar else 6
         coupled = {name for path, item in self.mechanism.of(AxisConstraint).items() for name in joints_of(path, item)}
         found = {}
@@ -352,7 +352,7 @@ class Bodies:
 
 SAMPLES = 5
 MET = 1e-9
-"""Residual below which an equation counts as met by random coordinates."""
+"""Residual at random coordinates below which an equation counts as met."""
 
 
 def labels(name: str, value: SX) -> list[str]:

@@ -8,9 +8,9 @@
 A mechanism has coordinates q with the rates v = q' and the accelerations a, and no z; a block has z alone, with
 n = m = k = 0.
 
-`M` is regular. With quaternions the kinetic energy leaves the direction of Q without mass; M then contains the
-additional term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is zero on the constraint |Q| = 1, and
-`force` belongs to it: the motion is the same, only the multiplier of the norm constraint differs. `momentum` and
+`M` is regular. With quaternions, the kinetic energy gives the direction of Q no mass; M then contains the additional
+term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is zero on the constraint |Q| = 1. `force` contains
+the forces of this energy: the motion is the same, only the multiplier of the norm constraint differs. `momentum` and
 `momentum_rate` come from the kinetic energy itself, without that term:
 
     d/dt momentum(q, v) = momentum_rate(q, v, z, u, p, t) - Phi_q^T lambda - G^T mu
@@ -43,11 +43,11 @@ class Signal:
         unit: SI unit.
         description: one line.
         kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
-        derivative_of: name of the signal it is the time derivative of, if it is one.
-        start: of an input, its value as long as nobody sets it.
-        nominal: the size it usually has; None: the one that the mechanism's mass, length and gravity give its unit.
-        reaction_of: full name of the joint or coupling whose constraints this force or torque comes from, if it is one.
-        unique: the equations determine it; redundant constraints leave some forces undetermined.
+        derivative_of: name of the signal whose time derivative it is, if any.
+        start: value of an input until it is set.
+        nominal: usual size; None: the size that the mechanism's mass, length and gravity give its unit.
+        reaction_of: full name of the joint or coupling whose constraints cause this force or torque, if any.
+        unique: whether the equations determine it; redundant constraints leave some forces undetermined.
     """
 
     name: str
@@ -70,7 +70,7 @@ class StateSignal:
         unit: SI unit.
         description: one line.
         start: default start value.
-        nominal: the size it usually has; implicit steppers solve for it in units of this.
+        nominal: usual size; implicit steppers solve for the state in units of this size.
     """
 
     name: str
@@ -91,7 +91,7 @@ class ParameterSignal:
         value: default.
         min: least value allowed.
         max: greatest value allowed.
-        tunable: may change during a run: neither the constraints nor the mass matrix depend on it.
+        tunable: whether it may change during a run: neither the constraints nor the mass matrix depend on it.
     """
 
     name: str
@@ -104,7 +104,7 @@ class ParameterSignal:
 
 
 class Layout(ABC):
-    """What any equations say of their inputs, parameters and start values."""
+    """Inputs, parameters and start values of equations of any kind."""
 
     inputs: tuple[Signal, ...]
     parameters: tuple[ParameterSignal, ...]
@@ -115,7 +115,7 @@ class Layout(ABC):
         """The start values s."""
 
     def u_default(self) -> npt.NDArray[np.float64]:
-        """Return the inputs as long as nobody sets them, shape (n_u,)."""
+        """Return the values of the inputs until they are set, shape (n_u,)."""
         return np.array([item.start for item in self.inputs])
 
     def p_default(self) -> npt.NDArray[np.float64]:
@@ -132,8 +132,8 @@ class Loop:
     """A closed loop of the mechanism.
 
     Args:
-        joints: full names of the joints on the way round.
-        rows: which rows of `closing` belong to them.
+        joints: full names of the joints around the loop.
+        rows: numbers of the rows of `closing` that belong to them.
     """
 
     joints: tuple[str, ...]
@@ -142,7 +142,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What the consistent start needs.
+    """Equations and values for the consistent start.
 
     Args:
         starts: names of the start values s.
@@ -151,13 +151,13 @@ class Assembly:
         positions: Function (q, s, p, t) -> residual of the start values of coordinates.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
         guess: Function (s, p, t) -> q, exact for a tree of joints.
-        mass_metric: changes of the coordinates are measured by the mass matrix, else each alike.
+        mass_metric: whether changes of the coordinates are measured by the mass matrix; False: all alike.
         counted: Function (q, s, p, t) -> the counted angles, with the full turns that the start values ask for.
         position_names: name of each row of `positions`.
         rate_names: name of each row of `rates`.
         loops: the closed loops.
         constraint_names: joint or body of each row of `closing`.
-        norms: how many rows at the end of `closing` are norms of quaternions.
+        norms: number of rows at the end of `closing` that are norms of quaternions.
     """
 
     starts: tuple[ParameterSignal, ...]
@@ -191,7 +191,7 @@ class Bone:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """What a picture of a mechanism shows.
+    """The points and lines in a picture of a mechanism.
 
     Args:
         points: Function (q, p, t) -> positions in the world frame, shape (2 or 3, number of points), m.
@@ -208,22 +208,22 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class Dae(Layout):
-    """The equations of a model (see the module's text); all Functions take and give dense columns.
+    """The equations of a model (see the module's text); all Functions take and return dense columns.
 
     Args:
-        name: of the model.
+        name: name of the model.
         description: one line.
-        coordinates: names of q; the rates v = qdot follow the same order.
+        coordinates: names of q; the rates v = qdot have the same order.
         inputs: the inputs u.
         parameters: the free parameters p.
-        bound: the parameters that follow others, in the order of `bound_values`.
-        outputs: what `output` gives; the first-order states are among them.
+        bound: the parameters that depend on others, in the order of `bound_values`.
+        outputs: the entries of `output`; the first-order states are among them.
         states: the first-order states z.
         m: number of holonomic rows.
         k: number of nonholonomic rows.
         M: (q, p) -> mass matrix, shape (n, n), positive definite.
         mass_solve: (q, p, f) -> M^-1 f, shape (n,).
-        free_acceleration: (q, v, z, u, p, t) -> M^-1 force, shape (n,): what a would be without constraints.
+        free_acceleration: (q, v, z, u, p, t) -> M^-1 force, shape (n,): the value of a without constraints.
         force: (q, v, z, u, p, t) -> shape (n,).
         flow: (q, v, z, u, p, t) -> z', shape (n_z,).
         Phi: (q, p, t) -> shape (m,).
@@ -238,16 +238,16 @@ class Dae(Layout):
         impulse_rate: (q, v, z, u, p, t) -> force + (M v)_q v, shape (n,): the force on M v without multipliers.
         kinetic: (q, v, p) -> J.
         potential: (q, p, t) -> J.
-        angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to full turns, to be counted on by continuity.
+        angles: (q, p, t) -> rad, shape (n_angles,): angles known only up to full turns, to be counted by continuity.
         output: (q, v, z, turned, a, lambda_, u, p, t) -> shape (n_y,); turned: the counted angles, lambda_: (m + k,).
         bound_values: (p) -> values of `bound`.
         n_angles: number of counted angles.
         assembly: the consistent start of q and v.
-        constant_mass: M does not depend on q.
-        skeleton: what a picture shows; None for a system given by its Lagrangian, and for a block.
+        constant_mass: whether M does not depend on q.
+        skeleton: points and lines of a picture; None for a system given by its Lagrangian, and for a block.
         sampled: numbers of the sampled inputs; if any, p ends in the time they last changed, and their values then.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
-        row_lengths: how long the rows of [Phi_q; G] get near the start, shape (m + k,); empty where there is no loop.
+        row_lengths: largest lengths of the rows of [Phi_q; G] near the start, shape (m + k,); empty without loops.
     """
 
     name: str

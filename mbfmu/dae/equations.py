@@ -1,7 +1,7 @@
-"""The equations of a mechanism's bodies as a Dae, whatever their coordinates.
+"""The equations of a mechanism's bodies as a Dae, in any coordinates.
 
 Constraints, potentials and loads are derived from expressions of frames by automatic differentiation; the inertia of
-the bodies comes from whoever chose the coordinates.
+the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
 from typing import Any
@@ -97,7 +97,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
 
 
 def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
-    """Return all holonomic equations, and the joint, coupling or body that each row is of."""
+    """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
     rows = [(path, item.Phi) for path, item in bodies.equations.items()]
     rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
     rows += bodies.coordinates.intrinsic

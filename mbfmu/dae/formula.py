@@ -1,6 +1,6 @@
-"""Formulas: pure maps whose middle may be the solution of equations.
+"""Formulas: pure maps that may depend on the solution of equations.
 
-A formula is data. The kernel turns it into functions and solves its stages; nobody else loops.
+A formula is data. The kernel turns it into functions and solves its stages; only the kernel loops.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ class Stage:
 
     Args:
         unknowns: SX symbols, a column.
-        guess: SX, one entry an unknown, in terms of the formula's arguments and earlier stages' unknowns.
-        residual: SX, one entry an unknown: the stage is solved by Newton's method on residual = 0; or None, then
-        correction: SX, what is added to the unknowns in each pass; a method states its own iteration this way.
-        watched: how many leading unknowns decide about convergence (the rest are multipliers); None: all.
+        guess: SX, one entry for each unknown, in terms of the formula's arguments and earlier stages' unknowns.
+        residual: SX, one entry for each unknown: Newton's method solves residual = 0; None: `correction` is used.
+        correction: SX, added to the unknowns in each pass; a method states its own iteration this way.
+        watched: number of leading unknowns that decide about convergence (the rest are multipliers); None: all.
     """
 
     unknowns: SX
@@ -72,8 +72,8 @@ class Formula:
     Args:
         x: symbols of the argument.
         arguments: the further arguments.
-        stages: solved or computed in this order; those without unknowns are left out.
-        result: in terms of x, the arguments and the stages' unknowns.
+        stages: the stages, solved or computed in this order; those without unknowns are left out.
+        result: SX, in terms of x, the arguments and the stages' unknowns.
         estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
             and rates, in terms of x and the arguments alone; None: there is no estimate.
     """
@@ -95,7 +95,7 @@ def arguments(n_u: int, n_p: int, kind: Any) -> Arguments:
     Args:
         n_u: number of inputs.
         n_p: number of parameters.
-        kind: `casadi.SX`, or `casadi.MX` where function calls shall stay calls.
+        kind: `casadi.SX`, or `casadi.MX` to keep function calls as calls.
     """
     return Arguments(
         kind.sym("u", n_u), kind.sym("du", n_u), kind.sym("p", n_p), kind.sym("t"), kind.sym("h")

@@ -5,9 +5,9 @@ For a quaternion Q with y = G(Q) Qdot (Lu & Ren, section on the quaternion descr
     T = 2 y.J y,    T_v = 4 G(Q)^T J y,    T_q = -4 G(Qdot)^T J y,    (T_v)_q v = 4 G(Qdot)^T J y,
 
 which hold for any length of Q. The regularising energy mu0 (Q.Qdot)^2 / 2, mu0 = 4/3 trace J, adds mu0 Q Q^T to the
-mass matrix and mu0 (Q.Qdot) Qdot and mu0 ((Qdot.Qdot) Q + (Q.Qdot) Qdot) to the other two. Differentiating T twice
-by machine gives the same in three times as many operations (gyroscopic term 286 against 105, its Jacobian 1370 against
-454); tests hold the two together.
+mass matrix and mu0 (Q.Qdot) Qdot and mu0 ((Qdot.Qdot) Q + (Q.Qdot) Qdot) to the other two. Automatic differentiation
+of T gives the same in three times as many operations (gyroscopic term 286 against 105, its Jacobian 1370 against 454);
+tests compare the two.
 """
 
 from collections.abc import Callable

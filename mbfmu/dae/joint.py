@@ -39,7 +39,7 @@ def joint(system: System, turning: bool = False) -> Dae:
         turning: see `Bodies`.
 
     Raises:
-        ModelError: the system is not a mechanism; the message says what to mend.
+        ModelError: the system is invalid; the message says what to mend.
     """
     return JointTree(flatten(system), turning).dae()
 
@@ -49,12 +49,12 @@ class _Branch:
     """A joint of the tree, seen outward.
 
     Args:
-        near, far: the groups it joins.
-        label: under which its coordinates are named.
+        near, far: numbers of the groups it joins.
+        label: prefix of the names of its coordinates.
         carried: its coordinates and motion, frame_b seen from frame_a.
-        quaternions: which slices of its coordinates are quaternions.
-        forward: frame_a is on the near group.
-        start, stop: its frames seen from the origins of the two groups.
+        quaternions: slices of its coordinates that are quaternions.
+        forward: whether frame_a is on the near group.
+        start, stop: its near and far frame, seen from the origins of the two groups.
     """
 
     near: int
@@ -77,10 +77,10 @@ class _Branch:
 
 
 class JointTree:
-    """The bodies of a mechanism in joint coordinates, and the links they are.
+    """The bodies of a mechanism in joint coordinates, and their links.
 
     Args:
-        mechanism: the whole.
+        mechanism: the mechanism.
         turning: see `Bodies`.
     """
 
@@ -134,7 +134,7 @@ class JointTree:
 
     @property
     def smaller(self) -> bool:
-        """Whether these are fewer coordinates than absolute ones."""
+        """Return whether these are fewer coordinates than absolute ones."""
         return bool(self.bodies.q.numel() < (3 if self.bodies.planar else 7) * len(self.links))
 
     def dae(self) -> Dae:
@@ -166,12 +166,12 @@ class JointTree:
         )
 
     def transmitted(self, moves: LinkRates, a: SX, outer: Sequence[tuple[int, SX, SX, SX]]) -> dict[str, tuple[SX, SX]]:
-        """Return for each joint that carries coordinates the cut force and torque at frame_b, resolved there.
+        """Return the cut force and torque at frame_b, resolved there, for each joint that carries coordinates.
 
         Args:
             moves: the velocities of the links.
             a: accelerations of the coordinates, SX (n,).
-            outer: (group, point, force, torque) of all else that acts on the bodies, in the world frame.
+            outer: (group, point, force, torque) of everything else that acts on the bodies, in the world frame.
         """
         planar, dim = self.bodies.planar, self.bodies.dim
         number_of = {branch.far: number for number, branch in enumerate(self.branches)}
@@ -191,7 +191,7 @@ class JointTree:
             force, moment = -forces[number], -moments[number]
             if planar:
                 force = self.frames[branch.far].R.T @ force
-            if not branch.forward:  # the link frame is frame_a: over to frame_b, and what is held there
+            if not branch.forward:  # the link frame is frame_a: shift the wrench to frame_b, and reverse it
                 R = branch.carried.pose.R
                 gap = branch.carried.pose.r  # from a to b, resolved in a
                 force, moment = -force, -(moment - moment_of(gap, force))
@@ -217,7 +217,7 @@ def _branch(bodies: Bodies, path: str, near: int, far: int, forward: bool) -> _B
 
 
 def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[slice, ...]]:
-    """Return the coordinates of a joint, and which of them are quaternions."""
+    """Return the coordinates of a joint, and the slices of them that are quaternions."""
     coordinates = bodies.symbols_of(path, joint)
     rates = {name: ca.SX.sym(f"der({path}.{name})", symbol.numel()) for name, symbol in coordinates.items()}
     quaternions: list[slice] = []
@@ -237,7 +237,7 @@ def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[sl
 def _unit(Q: SX, Qdot: SX) -> tuple[SX, SX]:
     """Return the unit quaternion along Q, and its derivative.
 
-    With it the equations are those of a true motion for every Q and Qdot, as methods need whose inner points are off
+    With it the equations are those of a rigid rotation for every Q and Qdot, as methods need whose stages do not meet
     the constraint |Q| = 1.
     """
     unit = Q / ca.norm_2(Q)
@@ -256,7 +256,7 @@ def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], 
 
 
 def _free(bodies: Bodies, number: int) -> tuple[str, Carried, tuple[slice, ...]]:
-    """Return the coordinates of a body that no joint carries: those of its centre of mass and of its axes."""
+    """Return the coordinates of a body that no joint carries: position of its centre of mass, and orientation."""
     owner, dim = bodies.owner(number), bodies.dim
     turn, size = ("phi", 1) if bodies.planar else ("Q", 4)
     coordinates = {"r": ca.SX.sym(f"{owner}.r", dim), turn: ca.SX.sym(f"{owner}.{turn}", size)}
@@ -280,14 +280,14 @@ def _link(
     """Return the link of a branch.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         branch: the joint, seen outward.
-        parent: number of the link it hangs on.
+        parent: number of the parent link.
         anchor: the near frame of the joint, seen from the parent's link frame.
-        across: the link frame, seen from the parent's.
+        across: the link frame, seen from the parent's link frame.
         outward: pose, velocity and angular velocity of the joint's far frame seen from its near one.
         carrier: the parent's link frame in the world.
-        columns: of its coordinates.
+        columns: places of its coordinates in q and v.
     """
     q, v = (ca.vertcat(ca.SX(0, 1), *items.values()) for items in (branch.carried.coordinates, branch.carried.rates))
     _, velocity, w = outward

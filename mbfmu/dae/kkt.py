@@ -10,15 +10,15 @@ import casadi as ca
 SX = Any
 
 LEAST_PIVOT = 1e-9
-"""Of the Schur complement, a pivot against what its diagonal usually is. Coordinates are known to about 1e-14, so that
-accelerations which meet it have an error of about 1e-14 / 1e-9."""
+"""Smallest accepted pivot of the Schur complement relative to its usual diagonal. Coordinates are known to about 1e-14,
+so that accelerations with such a pivot have an error of about 1e-14 / 1e-9."""
 
 
 class OverMass:
     """The map f -> M^-1 f, for f of shape (n, j).
 
     Args:
-        solve: the same for one column.
+        solve: the map for one column.
         row_lengths: see `Dae`.
     """
 
@@ -35,7 +35,7 @@ class Factor:
 
     Args:
         A: SX, shape (n, n).
-        least: SX, shape (n,): where a pivot times its weight is not above it the solution is NaN.
+        least: SX, shape (n,): lower bounds; unless each pivot times its weight is above its bound, the solution is NaN.
         weights: SX, shape (n,), positive; None: 1.
     """
 
@@ -47,11 +47,11 @@ class Factor:
 
     @property
     def entries(self) -> tuple[SX, SX]:
-        """D and L^T."""
+        """Return D and L^T."""
         return self._factor[:2]
 
     def with_entries(self, D: SX, LT: SX) -> "Factor":
-        """Return the factor with other expressions in the places of the same sparsity."""
+        """Return the factor with other entries of the same sparsity."""
         found = copy.copy(self)
         found._factor = D, LT, self._factor[2]
         return found
@@ -64,12 +64,12 @@ class Factor:
 class SchurFactor:
     """Symbolic factorisation of a KKT matrix through the Schur complement S = C M^-1 C^T.
 
-    M is symmetric positive definite and C has full row rank, so that S is positive definite; all becomes straight-line
-    code. One factor serves any number of right-hand sides. So near a singular position that digits are lost the
-    solution is NaN: a step that meets it fails, and is done again in smaller parts.
+    M is symmetric positive definite and C has full row rank, so that S is positive definite, and the solution is
+    straight-line code. One factor serves any number of right-hand sides. If a singular position is so near that digits
+    are lost, the solution is NaN: the step fails, and is repeated in smaller parts.
 
     Args:
-        mass_solve: M^-1.
+        mass_solve: the map f -> M^-1 f.
         C: SX, shape (k, n), full row rank, the first rows of [Phi_q; G]; k may be 0.
     """
 
@@ -81,7 +81,7 @@ class SchurFactor:
         if C.shape[0]:
             S = C @ self._MiCt
             least, weights = LEAST_PIVOT * ca.diag(S), None
-            if mass_solve.row_lengths:  # rows may lose not only their independence, but all their length
+            if mass_solve.row_lengths:  # rows may lose not only their independence, but also their length
                 least = least * ca.SX(mass_solve.row_lengths[: C.shape[0]]) ** 2
                 weights = ca.sum2(C**2)
             self._schur = Factor(S, least, weights)
@@ -96,16 +96,17 @@ class SchurFactor:
         return self.constrained(self.mass_solve(f), g)
 
     def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
-        """Return (y, mu) for the solution without constraints, free = M^-1 f."""
+        """Return (y, mu) from the solution without constraints, free = M^-1 f."""
         if self._schur is None:
             return free, ca.SX(0, 1)
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
     def kept(self, M: SX) -> tuple[SX, SX, "SchurFactor", SX]:
-        """Return symbols for what the factor and its mass matrix consist of, its values, and both in those symbols.
+        """Replace the non-constant entries of the factor and its mass matrix by symbols.
 
-        What is solved again and again with one matrix then computes it once. Entries that are numbers stay numbers.
+        Return the symbols, their values, and the factor and the mass matrix in these symbols. Equations that are solved
+        several times with one matrix then compute its entries once. Entries that are numbers stay numbers.
 
         Args:
             M: SX, the mass matrix; its inverse is sparse.

@@ -21,7 +21,7 @@ def lagrangian(system: LagrangianSystem) -> Dae:
     """Derive the equations of a system from its energies and constraints.
 
     Raises:
-        ModelError: the kinetic energy leaves a coordinate without mass, or parameters are defined in a circle.
+        ModelError: a coordinate has no inertia in the kinetic energy, or parameters are defined in a circle.
     """
     names = [item.name for item in system.coordinates]
     q = ca.vertcat(*(ca.SX.sym(name) for name in names))
@@ -121,7 +121,7 @@ def _resolved(item: Parameter, table: Mapping[str, Parameter], symbols: Mapping[
 
 
 def _check(system: LagrangianSystem, M: SX, q: SX, p: SX, free: list[Parameter]) -> None:
-    """Refuse a mass matrix that is not positive definite at the start."""
+    """Raise a ModelError if the mass matrix is not positive definite at the start."""
     import numpy as np
 
     start = ca.vertcat(*(item.start for item in system.coordinates))
@@ -166,7 +166,7 @@ def _outputs(
 
 
 def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Assembly:
-    """Start values of all coordinates and rates; the guess is the start itself."""
+    """Return the assembly with start values for all coordinates and rates; its guess is these start values."""
     starts = []
     for item in system.coordinates:
         speed = RATE_UNITS.get(item.unit, ("1/s", ""))[0]

@@ -1,4 +1,4 @@
-"""Loads: the inputs, the potential energy of springs, and the generalised force of everything that does work."""
+"""Loads: the inputs, the potential energy of springs, and the generalised force of inputs and dampers."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from mbfmu.model.mechanism import joints_of
 
 @dataclass(frozen=True)
 class Loads:
-    """What acts on a mechanism besides inertia, weight and constraints.
+    """The forces on a mechanism besides inertia, weight and constraints.
 
     Args:
         signals: the inputs.
@@ -87,7 +87,7 @@ def loads(bodies: Bodies) -> Loads:
 
 
 def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
-    """Return frame_a and frame_b of a force; the world's frame stands for one that it does not have."""
+    """Return frame_a and frame_b of a force; the world's frame replaces a frame that the force does not have."""
     world = f"{bodies.mechanism.world}.frame_b"
     a, b = (
         bodies.frame_of(f"{path}.{frame}") if frame in force.frames else bodies.frame(0, bodies.groups[0].poses[world])

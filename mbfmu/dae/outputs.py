@@ -1,4 +1,4 @@
-"""Outputs: what a user sees of the motion, and the monitors of energy, momentum and constraints."""
+"""Outputs: the quantities of the motion that a user sees, and the monitors of energy, momentum and constraints."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,8 @@ class Outputs:
 
 
 Transmitted = Callable[[SX, Sequence[tuple[int, SX, SX, SX]]], Mapping[str, tuple[SX, SX]]]
-"""(a, outer wrenches) -> for each joint that carries coordinates, force and torque on the far body at its frame."""
+"""Function (a, outer wrenches) -> for each joint that carries coordinates, force and torque on the far body at its
+frame."""
 
 
 def outputs(
@@ -48,7 +49,7 @@ def outputs(
     """Return the outputs of a mechanism.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         T: kinetic energy.
         V: potential energy.
         Phi: holonomic residual.
@@ -108,7 +109,7 @@ def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
 
 
 def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str, list[SX]]:
-    """Show the effort of each coupling on its first axis; return the couplings' efforts on every joint's motions."""
+    """Add each coupling's effort on its first axis as an output; return the couplings' efforts on all joint axes."""
     total = {
         path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
     }
@@ -143,7 +144,7 @@ def _reaction_outputs(
     couplings: dict[str, list[SX]],
     transmitted: Transmitted | None,
 ) -> None:
-    """Cut force and torque at frame_b: what the body there does to the joint, resolved in frame_b."""
+    """Add the cut force and torque at frame_b, which the body there exerts on the joint, resolved in frame_b."""
     works = cut_wrenches(bodies, lambda_, m, found, couplings)
     across = transmitted(a, outer_wrenches(bodies, works)) if transmitted else {}
     for path, item in bodies.equations.items():
@@ -231,12 +232,12 @@ class _Table:
         self.values.append(ca.densify(value))
 
     def derive(self, name: str, unit: str, text: str, rate: SX, kind: str, derivative_of: str) -> None:
-        """Add the time derivative of a rate; all are differentiated in one sweep."""
+        """Add the time derivative of a rate, to be differentiated together with the others."""
         self._rates[len(self.values)] = ca.densify(ca.vertcat(rate))
         self.add(name, unit, text, rate, kind, derivative_of)
 
     def differentiate(self, ddot: Callable[[SX], SX]) -> None:
-        """Put the derivatives in the place of the rates."""
+        """Replace the rates by their derivatives."""
         column = ca.vertcat(ca.SX(0, 1), *self._rates.values())
         found, row = ddot(column), 0
         for number, rate in self._rates.items():

@@ -19,7 +19,7 @@ from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 
 VirtualWork = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
-"""(a, b displaced), (a, b moving faster) -> pairs (expression, weight)."""
+"""Function (a, b displaced), (a, b with additional velocities) -> virtual-work terms: pairs (expression, weight)."""
 
 
 def wrench(work: VirtualWork, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
@@ -48,11 +48,11 @@ def joint_work(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
     """Return the virtual work of a joint, weighted by its efforts or negative multipliers.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         path: full name of the joint.
         lambda_: multipliers of its holonomic rows.
         mu: multipliers of its nonholonomic rows.
-        efforts: on its motions.
+        efforts: effort on each of its motions.
     """
     joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     p = bodies.values[path]
@@ -74,7 +74,7 @@ def cut_wrenches(
     """Return the virtual work of every joint that carries no coordinates, by full name.
 
     Args:
-        bodies: where everything is.
+        bodies: coordinates and frames of the mechanism.
         lambda_: all multipliers, holonomic rows first.
         m: number of holonomic rows.
         found: the loads.
@@ -92,7 +92,7 @@ def cut_wrenches(
 
 
 def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[int, SX, SX, SX]]:
-    """Return (group, point, force, torque) of all that acts on the bodies but the joints that carry coordinates.
+    """Return (group, point, force, torque) of everything that acts on the bodies except joints that carry coordinates.
 
     Args:
         bodies: where everything is.

@@ -1,9 +1,9 @@
 """Recursive dynamics of a tree of bodies, written out as straight-line expressions.
 
 The algorithms are those of Featherstone, Rigid Body Dynamics Algorithms (chapters 5 to 7): recursive Newton-Euler,
-composite rigid body, articulated body; with accelerations as they are felt (a of the origin, alpha of the axes) in
-place of spatial ones. Each body has a link frame at the joint that carries it. In space its axes are the body's; in the
-plane they are the world's, so that no vector is ever turned.
+composite rigid body, articulated body; with classical accelerations (a of the origin, alpha of the axes) in place of
+spatial ones. Each body has a link frame at the joint that carries it. In space its axes are the body's; in the plane
+they are the world's, so that no vector is ever turned.
 
 For a parent P and a body C, with R from the axes of C to those of P, r the origin of C seen from P, and K alpha the
 acceleration at r due to alpha (K = -r~ in space, [-r_y; r_x] in the plane):
@@ -33,14 +33,14 @@ class Link:
     """One body of the tree, with the joint that carries it.
 
     Args:
-        parent: number of the link it hangs on; -1: the world.
-        R: from the axes of this link to those of its parent, SX (3, 3); None where both are the world's.
-        r: origin seen from the parent's, in the parent's axes.
+        parent: number of the parent link; -1: the world.
+        R: rotation from the axes of this link to those of its parent, SX (3, 3); None if both are the world's.
+        r: origin seen from the parent's origin, in the parent's axes.
         velocity: time derivative of r seen from the parent, in the parent's axes.
         w: angular velocity seen from the parent, in this link's axes.
         S_w, S_v: derivatives of w and of R^T velocity by the joint's rates, in this link's axes, k columns.
         b_w, b_r: derivatives of w and of velocity at constant rates, in this link's axes and in the parent's.
-        columns: where the joint's k coordinates stand in q and v.
+        columns: places of the joint's k coordinates in q and v.
         m: mass, kg.
         h: m times the centre of mass, in this link's axes.
         J: inertia about the origin, in this link's axes.
@@ -69,21 +69,21 @@ class Link:
         return x if self.R is None else self.R @ x
 
     def down(self, x: SX) -> SX:
-        """Turn a vector of the parent's axes into this link's."""
+        """Turn a vector from the parent's axes into this link's."""
         return x if self.R is None else self.R.T @ x
 
     def up_matrix(self, x: SX) -> SX:
-        """Turn a symmetric or general matrix between vectors into the parent's axes."""
+        """Turn a matrix that maps vectors to vectors, symmetric or not, into the parent's axes."""
         return x if self.R is None else self.R @ x @ self.R.T
 
 
 @dataclass(frozen=True)
 class LinkRates:
-    """How the links move.
+    """The velocities of the links.
 
     Args:
         w, v: angular velocity and velocity of the origin of each link, in its axes.
-        b_w, b_v: accelerations of each link due to velocities alone, against its parent, in its axes.
+        b_w, b_v: accelerations of each link relative to its parent due to velocities alone, in its axes.
     """
 
     w: tuple[SX, ...]
@@ -103,11 +103,11 @@ def lever(r: SX) -> SX:
 
 
 def link_rates(links: Sequence[Link], rates_given: bool = True) -> LinkRates:
-    """Return how the links move: forward from the world.
+    """Return the velocities of the links, computed from the world outward.
 
     Args:
-        links: parents before children.
-        rates_given: False: all rates are zero.
+        links: the links, parents before children.
+        rates_given: whether the joints have rates; False: all rates are zero.
     """
     w, v, b_w, b_v = [], [], [], []
     for link in links:
@@ -141,17 +141,17 @@ def inverse_dynamics(
     vdot: SX | None = None,
     outer: Sequence[tuple[SX, SX]] | None = None,
 ) -> tuple[SX, list[SX], list[SX]]:
-    """Return the joint forces of a motion: recursive Newton-Euler.
+    """Return the joint forces of a motion, by the recursive Newton-Euler algorithm.
 
     Args:
-        links: parents before children.
+        links: the links, parents before children.
         moves: their velocities.
         gravity: acceleration, in the world's axes.
         vdot: accelerations, SX (n,); None: zero.
-        outer: force, and moment about its origin, that acts from outside on each link, in its axes.
+        outer: force, and moment about the link's origin, that acts on each link from outside, in its axes.
 
     Returns:
-        Generalised forces, SX (n,), and for each link the force, and the moment about its origin, that its joint
+        Generalised forces, SX (n,); and for each link the force, and the moment about the link's origin, that its joint
         transmits to it, in its axes.
     """
     alpha: list[SX] = []
@@ -204,7 +204,7 @@ def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
 
 
 def mass_matrix(links: Sequence[Link]) -> SX:
-    """Return the joint-space inertia, SX (n, n): composite rigid bodies."""
+    """Return the joint-space inertia, SX (n, n), by the composite rigid body algorithm."""
     n = max((link.columns.stop for link in links), default=0)
     m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
     for number in reversed(range(len(links))):
@@ -217,7 +217,7 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             h[P] = h[P] + moved
             m[P] = m[P] + m[number]
     own, others = ca.SX(n, n), ca.SX(n, n)
-    felt: list[list[tuple[list[int], SX, SX]]] = [[] for _ in links]  # columns, forces and moments from farther out
+    felt: list[list[tuple[list[int], SX, SX]]] = [[] for _ in links]  # columns, forces and moments of links farther out
     for number in reversed(range(len(links))):
         link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
         f = m[number] * link.S_v + K @ link.S_w
@@ -236,10 +236,10 @@ def mass_matrix(links: Sequence[Link]) -> SX:
 
 
 class Articulated:
-    """Articulated-body inertias of a tree: what it takes to solve M vdot = force in a time linear in the links.
+    """Articulated-body inertias of a tree, which solve M vdot = force in a time linear in the number of links.
 
     Args:
-        links: parents before children.
+        links: the links, parents before children.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -281,8 +281,8 @@ class Articulated:
 
         Args:
             force: generalised forces, SX (n,).
-            moves: velocities, whose forces are then taken into account; None: at rest.
-            gravity: acceleration in the world's axes; None: none.
+            moves: velocities of the links, whose forces are taken into account; None: the links are at rest.
+            gravity: acceleration in the world's axes; None: no gravity.
         """
         links = self.links
         dim = links[0].r.numel()
@@ -334,7 +334,7 @@ def _symmetric(A: SX) -> SX:
 
 
 def _single_axis(link: Link) -> int | None:
-    """Return the axis of a joint that only turns about an axis of its frame."""
+    """Return the number of the axis of a joint that only turns about an axis of its frame; None for other joints."""
     only = link.S_w.shape[1] == 1 and link.S_w.nnz() == 1 and not link.S_v.nnz() and link.S_w.is_constant()
     return int(link.S_w.sparsity().row()[0]) if only else None
 
@@ -346,7 +346,7 @@ class _Inverse:
         self.size = D.shape[0]
         D = ca.densify(D)
         self.factor = ca.ldl(D) if self.size > 1 else None
-        self.reciprocal = 1 / D if self.size == 1 else None  # one division for all that follows
+        self.reciprocal = 1 / D if self.size == 1 else None  # one division for all products that follow
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""

@@ -1,7 +1,7 @@
-"""Redundant constraints: found by rank at the assembled pose and near it, and left out of the equations.
+"""Redundant constraints: detected by rank at the assembled pose and near it, and left out of the equations.
 
-A mechanism such as a four-bar of spatial revolutes is closed more often than it need be. The rows left out hold
-wherever the others do; their forces are not determined by the motion, and are taken as zero.
+A mechanism such as a four-bar of spatial revolutes has more closing constraints than it needs. The rows left out hold
+wherever the others do; the motion does not determine their forces, which are taken as zero.
 """
 
 import math
@@ -21,17 +21,19 @@ from mbfmu.errors import ModelError
 Array = npt.NDArray[np.float64]
 
 NEAR = 6
-"""How many poses near the first are looked at: a rank lost at one pose alone is a singular position, no redundancy."""
+"""Number of poses near the first at which the rank is computed: a rank lost at a single pose is a singular position,
+not a redundancy."""
 FAR = 60
-"""How many poses are looked at where rows are to be left out: those kept shall do wherever the mechanism goes."""
+"""Number of poses at which the rows to leave out are chosen, so that the rows kept suffice wherever the mechanism goes.
+"""
 TIMES = (0.0, 0.37, 1.1)
-"""s; when motions in time are compared."""
+"""Times at which prescribed motions are compared, s."""
 CONTRADICTING = 1e-6
-"""1/s; a difference of motions from which they contradict each other."""
+"""Difference from which prescribed motions contradict each other, 1/s."""
 AWAY = 0.2
-"""m or rad; how far the fastest coordinate is from pose to pose."""
+"""Distance of the fastest coordinate from pose to pose, m or rad."""
 WANDER = 0.3
-"""Random part of each step's direction."""
+"""Random part of the direction from each pose to the next."""
 DIGITS = 6
 """Decimals of a singular value that decide between rows: those beyond differ between processors."""
 STEP_UP = 0.35
@@ -41,13 +43,13 @@ STEP_UP = 0.35
 def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     """Return the equations without redundant holonomic rows, and with the lengths of the rows that remain.
 
-    The start, and the residual outputs, go on with all rows.
+    The start and the residual outputs keep all rows.
 
     Args:
         dae: the equations.
-        turning: makes them with rows resolved in the frames of the joints. Rows are chosen among these, for in the
-            world frame one that is dropped today may be needed when the mechanism has turned. The assembly keeps the
-            rows of `dae`: they are less curved, and lead home from farther away.
+        turning: function that returns the equations with rows resolved in the frames of the joints. Rows are chosen
+            among these, as a row in the world frame that is redundant in one pose may be needed in another. The
+            assembly keeps the rows of `dae`: they are less curved, so that its corrections converge from farther away.
     """
     if not dae.assembly.loops:
         return dae
@@ -83,7 +85,7 @@ def _power_of_two(length: float) -> float:
 
 
 def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, ...]) -> None:
-    """Refuse rows that say the same of the coordinates, but not of the time."""
+    """Raise a ModelError if rows that are alike in the coordinates differ in time."""
     left, values, _ = np.linalg.svd(C)
     p = dae.extended(dae.p_default())
     still = np.zeros(dae.k + dae.assembly.norms)
@@ -97,9 +99,9 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
 
 
 def _poses(dae: Dae, count: int) -> list[Array]:
-    """Return the assembled pose and some on a walk from it, all closed; nothing if it cannot be assembled.
+    """Return the assembled pose and some on a walk from it, all closed; an empty list if it cannot be assembled.
 
-    The walk goes on the way it goes, but for a random part that lets it see all freedoms. Directions are projected onto
+    The walk keeps its direction, except for a random part by which it explores all freedoms. Directions are projected onto
     the free ones, as a basis of these differs between processors.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
@@ -148,11 +150,11 @@ def _rows(dae: Dae, q: Array) -> Array:
 
 
 def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
-    """Return which rows to drop of those after the first, held ones.
+    """Return the numbers of the rows to drop, none of them among the first `held` rows.
 
-    With N the combinations of rows that vanish (orthonormal columns), the least singular value of what is kept is at
-    least that of all rows times the least one of the dropped rows of N; it is to be large at the worst pose. Rows count
-    with the length they have: one that hardly moves determines little. Of equal choices the first is taken.
+    With N the combinations of rows that vanish (orthonormal columns), the least singular value of the kept rows is at
+    least that of all rows times the least one of the dropped rows of N. The rows chosen make this large at the worst
+    pose. Rows are not scaled: a row that hardly changes with the coordinates determines little. Of equal choices the first is taken.
     """
     vanishing = np.array([np.linalg.svd(C)[0][held:, rank:] for C in jacobians])
     count = vanishing.shape[2]
@@ -173,7 +175,7 @@ def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
 
 
 def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
-    """Return the joints of undetermined forces: those in a combination of rows that vanishes, and their loops."""
+    """Return the joints with undetermined forces: those in a vanishing combination of rows, and in their loops."""
     names: dict[str, None] = {}
     for C in jacobians:
         left, values, _ = np.linalg.svd(C)

@@ -1,4 +1,4 @@
-"""Skeleton: the points of a mechanism, and the lines between them, that a picture shows."""
+"""Skeleton: the points of a mechanism and the lines between them, for a picture."""
 
 import casadi as ca
 

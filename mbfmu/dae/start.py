@@ -1,7 +1,7 @@
 """Consistent start: coordinates and velocities that meet the constraints and the start values.
 
-Positions: Gauss-Newton steps that change the coordinates least in the metric of the mass matrix (joint coordinates: in
-their own, W = I, where the mass matrix has no sparse inverse),
+Positions: Gauss-Newton steps that change the coordinates least in the metric W of the mass matrix (for joint
+coordinates, whose mass matrix has no sparse inverse, W = I),
 
     dq = -W^-1 C^T (C W^-1 C^T + eps I)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
 
@@ -22,23 +22,23 @@ from mbfmu.errors import StartError
 
 SX = Any
 EPSILON = 1e-12
-"""Relative regularisation: rows that say the same twice do no harm."""
+"""Relative regularisation, which makes repeated rows harmless."""
 LARGEST_CORRECTION = 0.3
-"""m or rad; a longer correction is shortened, for loops that start far from closed."""
+"""Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 RANK = 1e-9
-"""Relative singular value of the constraint Jacobian that counts as zero."""
+"""Singular value of the constraint Jacobian, relative to the largest, below which it counts as zero."""
 SINGULAR = 1e-5
-"""The same at the start: where rows become dependent, coordinates are found but to the root of the round-off."""
+"""The same at the start, where coordinates are known only to the root of the round-off if rows become dependent."""
 NOTHING = 1e-6
-"""1 or m; rows that are all shorter say nothing."""
+"""Length of a Jacobian's rows, 1 or m, below which it counts as zero if all its rows are shorter."""
 SHARE = 1e-3
-"""Part in a redundant combination of rows from which a joint is named."""
+"""Smallest share of a joint in a redundant combination of rows for a message to name it."""
 TOLERANCE = 1e-9
 """Largest residual of the constraints and start values that counts as consistent."""
 
 
 def start_formula(dae: Dae) -> Formula:
-    """Return the formula s -> [q; v; z; counted angles; residual], with the largest residual of what was asked."""
+    """Return the formula s -> [q; v; z; counted angles; residual], with the largest residual of all its equations."""
     given = arguments(len(dae.inputs), dae.n_p, ca.SX)
     every = ca.SX.sym("s", len(dae.starts))
     s, z = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
@@ -66,7 +66,7 @@ def start_formula(dae: Dae) -> Formula:
 
 
 def _alike(f: SX) -> SX:
-    """Return the change of the coordinates where all count alike."""
+    """Return the change of the coordinates in the metric W = I."""
     return f
 
 
@@ -79,7 +79,7 @@ def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX) -> SX:
 
 
 def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> StartError:
-    """Say why a start failed: which loop cannot be closed, or which start values contradict each other.
+    """Return the reason why a start failed: a loop that cannot be closed, or start values that contradict each other.
 
     Args:
         dae: the equations.
@@ -113,16 +113,16 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
 
 
 def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
-    """Return a message if the constraints are dependent at a pose, else nothing.
+    """Return a message if the constraints are dependent at a pose, else an empty text.
 
-    What is redundant everywhere is left out of a Dae before (`redundancy.independent`); what is left is a singular
-    position, or a joint that states an equation twice.
+    Constraints that are redundant everywhere have been left out of a Dae before (`redundancy.independent`). The
+    remaining causes are a singular position, and a joint that states an equation twice.
 
     Args:
         dae: the equations.
         q: coordinates, shape (n,).
         p: parameters, shape (n_p,).
-        t: s.
+        t: time, s.
     """
     C = np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))])
     missing = dependent(C)
@@ -136,15 +136,15 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
             names.update(dict.fromkeys(loop.joints))
     who = ", ".join(names) or "the nonholonomic joints"
     if not dae.assembly.loops:
-        return f"{dae.name}: {missing} equation(s) of {who} say the same as others: let each be stated once"
+        return f"{dae.name}: {missing} equation(s) of {who} repeat others: state each equation only once"
     return (
-        f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) say the same as others there, "
+        f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) depend on others there, "
         "and the mechanism could leave it in more than one way; start a little away from it"
     )
 
 
 def dependent(C: npt.NDArray[np.float64]) -> int:
-    """Return how many rows of a constraint Jacobian follow from the others; 0 for one that is not finite.
+    """Return how many rows of a constraint Jacobian depend on the others; 0 if the Jacobian is not finite.
 
     Args:
         C: [Phi_q; G], shape (m + k, n).
@@ -156,7 +156,7 @@ def dependent(C: npt.NDArray[np.float64]) -> int:
 
 
 def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return a matrix with rows of length one, but for those that are almost zero against the others."""
+    """Return a matrix with its rows scaled to length one, except those that are almost zero relative to the others."""
     length = np.linalg.norm(C, axis=1, keepdims=True)
     longest = np.max(length, initial=NOTHING)
     rows: npt.NDArray[np.float64] = C / np.where(length > SINGULAR * longest, length, longest)

@@ -1,4 +1,4 @@
-"""Which parts move together, the spanning tree of joints, and the loops that the other joints close."""
+"""Topology: the groups of parts that move together, the spanning tree of joints, and the loops of the other joints."""
 
 import heapq
 import itertools
@@ -33,11 +33,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Tree:
-    """The spanning tree and what closes it.
+    """The spanning tree and the loops that the other joints close.
 
     Args:
         order: (joint, group it starts from, group it reaches, forward) in the order of placing.
-        loops: for each joint off the tree, the joints on the way round, itself first.
+        loops: for each joint off the tree, the joints around its loop, beginning with that joint.
     """
 
     order: tuple[tuple[str, int, int, bool], ...]
@@ -56,10 +56,10 @@ def nodes_of(mechanism: Mechanism) -> tuple[frozenset[str], ...]:
 
 
 def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tuple[Group, ...]:
-    """Gather the parts that move together; the world's group comes first.
+    """Return the groups of parts that move together; the world's group comes first.
 
     Args:
-        mechanism: the whole.
+        mechanism: the mechanism.
         local: for each part, the pose of each of its frames seen from its own origin.
 
     Raises:
@@ -117,7 +117,7 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
     """Return, for each frame of a joint or force, its group and the frame of a part that it coincides with.
 
     Raises:
-        FrameConnectionError: the frame reaches no part.
+        FrameConnectionError: a frame is connected to no part.
     """
     of_part = {frame: number for number, group in enumerate(groups) for frame in group.poses}
     found: dict[str, tuple[int, str]] = {}
@@ -136,16 +136,16 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
 def spanning_tree(
     mechanism: Mechanism, groups: tuple[Group, ...], where: dict[str, tuple[int, str]], freedom: Mapping[str, int]
 ) -> Tree:
-    """Walk the joints outward from the world, those of least freedom first, then the nearest.
+    """Return the spanning tree outward from the world: joints of least freedom first, then the nearest.
 
     Args:
-        mechanism: the whole.
+        mechanism: the mechanism.
         groups: the rigid bodies.
         where: group and part's frame of each frame.
-        freedom: how many coordinates each joint would carry.
+        freedom: sort key of each joint, from the number of coordinates that it would carry.
 
     Raises:
-        FrameConnectionError: a joint has both ends on one body, or a body hangs on nothing.
+        FrameConnectionError: a joint has both ends on one body, or a body is not connected to the world.
     """
     ends: dict[str, tuple[int, int]] = {}
     for path in mechanism.of(Joint):

@@ -17,7 +17,7 @@ LOG_CATEGORIES = {
 
 @dataclass(frozen=True)
 class Header:
-    """What modelDescription.xml says about the FMU as a whole.
+    """The facts in modelDescription.xml about the FMU as a whole.
 
     Args:
         model: name of the model.
@@ -26,7 +26,8 @@ class Header:
         tool: name and version of the tool that made it.
         stop: default stop time, s.
         step: default communication step, s.
-        sources: files to compile in sources/; none for the pythonfmu back end, which gives no derivatives either.
+        sources: names of the files to compile in sources/; empty for the pythonfmu back end, which provides no
+            derivatives either.
     """
 
     model: str
@@ -39,12 +40,12 @@ class Header:
 
 
 def model_description(interface: Interface, header: Header, guid: str) -> bytes:
-    """Return modelDescription.xml, the same bytes for the same arguments (hence without a date).
+    """Return modelDescription.xml, which has the same bytes for the same arguments (hence no date).
 
     Args:
         interface: the variables.
-        header: about the whole.
-        guid: identifies this content; what is hashed to make it has an empty one.
+        header: the facts about the whole.
+        guid: identity of the content; it is empty in the content whose hash it is.
     """
     root = Element(
         "fmiModelDescription",
@@ -142,7 +143,7 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
 
 
 def _structure(parent: Element, interface: Interface, positions: dict[str, str]) -> None:
-    """Outputs depend on inputs by direct feed-through; initial unknowns on parameters where that is simple."""
+    """Add the model structure: direct feed-through to outputs, and simple dependencies of initial unknowns."""
     outputs = SubElement(parent, "Outputs")
     for item in interface.variables:
         if item.causality == "output":
@@ -166,5 +167,5 @@ def _boolean(value: bool) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number so that reading it gives the same number."""
+    """Return a number as text from which the same number is read."""
     return repr(float(value))

@@ -1,4 +1,4 @@
-"""The documentation inside an FMU: what the model is, its variables, its stepper, and how to use it."""
+"""The documentation inside an FMU: the model, its variables, its stepper, and how to use it."""
 
 from collections.abc import Sequence
 from html import escape
@@ -54,8 +54,8 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
     Args:
         prepared: the model with its stepper.
         interface: the variables.
-        picture: of the mechanism at its start.
-        native: the FMU is compiled C, not pythonfmu's.
+        picture: picture of the mechanism at its start.
+        native: whether the FMU is compiled C, not pythonfmu's.
     """
     dae, scheme, family = prepared.dae, prepared.scheme, FAMILIES[prepared.scheme.name]
     kept = ", ".join(sorted(scheme.exact)) or "none"

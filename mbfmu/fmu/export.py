@@ -33,9 +33,9 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
-"""What each back end can be exported for."""
+"""FMI platforms that each back end can be exported for."""
 CORRECTIONS = 4
-"""Corrections of a stage in real time, if nothing else is said: Newton's method then leaves round-off."""
+"""Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
 
 def export(
@@ -56,26 +56,26 @@ def export(
 
     Args:
         system: the mechanism.
-        path: of the .fmu file; default: the system's name, in the current folder.
+        path: path of the .fmu file; default: the system's name, in the current folder.
         stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
             constraints.
-        options: its options.
+        options: options of the stepper.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
             and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
-        platforms: which the FMU shall run on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
+        platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
             machine's, as others need the package ziglang.
-        real_time: corrections of each stage of a step, whatever they leave, so that steps do the same work always
-            (native only); None: as many as the equations need.
+        real_time: fixed number of corrections of each stage of a step, converged or not, so that all steps do the same
+            work (native only); None: as many as the equations need.
 
     Returns:
         The path of the file written; it appears whole or not at all.
 
     Raises:
-        ModelError, StepperError, UnknownNameError: the model or stepper cannot be.
+        ModelError, StepperError, UnknownNameError: the model or stepper is invalid.
         StartError: the default start values contradict the constraints.
         UsageError: the path does not end in .fmu, the step is not positive, or there is no such back end or platform.
         FmuError: there is no compiler for a platform.
@@ -117,7 +117,7 @@ def export(
 
 
 def _common(prepared: Prepared, table: Interface, picture: Drawing | None, native: bool) -> dict[str, bytes]:
-    """Return what both back ends have in the archive, by name."""
+    """Return the files that both back ends have in the archive, by name."""
     page = documentation(prepared, table, picture, native)
     members = {
         "documentation/index.html": page.encode(),
@@ -147,7 +147,7 @@ def _unique(contents: Iterable[bytes], members: Mapping[str, bytes]) -> str:
 
 
 def _native(native: Native, header: Header, members: dict[str, bytes], platforms: Sequence[str]) -> dict[str, bytes]:
-    """Return the archive of a native FMU; the GUID is a hash of its sources and all else but the binaries."""
+    """Return the archive of a native FMU; the GUID is a hash of its content without the binaries."""
     sources = native.sources()
     header = dataclasses.replace(header, sources=tuple(name for name in sources if name.endswith(".c")))
     nameless = (model_description(native.interface, header, ""), native.header("").encode())
@@ -161,7 +161,7 @@ def _native(native: Native, header: Header, members: dict[str, bytes], platforms
 def _python(
     prepared: Prepared, table: Interface, header: Header, members: dict[str, bytes], platforms: Sequence[str]
 ) -> dict[str, bytes]:
-    """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of it all."""
+    """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of its content."""
     members = {
         **members,
         "resources/model.json": _json(_model(prepared.dae.name, table)),
@@ -185,7 +185,7 @@ def _python(
 
 
 def _model(name: str, table: Interface) -> dict[str, Any]:
-    """Return what the slave needs to know, as plain data."""
+    """Return the facts about a model that the slave needs, as plain data."""
     return {
         "name": name,
         "limits": LIMITS,
@@ -194,7 +194,7 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
 
 
 def _row(item: Variable) -> dict[str, Any]:
-    """Return what the slave needs to know of a variable; what is None is left out."""
+    """Return the facts about a variable that the slave needs, without those that are None."""
     row = {
         "name": item.name,
         "kind": item.kind,
@@ -215,7 +215,7 @@ def _bound(value: float) -> float | None:
 def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
     """Return the pythonfmu runtime: its package for resources/, its loaders for binaries/.
 
-    It is taken from the installation: the module that is imported may come out of an FMU run in this process.
+    It is taken from the installation, as the imported module may come from an FMU that ran in this process.
     """
     try:
         package = Path(str(distribution("pythonfmu").locate_file("pythonfmu")))
@@ -232,7 +232,7 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
 
 
 def _licences(native: bool) -> str:
-    """Return the licences of what is packed besides the model itself."""
+    """Return the licences of the packed files besides the model itself."""
     texts = []
     if native:
         terms = files("mbfmu.fmu.native") / "standard" / "BSD-2-Clause.txt"
@@ -250,7 +250,7 @@ def _json(data: Any) -> bytes:
 
 
 def _archive(members: Mapping[str, bytes]) -> bytes:
-    """Return a compressed ZIP, the same bytes for the same members."""
+    """Return a compressed ZIP file, which has the same bytes for the same members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members, key=lambda name: (name != "modelDescription.xml", name)):

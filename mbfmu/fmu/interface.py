@@ -24,7 +24,7 @@ CORRECTION = "solver.correction"
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
 )  # fmt: skip
-"""Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and what a step says of itself."""
+"""Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and the report on the last step."""
 
 LIMITS = {
     "largest": 1e100,
@@ -48,19 +48,19 @@ class Variable:
     Args:
         name: structured name.
         reference: value reference.
-        kind: of `KINDS`: which vector its value is in.
+        kind: one of `KINDS`, which names the vector of its value.
         offset: place in the vector of its kind.
-        causality: as FMI 2.0 names it.
-        variability: as FMI 2.0 names it.
-        initial: as FMI 2.0 names it; None where the causality leaves no choice.
+        causality: causality in FMI 2.0.
+        variability: variability in FMI 2.0.
+        initial: attribute `initial` in FMI 2.0; None if the causality determines it.
         unit: SI unit.
         description: one line.
-        start: start value; None where none may be given.
+        start: start value; None if it may have none.
         min: least value allowed.
         max: greatest value allowed.
-        nominal: the size it usually has.
-        derivative_of: name of the variable it is the time derivative of.
-        start_offset: of an output that has a start value, its place in the vector s of start values.
+        nominal: usual size.
+        derivative_of: name of the variable whose time derivative it is, if any.
+        start_offset: place in the vector s of start values, for an output with a start value.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Variable:
 
 @dataclass(frozen=True)
 class Interface:
-    """The variables of an FMU and what depends on what.
+    """The variables of an FMU and their dependencies.
 
     Args:
-        variables: in the order of modelDescription.xml and of their value references.
-        feedthrough: names of the inputs each output depends on directly, by name of the output.
-        bound_on: names of the parameters each calculated parameter depends on, by its name.
+        variables: variables in the order of modelDescription.xml and of their value references.
+        feedthrough: names of the inputs that each output depends on directly, by the output's name.
+        bound_on: names of the parameters that each calculated parameter depends on, by its name.
     """
 
     variables: tuple[Variable, ...]

@@ -2,8 +2,8 @@
 
 A driven axis has the input tau (f) and the outputs phi, w and its acceleration (s, v): its flange gives the FMU the
 torque and takes the motion. A moved axis has the inputs phi, w, a (s, v, a) and the output tau (f): the other way
-round. A Modelica tool sees the outputs of a co-simulation FMU stand still between communication points, so a flange's
-derivatives are those the FMU tells, by a function whose derivatives are given, never those of the held angle.
+round. In a Modelica tool the outputs of a co-simulation FMU stand still between communication points, so a flange's
+derivatives are the FMU's outputs, by a function with given derivatives, never those of the held angle.
 """
 
 import os
@@ -25,7 +25,7 @@ KEYWORDS = frozenset({
     "true", "type", "when", "while", "within",
 })  # fmt: skip
 TAKEN = frozenset({"fmu", "given", "time", "Real", "Integer", "Boolean", "String"})
-"""Names the model uses itself."""
+"""Names that the Modelica model itself uses."""
 KINDS = {
     "Rotational": ("phi", "w", "tau", ("rad", "rad/s", "rad/s2", "N.m")),
     "Translational": ("s", "v", "f", ("m", "m/s", "m/s2", "N")),
@@ -50,7 +50,7 @@ CONNECTORS = """\
     flow Real f(quantity="Force", unit="N") "force into the mechanism";
   end Translational;
 """
-"""The same for a tool without that library."""
+"""Connectors for a tool without that library."""
 GIVEN = """\
   function given "The coordinate q[1], whose derivative is q[2] and second derivative q[3], whatever q does"
     input Real q[3];
@@ -86,7 +86,7 @@ class Axis:
     """An axis of the FMU that can have a flange.
 
     Args:
-        name: of the joint, as in the FMU.
+        name: name of the joint in the FMU.
         kind: Rotational or Translational.
         motion: names of coordinate, rate and acceleration.
         effort: name of the torque or force.
@@ -107,7 +107,7 @@ def write_modelica(
 
     Args:
         fmu: path of the FMU.
-        path: of the .mo file, whose name is the package's; default: the FMU's, in the current folder.
+        path: path of the .mo file, whose name is the package's; default: the FMU's, in the current folder.
         library: whether connectors are those of the Modelica Standard Library, or the package's own, which are
             compatible with them.
 
@@ -115,8 +115,8 @@ def write_modelica(
         The path of the file written; it appears whole or not at all.
 
     Raises:
-        FmuError: the file is no FMI 2.0 co-simulation FMU, no axis can have a flange, or two names become one.
-        UsageError: the path does not end in .mo, or its name is no Modelica name.
+        FmuError: the file is not an FMI 2.0 co-simulation FMU, no axis can have a flange, or two names become one.
+        UsageError: the path does not end in .mo, or its name is not a Modelica name.
         MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{Path(fmu).stem}.mo")
@@ -163,7 +163,7 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
 
     Args:
         fmu: the FMU.
-        name: of the package, a Modelica identifier.
+        name: name of the package, a Modelica identifier.
         library: see `write_modelica`.
 
     Raises:
@@ -218,7 +218,7 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
 
 
 def _flanges(found: list[Axis]) -> dict[str, Axis]:
-    """Name each axis after its joint; after its coordinate too where the joint has several."""
+    """Return the axes by name: that of the joint, followed by the coordinate's if the joint has several axes."""
     joints = [axis.name for axis in found]
     return {axis.name if joints.count(axis.name) == 1 else axis.motion[0]: axis for axis in found}
 
@@ -238,7 +238,7 @@ def _equations(flange: str, axis: Axis) -> list[str]:
 
 
 def _no_two_alike(model: str, *scopes: list[str]) -> None:
-    """Refuse names that become one in the block Fmu or in the model Mechanism."""
+    """Raise an error if two names become one in the block Fmu or in the model Mechanism."""
     for scope in scopes:
         seen = {name: f"the model's own '{name}'" for name in TAKEN}
         for name in scope:
@@ -259,7 +259,7 @@ def _text(text: str) -> str:
 
 
 def _places(count: int) -> list[float]:
-    """Return where along the side of an icon so many connectors go."""
+    """Return the places of a number of connectors along the side of an icon."""
     return [round(100 - 200 * (number + 1) / (count + 1), 1) for number in range(count)]
 
 

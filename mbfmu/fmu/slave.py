@@ -1,9 +1,9 @@
-"""The FMU's inside: a pythonfmu slave around a kernel.
+"""The slave inside an FMU: a class for pythonfmu around a kernel.
 
 This file is packed into every FMU under a name of its own, beside `runtime`; it needs only the standard library and
-the pythonfmu runtime that travels in the FMU. What pythonfmu does by itself and what a master makes of it decides
-the form here: an exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded
-step, a percent sign in a message is read as a format, and the state has to be complete.
+the pythonfmu runtime that is packed in the FMU. The behaviour of pythonfmu and of masters explains its form: an
+exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded step, a percent sign
+in a message is read as a format, and the state has to be complete.
 """
 
 import ctypes
@@ -23,13 +23,13 @@ from pythonfmu.enums import Fmi2Status
 from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
 
 FMU = "unpacked"
-"""Identity of the FMU this file is packed in; export writes it here. States of other FMUs are refused by it."""
+"""Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
 
 INFINITE = math.inf
 INSTANTIATED, INITIALIZING, RUNNING = range(3)
 
 Row = dict[str, Any]
-"""What model.json says of a variable: ``name``, ``kind``, ``offset`` in the vector of its kind and, where it has them,
+"""A variable in model.json: ``name``, ``kind``, ``offset`` in the vector of its kind and, if it has them,
 ``start_offset`` in the vector of start values, ``start``, ``min``, ``max`` and ``fixed``."""
 
 
@@ -38,7 +38,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        while self.resources in sys.path:  # pythonfmu leaves one entry an instance
+        while self.resources in sys.path:  # pythonfmu leaves one entry for each instance
             sys.path.remove(self.resources)
         with open(os.path.join(self.resources, "model.json"), encoding="utf-8") as file:
             model = json.load(file)
@@ -61,7 +61,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._time = 0.0
         self._phase = INSTANTIATED
         self._stale = True  # values have changed since outputs were computed
-        self._refused: dict[str, str] = {}  # name of a variable -> why its last value was not taken
+        self._refused: dict[str, str] = {}  # name of a variable -> why its last value was refused
         self._asked: list[int] = []  # the value references of the last get_real, and how to get them at once
         self._pick: Callable[[Vector], tuple[float, ...]] | None = None
 
@@ -71,7 +71,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return [row.get("start", 0.0) for row in sorted(rows, key=itemgetter(place))]
 
     def _settable(self) -> Iterator[tuple[int, tuple[Any, int]]]:
-        """Yield the value references that can be set, with the vector and the offset of what is set."""
+        """Yield the value references that can be set, with the vector and the offset of their values."""
         vectors = {"input": self._u, "parameter": self._p, "setting": self._settings}
         for vr, row in self._rows.items():
             if row["kind"] in vectors:
@@ -93,7 +93,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return [y[outputs[vr]] if vr in outputs else self._known(vr) for vr in vrs]
 
     def _known(self, vr: int) -> float:
-        """Return the value of a variable that is no output."""
+        """Return the value of a variable that is not an output."""
         if vr in self._places:
             values, offset = self._places[vr]
             return float(values[offset])
@@ -102,7 +102,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return self._time
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
-        """Take values; one that may not be taken is refused with a message, and the old one stays."""
+        """Set values; a value that may not be set is refused with a message, and the old one stays."""
         inputs, u, usual = self._inputs, self._u, not self._refused
         least, greatest = -self._largest, self._largest
         for vr, value in zip(vrs, values, strict=True):
@@ -122,7 +122,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._stale = True
 
     def _why_not(self, vr: int, value: float) -> str:
-        """Return why a value may not be set, empty if it may."""
+        """Return the reason why a value may not be set; an empty text if it may."""
         if vr not in self._rows:  # a large reference arrives as a negative number
             return "there is no such variable"
         if not math.isfinite(value):
@@ -142,7 +142,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return ""
 
     def _refresh(self) -> str:
-        """Compute the outputs that belong to the present values."""
+        """Compute the outputs for the current values; return a message if that fails, else an empty text."""
         if self._phase != RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
@@ -158,7 +158,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return ""
 
     def _other_type(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
-        """Refuse value references of a type no variable has."""
+        """Raise an error for value references of a type that no variable has."""
         if vrs:
             self._fail(f"{self._name}: all variables are real numbers")
         return []
@@ -170,7 +170,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def setup_experiment(
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
-        """Take the start time."""
+        """Set the start time."""
         if math.isfinite(start_time):
             self._time = start_time
         else:
@@ -178,11 +178,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._stale = True
 
     def enter_initialization_mode(self) -> None:
-        """Start values, inputs and parameters may still be set."""
+        """Do nothing: start values, inputs and parameters may still be set."""
         self._phase = INITIALIZING
 
     def exit_initialization_mode(self) -> None:
-        """Find the consistent start. An impossible one is the only error that leaves as an exception."""
+        """Compute the consistent start. An impossible start is the only error that leaves as an exception."""
         problem = "; ".join(self._refused.values()) or self._refresh()
         if problem:
             self._fail(problem)
@@ -246,7 +246,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return body + struct.pack("<I", zlib.crc32(body))
 
     def _set_fmu_state(self, state: bytes) -> None:
-        """Go back to a state; one of another FMU or a damaged one is refused and changes nothing."""
+        """Restore a state; a damaged state or one of another FMU is refused and changes nothing."""
         size = struct.calcsize("<32sBBII")
         if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
             self._fail(f"{self._name}: the state is damaged")

@@ -1,7 +1,7 @@
 """Several FMUs and their connections -> .ssp (SSP 1.0): one file that a co-simulation master runs.
 
-What masters do with it decides the form here. libcosim and ecos look elements up by their usual prefixes, know no
-connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
+The behaviour of masters explains the form of the file. libcosim and ecos look elements up by their usual prefixes, know
+no connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
 FMPy takes every input connector for connected, so only connected inputs have one: the others keep their start values.
 """
 
@@ -33,9 +33,9 @@ NAMESPACES = {
     "xmlns:osp": "http://opensimulationplatform.com/SSP/OSPAnnotations",
 }
 DATE = (1980, 1, 1, 0, 0, 0)
-"""Of the files in the archive: the same input gives the same bytes."""
+"""Date of every file in the archive: the same input gives the same bytes."""
 TYPES = ("Real", "Integer", "Boolean", "String")
-"""Of the variables that get connectors; masters know no others."""
+"""Types of the variables that get connectors; masters know no others."""
 SOURCES = ("output", "calculatedParameter")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -47,7 +47,7 @@ class Wire:
     Args:
         start: ``component.variable`` of an output.
         end: ``component.variable`` of an input.
-        factor: such as -1 for a reaction.
+        factor: factor of the value, such as -1 for a reaction.
     """
 
     start: str
@@ -57,12 +57,12 @@ class Wire:
 
 @dataclass(frozen=True)
 class Coupling:
-    """What an .ssp file holds.
+    """The content of an .ssp file.
 
     Args:
         components: paths of the FMUs by component name.
-        connections: between their variables.
-        system: name of the whole.
+        connections: connections between their variables.
+        system: name of the system.
         stop: default stop time, s.
         step: communication step, s, for masters that read it here (libcosim and others of OSP).
     """
@@ -86,10 +86,10 @@ def write_ssp(
     """Write FMUs and their connections as an .ssp file.
 
     Args:
-        path: of the .ssp file.
+        path: path of the .ssp file.
         components: paths of the FMUs by component name.
-        connections: each from an output, ``component.variable``, to an input.
-        system: name of the whole; default: the file's.
+        connections: connections, each from an output, ``component.variable``, to an input.
+        system: name of the system; default: the file's.
         stop: default stop time, s.
         step: communication step, s, for masters that read it here (libcosim and others of OSP).
 
@@ -98,8 +98,8 @@ def write_ssp(
 
     Raises:
         FmuError: a file is no FMI 2.0 co-simulation FMU, or two declare one unit differently.
-        UnknownNameError: a connection names a component or variable there is not.
-        UsageError: a name, time or connection cannot be.
+        UnknownNameError: a connection names a component or variable that does not exist.
+        UsageError: a name, time or connection is invalid.
         MbfmuError: the file cannot be written.
     """
     target = Path(path)
@@ -119,7 +119,7 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
     """Read a coupling from a .toml file; the paths in it start from its folder.
 
     Raises:
-        ModelFileError: the file is missing, does not parse, or says something a coupling has no place for.
+        ModelFileError: the file is missing, does not parse, or has a key that does not belong to a coupling.
     """
     where = os.fspath(path)
     try:
@@ -143,10 +143,10 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
 
 
 def wire(text: str) -> Wire:
-    """Return what ``A.out=B.in`` or ``A.out=B.in:FACTOR`` says.
+    """Return the connection that ``A.out=B.in`` or ``A.out=B.in:FACTOR`` stands for.
 
     Raises:
-        UsageError: it says neither.
+        UsageError: the text has another form.
     """
     start, equals, rest = (part.strip() for part in text.partition("="))
     end, colon, last = rest.rpartition(":")
@@ -163,7 +163,7 @@ def components(texts: Iterable[str]) -> dict[str, Path]:
     """Return the components that ``NAME=PATH`` and ``PATH`` name.
 
     Raises:
-        UsageError: two have one name.
+        UsageError: two components have the same name.
     """
     found: dict[str, Path] = {}
     for text in texts:
@@ -198,7 +198,7 @@ def _check_names(components: Mapping[str, str | os.PathLike[str]]) -> None:
 
 
 def _archive(plan: _Plan) -> bytes:
-    """Return the ZIP file; FMUs lie in it as they are, one for all components that share it."""
+    """Return the ZIP file; it contains the FMUs unchanged, one for all components that share it."""
     sources: dict[bytes, str] = {}
     for name, fmu in plan.fmus.items():
         sources.setdefault(fmu.data, f"resources/{name}.fmu")
@@ -328,7 +328,7 @@ def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, Port, ScaledUnit
 def _transformation(
     where: str, source: Port, sink: Port, unit: ScaledUnit | None, wanted: ScaledUnit | None, factor: float
 ) -> tuple[float, float]:
-    """Return factor and offset that take a value from its unit to the one wanted; an unknown unit fits any."""
+    """Return factor and offset that convert a value from its unit to that of the input; an unknown unit fits any."""
     if not (math.isfinite(factor) and factor):
         raise UsageError(f"{where}: the factor is {factor}; it must be a number other than zero")
     if factor != 1.0 and source.type != "Real":

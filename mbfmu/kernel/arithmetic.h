@@ -1,7 +1,7 @@
-/* What the words of generated code mean for one instance at a time.
+/* Operations of generated code, for one instance at a time.
  *
- * Generated functions are written in these words alone. All are pure: results follow from the arguments, w is room to
- * work, and nothing is kept. Arguments and results are the nonzeros of matrices, column by column.
+ * Generated functions use these names alone. All functions are pure: results follow from the arguments, w is workspace,
+ * and nothing is kept. Arguments and results are the nonzeros of matrices, column by column.
  */
 #include <math.h>
 

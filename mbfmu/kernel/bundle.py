@@ -4,11 +4,11 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
 (x, u, du, p, t, h, z), with z the unknowns of all stages one after the other:
 
     guess{k}   -> first value of the stage's unknowns; the values of a `Let`, which has no ``correct{k}``
-    correct{k} -> (the unknowns after one correction, the size of the correction: a sum, which a NaN does not leave)
-    result     -> what the formula gives
+    correct{k} -> (the unknowns after one correction, the size of the correction: its 1-norm, so that any NaN shows)
+    result     -> value of the formula
 
-A formula with an error estimate gives it as second result of ``guess0``, or of ``result`` if it has no stages. Whoever
-runs a bundle (driver.c, or `runtime.Interpreted`) repeats `correct{k}` until the correction is at round-off.
+A formula with an error estimate gives it as the second result of ``guess0``, or of ``result`` if it has no stages. The
+loops that run a bundle (driver.c, or `runtime.Interpreted`) repeat ``correct{k}`` until the correction is at round-off.
 """
 
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ class FormulaFunctions:
 
     Args:
         sizes: number of unknowns of each stage.
-        guess: one Function a stage.
-        correct: one Function a stage; None for a `Let`.
+        guess: one Function for each stage.
+        correct: one Function for each stage; None for a `Let`.
         result: Function.
-        equations: one Function a stage, with the arguments of all: -> (residual, its Jacobian in the stage's
+        equations: one Function for each stage, with the arguments above -> (residual, its Jacobian in the stage's
             unknowns); None for a `Let` and for a stage with a correction of its own.
     """
 
@@ -46,7 +46,7 @@ class FormulaFunctions:
     equations: tuple[Any, ...]
 
     def functions(self) -> list[Any]:
-        """Return all of them."""
+        """Return all functions."""
         return [*self.guess, *filter(None, self.correct), self.result]
 
 
@@ -57,9 +57,9 @@ class Bundle:
     Args:
         formulas: ``start`` s -> [q; v; z; angles; residual], ``begin`` [q; v; z; angles] -> x, ``step`` x -> x.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
-        state_difference: Function (xa, xb, p, t) -> how far two states are apart, relative to 1 and their size.
-        order: of the stepper.
-        estimate_order: of the error estimate that comes with a step; 0: there is none.
+        state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size.
+        order: order of the stepper.
+        estimate_order: order of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles].
     """
 
@@ -86,8 +86,8 @@ class Bundle:
 def compose(dae: Dae, scheme: Scheme) -> Bundle:
     """Return the bundle of equations and a scheme made for them.
 
-    Its state is the scheme's, followed by the angles counted over full turns, by what is held (the time at which held
-    inputs last changed, and their values then), and by the step that was chosen last, which the functions do not see.
+    The bundle's state is the scheme's state, followed by the angles counted over full turns, by the time at which held
+    inputs last changed and their values then, and by the step chosen last, which the functions do not read.
     """
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
@@ -152,7 +152,7 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
 
 
 def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
-    """Return a formula's functions with what is held as part of the state, and no longer of the parameters."""
+    """Return a formula's functions with the held inputs as part of the state instead of the parameters."""
     before, now = (ca.SX.sym(label, 1 + len(dae.sampled)) for label in ("before", "now"))
     latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
 
@@ -187,7 +187,7 @@ def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
 
 
 def with_sampled(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
-    """Return a function of states that end in what is held, and of parameters without it."""
+    """Return a function of states that end in the held inputs, and of parameters without them."""
     more = dae.n_p - len(dae.parameters)
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
     given = [
@@ -209,12 +209,12 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
 
     def function(label: str, result: Any, watched: Any = None) -> Any:
-        """Return the function of a result and, if something is watched, of its 1-norm."""
+        """Return the function of a result and, if `watched` is given, of the 1-norm of that."""
         results = ca.cse([ca.densify(item) for item in (result, watched) if item is not None])
         return ca.Function(f"{name}_{label}", inputs, [*results[:1], *map(ca.norm_1, results[1:])])
 
     def estimated(label: str, result: Any) -> Any:
-        """Return the function of a result and of the estimated error, if the formula has one."""
+        """Return the function of a result and, if the formula has an error estimate, of that."""
         results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
         return ca.Function(f"{name}_{label}", inputs, ca.cse(results))
 

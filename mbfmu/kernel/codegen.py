@@ -28,20 +28,20 @@ ENTRIES = (
     "void mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, "
     "double *dy, double *work);",
 )
-"""What driver.c and derivatives.c offer, for those who link with them."""
+"""Declarations of the functions of driver.c and derivatives.c, for sources linked with them."""
 LIMITS: dict[str, float] = {
     **{name: number for number, name in enumerate(runtime.CODES)},
     **{f"S_{name.upper()}": number for number, name in enumerate(runtime.Status._fields)},
     "S_SIZE": len(runtime.Status._fields),
     **{name: value for name, value in vars(runtime).items() if name.isupper() and isinstance(value, int | float)},
 }
-"""Codes, entries of a status and limits of the loops, by the names that runtime.py gives them."""
+"""Codes, entries of a status and limits of the loops, by their names in runtime.py."""
 
 
 def c_sources(bundle: Bundle) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` what runs but once in a while.
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely.
     """
     hot, rest = _parted(bundle)
     step, other = generated(hot, external=False, optional=_estimating(bundle)), generated(rest, external=True)
@@ -63,12 +63,12 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
 def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections: int = 0) -> dict[str, str]:
     """Return the C99 sources of a kernel with tangents, to be linked with the FMI functions.
 
-    ``kernel.h`` holds sizes and declarations for all; ``tangent.c`` the tangents, which run only when asked for. Every
-    external name begins with a prefix, so that several models can be linked into one program.
+    ``kernel.h`` holds sizes and declarations for all files; ``tangent.c`` the tangents, which run only on request.
+    Every external name begins with a prefix, so that several models can be linked into one program.
 
     Args:
         bundle: the functions.
-        tangents: theirs.
+        tangents: the tangents of these functions.
         prefix: a C identifier.
         corrections: of each stage of a step; 0: until it is solved.
     """
@@ -77,7 +77,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     step = generated(hot, external=False, optional=_estimating(bundle))
     other, tangent = (generated(item, external=True) for item in (rest, derived))
     working, sizes = _work(step, other, tangent), _sizes(bundle)
-    room = 4 * sizes["NZ"] + 4 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # driver.c's and derivatives.c's
+    room = 4 * sizes["NZ"] + 4 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for driver.c and derivatives.c
     numbers = {**LIMITS, **sizes, "WORK_SIZE": room}
     external = [*(item.name() for item in (*rest, *derived)), *(_named(item) for item in ENTRIES)]
     header = "\n".join(
@@ -118,7 +118,7 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:
-    """Return the function of a step whose second result is the estimated error, if there is one."""
+    """Return the function of a step whose second result is the estimated error; empty without an estimate."""
     step = bundle.formulas["step"]
     return (*step.guess, step.result)[:1] if bundle.estimate_order else ()
 
@@ -146,12 +146,12 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
 
 
 def _work(*parts: Generated) -> dict[str, int]:
-    """Return the entries of the work vector that all files' functions need."""
+    """Return the number of entries of the work vector that the functions of all files need, as a definition."""
     return {"SZ_W": max(part.work for part in parts)}
 
 
 def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
-    """Return the formulas as C tables; without tangents there is nothing in their places."""
+    """Return the formulas as C tables; without tangents, their places in the tables are empty."""
     lines = [
         "struct formula {",
         "    int stages, corrections;",

@@ -1,4 +1,4 @@
-/* What a native FMU asks of its kernel besides: tangents of the state and of the outputs, for driver.c's functions.
+/* Tangents of the state and of the outputs, for driver.c's functions; native FMUs alone need them.
  *
  * su, sp and ss are changes of inputs, parameters and start values; work has WORK_SIZE entries, more than driver.c's
  * functions need.
@@ -18,7 +18,7 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
     return d;
 }
 
-/* The change sx of the state that follows from inputs and parameters over the span H; 0 if it cannot be told. */
+/* The change sx of the state over the span H, from changes of state, inputs and parameters; 0 if it is unknown. */
 int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, double H,
                        double h_max, double tol, const double *su, const double *sp, double *sx, double *work) {
     struct memory m = carve(work);
@@ -30,7 +30,7 @@ int mbfmu_move_tangent(const double *x, const double *u, const double *du, const
     return code == OK && !d.unknown;
 }
 
-/* The change sx of the state that mbfmu_initialize finds, with a change of start values, inputs and parameters. */
+/* The change sx of the state of mbfmu_initialize, from changes of start values, inputs and parameters. */
 int mbfmu_initialize_tangent(const double *s, const double *u, const double *du, const double *p, double t, double h,
                              const double *ss, const double *su, const double *sp, double *sx, double *work) {
     struct memory m = carve(work);
@@ -45,7 +45,7 @@ int mbfmu_initialize_tangent(const double *s, const double *u, const double *du,
     return code == OK && !d.unknown;
 }
 
-/* The change sy of the outputs with a change of state, inputs and parameters. */
+/* The change sy of the outputs, from changes of state, inputs and parameters. */
 void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx,
                            const double *su, const double *sp, double *sy, double *work) {
     struct memory m = carve(work);

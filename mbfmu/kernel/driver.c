@@ -1,8 +1,8 @@
 /* The loops around the generated functions: solve a formula's stages, take many steps in one call.
  *
  * Every function is pure: state in, state out, all memory from the caller. Where tangents are asked for, each correction
- * is followed by its own, so that what is differentiated is what was computed. runtime.Interpreted holds the same loops
- * for kernels without a compiler.
+ * is followed by the correction of its tangent, so that the derivative is that of the result computed.
+ * runtime.Interpreted holds the same loops for kernels without a compiler.
  *
  * Included after the generated code and these definitions:
  *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of corrections fixes the work of a step,
@@ -27,13 +27,13 @@
 #define ROOM (NX > NQV + 1 ? NX : NQV + 1)
 #define WORK (2 * NZ + ROOM + SZ_W)
 
-/* A small change of all that a formula's value follows from, and the change of the value. */
+/* A small change of all that a formula's value depends on, and the change of the value. */
 struct tangent {
     const double *u, *p;      /* changes that stay the same throughout */
     const double *from;       /* change of the formula's argument */
     double *to, *z, *next;    /* change of its value; of the unknowns; room */
     double *x, *half;         /* change of the state; room for that of half a step */
-    int unknown;              /* the change cannot be told */
+    int unknown;              /* whether the change is unknown */
 };
 
 struct memory {
@@ -72,7 +72,8 @@ static int at_rest(double correction, double last) {
            (ratio > 0.5 && correction <= STALLED);
 }
 
-/* Correct the tangent sz of a solved stage until it rests; scale: the largest it has been. Return whether it does. */
+/* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far. Return whether it is.
+ */
 static int settle(function correct, const double *const in[11], double *sz, int n, double scale, struct memory *m) {
     double last = INFINITY, *const next = m->d->next;
     for (int pass = 0; pass < MAX_TANGENT_CORRECTIONS; ++pass) {
@@ -88,8 +89,8 @@ static int settle(function correct, const double *const in[11], double *sz, int 
     return 0;
 }
 
-/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then its result, of so many entries.
- * Its tangent goes along with the corrections, as what they come to may depend on their guess. */
+/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then compute the result, which has
+ * `size` entries. The tangent follows the corrections, as the solution may depend on the guess. */
 static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
                     double t, double h, double *result, int size, double *status, struct memory *m) {
     struct tangent *const d = m->d;
@@ -263,11 +264,11 @@ static int attempt(const double *x, const double *u, const double *du, const dou
     return OK;
 }
 
-/* From x at time t over the span H with steps chosen so that each adds at most tol times its length to the error.
+/* Go from x at time t over the span H, with steps chosen so that each adds at most tol times its length to the error.
  *
- * h_max bounds the steps. The step chosen last is part of x, so that a call goes on with it and a state that is
- * restored gives the same steps again. A step that the end of the span cuts short says nothing against the one planned;
- * where it is so short that its error is round-off, it is taken as it is. */
+ * h_max bounds the steps. The step chosen last is part of x, so that the next call goes on with it, and a restored
+ * state gives the same steps again. A step shortened by the end of the span leaves the planned step as it is; if it is
+ * so short that its error is round-off, it is accepted. */
 static int control(const double *x, const double *u, const double *du, const double *p, double t, double H,
                    double h_max, double tol, double *x1, double *status, struct memory *m) {
     const int order = ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER;
@@ -318,13 +319,13 @@ MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p
     return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
 }
 
-/* How many equal steps of at most a length a span takes. */
+/* The number of equal steps, each at most `longest`, that a span takes. */
 MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
     double n = ceil(span / longest * (1 - CLOSE));
     return n > 1 ? (long long)n : 1;
 }
 
-/* Steps of at most h_max over the span H, chosen if tol > 0. */
+/* Go over the span H in steps of at most h_max, chosen by their error if tol > 0. */
 static int move(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                 double tol, double *x1, double *status, struct memory *m) {
     long long n = mbfmu_count(H, h_max);
@@ -332,8 +333,8 @@ static int move(const double *x, const double *u, const double *du, const double
                    : advance(x, u, du, p, t, H / n, n, x1, status, m);
 }
 
-/* From one communication point to the next, and the outputs there: one call with few arguments, for each of them costs
- * a caller in another language. a = {x, u, du, p, x1, y, status, work}. */
+/* Go from one communication point to the next, and compute the outputs there: one call with few arguments, as each
+ * argument costs time where the caller is written in another language. a = {x, u, du, p, x1, y, status, work}. */
 MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol) {
     struct memory m = carve(a[7]);
     double *x1 = a[4], *status = a[6], inputs[NU + 1];

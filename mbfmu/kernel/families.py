@@ -1,12 +1,12 @@
-"""Program -> Families: operations that recur body after body, found by their surroundings alone.
+"""Program -> Families: operations that recur body after body, recognised by their surroundings alone.
 
-A chain of bodies is derived body by body, so that its code says the same again and again with other operands. A family
-is such an operation in all its places: one member for each k, with operands that are the members of other families at
-a fixed distance in k, leaves, or the same for all k. Then a loop over k computes what was written out.
+The equations of a chain are derived body by body, so that its code repeats the same operations with other operands. A
+family is such an operation with all its occurrences: one member for each k. Each operand of a family is another family
+at a fixed distance in k, a leaf, or one node for all k, so that a loop over k can compute the family.
 
 Members are found in three steps. Operations with equal surroundings get equal colours (as in Weisfeiler and Leman's
-refinement); a colour with one member a body is a first family; and the operands of a family form families again, which
-reach on to where the bodies stop being alike.
+refinement); a colour with one member for each body is a first family; and the operands of a family form families
+again, which extend until the bodies differ.
 """
 
 import hashlib
@@ -24,19 +24,20 @@ from scipy.sparse.csgraph import connected_components
 from mbfmu.kernel.program import OPERANDS, Flags, Nodes, Program
 
 ROUNDS = 6
-"""Of refinement: enough to tell the parts of a body apart, few enough that most bodies do not see the chain's ends."""
+"""Number of rounds of colour refinement: enough to tell the parts of a body apart, and few enough that for most bodies
+the chain's ends are out of reach."""
 LEAST = 6
-"""Members of a family from which it counts."""
+"""Smallest number of members of a family."""
 SIZES = 6
-"""Sizes of colours from which first families are taken, the most frequent ones."""
+"""Number of colour sizes, the most frequent ones, from which first families are taken."""
 MARGIN = 64
-"""How far a family may reach beyond the first ones, on both sides."""
+"""Largest distance in k that a family may extend beyond the first families, on both sides."""
 REACH = 100
-"""Operands looked at for the place of a first family beside the others."""
+"""Largest number of operands searched to align a new first family with the others."""
 NEAR = 2
-"""How far a family is shifted to share a loop."""
+"""Largest shift in k by which a family joins the loop of another."""
 NOTHING, LEAF, SAME = -1, -2, -3
-"""Operands that are no family's: there is none; leaves of one template; one node for all k."""
+"""Codes of operands that belong to no family: no operand; leaves of one template; one node for all k."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class Families:
 
     Args:
         members: node of each family at each k, -1 where there is none, shape (families, span).
-        valid: where a member's operands follow the family's pattern, shape (families, span).
+        valid: whether a member's operands follow the family's pattern, shape (families, span).
         operands: family of each operand, or `NOTHING`, `LEAF`, `SAME`, shape (families, `OPERANDS`).
-        distance: of an operand's member in k, shape (families, `OPERANDS`).
+        distance: distance in k from a member to its operand, shape (families, `OPERANDS`).
     """
 
     members: Nodes
@@ -56,17 +57,17 @@ class Families:
     distance: Nodes
 
     def edges(self) -> Nodes:
-        """Return (user, family used, distance) of all operands that are families', shape (edges, 3)."""
+        """Return (user, family used, distance) of all operands that belong to families, shape (edges, 3)."""
         user, place = np.nonzero(self.operands >= 0)
         return np.stack([user, self.operands[user, place], self.distance[user, place]], axis=1)
 
     def needs(self, family: int) -> list[tuple[int, int]]:
-        """Return (family used, distance) of a family's operands that are families'."""
+        """Return (family used, distance) of those operands of a family that belong to families."""
         operands, distance = self.operands[family].tolist(), self.distance[family].tolist()
         return [(used, apart) for used, apart in zip(operands, distance, strict=True) if used >= 0]
 
     def shifted(self, by: Nodes) -> "Families":
-        """Return the families each with its k smaller by a number of its own."""
+        """Return the families with the k of each reduced by its entry of `by`, shape (families,)."""
         count, span = self.members.shape
         places = np.arange(span) + by.max() - by[:, None]
         members = np.full((count, span + int(by.max() - by.min())), -1)
@@ -78,7 +79,7 @@ class Families:
 
 
 def find_families(program: Program) -> Families | None:
-    """Return the families of a program, near each other in k; None where nothing recurs."""
+    """Return the families of a program, shifted close to each other in k; None if nothing recurs."""
     members = _members(program)
     if members is None:
         return None
@@ -111,7 +112,7 @@ def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> It
 
 
 def _colours(program: Program) -> npt.NDArray[np.uint64]:
-    """Return a number for each node that is equal where the surroundings within `ROUNDS` steps are."""
+    """Return a colour for each node: nodes with equal surroundings within `ROUNDS` steps have equal colours."""
     names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
     at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
     odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
@@ -132,7 +133,7 @@ def _colours(program: Program) -> npt.NDArray[np.uint64]:
 
 
 class _Table:
-    """Families that grow: members by family and k, and both by member."""
+    """Families while they grow: the member for each family and k, and the family and k of each member."""
 
     def __init__(self, program: Program, span: int) -> None:
         self.program, self.span = program, span
@@ -141,7 +142,7 @@ class _Table:
         self.k = np.zeros(len(program.kind), dtype=np.int64)
 
     def put(self, family: int, nodes: Nodes, k: Nodes) -> int:
-        """Make nodes members of a family, or of a new one (-1); return which."""
+        """Make nodes members of a family (-1: of a new one); return the family's number."""
         if family < 0:
             family = len(self.rows)
             self.rows.append(np.full(self.span, -1))
@@ -150,7 +151,7 @@ class _Table:
         return family
 
     def grow(self, family: int) -> None:
-        """Make families of a family's operands, and of theirs."""
+        """Make families of a family's operands, of the operands of those, and so on."""
         waiting = [family]
         while waiting:
             family = waiting.pop()
@@ -162,7 +163,7 @@ class _Table:
                 waiting += self._followed(used, k)
 
     def _followed(self, used: Nodes, k: Nodes) -> list[int]:
-        """Make operands of a family's members at k members of one family too; return it if it grew."""
+        """Put the operands of a family's members at k into one family; return that family in a list if it grew."""
         new = ~self.program.leaf[used] & (self.family[used] < 0)
         if not new.any() or (used == used[0]).all():
             return []
@@ -182,7 +183,7 @@ class _Table:
         return [self.put(-1, used[fitting], k[fitting])]
 
     def aligned(self, nodes: Nodes) -> Nodes | None:
-        """Return the k of nodes, found at the nearest operands that are all in one family; None without any."""
+        """Return the k of nodes, taken from their nearest operands that are all in one family; None without any."""
         layers = [nodes]
         for layer in layers:
             if len(layers) > REACH:
@@ -216,7 +217,7 @@ def _members(program: Program) -> Nodes | None:
         of_size = np.flatnonzero(count == size)
         for colour in of_size[np.argsort(by_colour[first[of_size]])]:
             nodes = by_colour[first[colour] : first[colour + 1]]
-            alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are a hash's word only
+            alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are only equal hashes
             if not alike or (table.family[nodes] >= 0).any():
                 continue
             k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
@@ -226,7 +227,7 @@ def _members(program: Program) -> Nodes | None:
 
 
 def _patterned(program: Program, members: Nodes) -> Families:
-    """Return families with the pattern that most members' operands follow."""
+    """Return families, each with the pattern that the operands of most of its members follow."""
     count, span = members.shape
     family, at = np.full(len(program.kind), -1), np.zeros(len(program.kind), dtype=np.int64)
     rows, columns = np.nonzero(members >= 0)
@@ -262,11 +263,11 @@ def _patterned(program: Program, members: Nodes) -> Families:
 
 
 def _offsets(families: Families) -> Nodes:
-    """Return how far to shift each family, so that loops over k meet operands before their users.
+    """Return the shift of each family with which loops over k compute operands before their users.
 
-    A recurrence, a strongly connected component, gets the least shifts that make all its distances of one sign (a
-    retiming, found as Bellman and Ford find shortest paths), if there are any. Then each component in turn is shifted
-    to where most of its operands have distance 0, or a little further if it can then share their loop.
+    A recurrence, which is a strongly connected component, gets the least shifts that give all its distances one sign,
+    if there are any (a retiming, by the shortest paths of Bellman and Ford). Then each component in turn is shifted
+    so that most of its operands have distance 0, or a little further if it can then share their loop.
     """
     count = len(families.members)
     edges = families.edges()
@@ -299,9 +300,9 @@ def _shared(step: int, wanted: Nodes, loops: Nodes, steps: list[int]) -> tuple[i
     """Return a loop for a component and its shift.
 
     Args:
-        step: its direction; 0: any.
-        wanted: shifts after which each of its operands has distance 0.
-        loops: where these are.
+        step: direction of the component; 0: any.
+        wanted: for each of its operands, the shift after which that operand has distance 0.
+        loops: loop of each of these operands.
         steps: directions of all loops, of which one may be set or added.
     """
     if not len(wanted):
@@ -323,7 +324,7 @@ def _shared(step: int, wanted: Nodes, loops: Nodes, steps: list[int]) -> tuple[i
 
 
 def _retimed(edges: Nodes, count: int, members: int) -> tuple[int, Nodes]:
-    """Return the direction in which a recurrence can run, and shifts for it; 0 and zeros where there is none."""
+    """Return the direction in which a recurrence can run, and its shifts; 0 and zeros if there is none."""
     user, used, distance = edges.T
     for step in (1, -1):
         shifts = np.zeros(count, dtype=np.int64)

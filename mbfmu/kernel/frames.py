@@ -1,8 +1,8 @@
-"""MX Function -> C text: calls of other functions, and what is done with whole vectors and matrices in between.
+"""MX Function -> C text: calls of other functions, and the operations on whole vectors and matrices in between.
 
-Each value has a place: an argument, a part of another value, a constant, a number of its own (``s4``), a result, or
-room in the work vector (``v7``), which is used again when the value is needed no more. What is done with each element
-of a vector alone is written as one loop.
+Each value has a place: an argument, a part of another value, a constant, a variable of its own (``s4``), a result, or
+room in the work vector (``v7``), which is used again when the value is no longer needed. Operations on each element of
+a vector are written as one loop.
 """
 
 from collections import defaultdict
@@ -24,7 +24,8 @@ REARRANGED: dict[int, Callable[[Any], list[int]]] = {
     ca.OP_TRANSPOSE: lambda node: _places(_numbered(node.dep().sparsity()).T),
     ca.OP_PROJECT: lambda node: _places(ca.project(_numbered(node.dep().sparsity()), node.sparsity())),
 }
-"""Operations whose results are nonzeros of their operand in another order: -> the number of each, -1 for zero."""
+"""Operations whose results are nonzeros of their operand in another order, each with a function that returns the
+number of the nonzero for each entry, -1 for zero."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Written:
     """A function in C.
 
     Args:
-        name: in C.
-        work: how many numbers of the work vector it needs.
+        name: its name in C.
+        work: number of entries of the work vector that it needs.
     """
 
     name: str
@@ -48,9 +49,9 @@ class Instruction:
         code: CasADi's number of the operation.
         node: CasADi MX; None for a result.
         given: numbers of the values it takes.
-        made: numbers of the values it makes, -1 for what nobody wants.
-        which: of a result, its number.
-        offset: of a result, how many nonzeros of it come before.
+        made: numbers of the values it makes, -1 for values that are not used.
+        which: number of the result, for a result.
+        offset: number of nonzeros of that result that come before, for a result.
     """
 
     code: int
@@ -65,10 +66,10 @@ def instructions(function: Any) -> list[Instruction]:
     """Return the instructions of an MX Function.
 
     Raises:
-        KernelError: its results are not whole.
+        KernelError: a result is not whole.
     """
     found: list[Instruction] = []
-    current: dict[int, int] = {}  # CasADi's number of a place -> value that is there
+    current: dict[int, int] = {}  # CasADi's number of a place -> value in it
     size: dict[int, int] = {}
     stored = [0] * function.n_out()
     for k in range(function.n_instructions()):
@@ -94,7 +95,7 @@ def callees(function: Any) -> tuple[Any, ...]:
     """Return the functions that a Function calls: CasADi Functions.
 
     Raises:
-        KernelError: it is of an unknown kind.
+        KernelError: the Function is of an unknown kind.
     """
     if function.is_a("SXFunction"):
         return ()
@@ -108,7 +109,7 @@ def callees(function: Any) -> tuple[Any, ...]:
 
 
 def unwanted_results(function: Any) -> Iterator[tuple[Any, int]]:
-    """Yield (callee, number of the result) for what a Function does not ask of those it calls."""
+    """Yield (callee, number of the result) for each result that a Function leaves out when it calls another."""
     if function.is_a("MXFunction"):
         for item in instructions(function):
             if item.code == ca.OP_CALL:
@@ -116,10 +117,10 @@ def unwanted_results(function: Any) -> Iterator[tuple[Any, int]]:
 
 
 def choice(function: Any, written: Callable[[Any], Written]) -> tuple[str, int]:
-    """Return the body of a CasADi Switch and the work it needs: the first argument chooses which function answers.
+    """Return the body of a CasADi Switch and the work it needs: its first argument chooses the function to call.
 
     Raises:
-        KernelError: its functions have other patterns than it has itself.
+        KernelError: a function has another sparsity pattern than the Switch.
     """
     info = function.info()
     if info["project_in"] or info["project_out"]:
@@ -135,12 +136,12 @@ class Frame:
 
     Args:
         function: CasADi MX Function.
-        unwanted: results that a caller may not ask for.
-        written: gives each called function as it is in C.
-        tables: of the file.
+        unwanted: numbers of the results that a caller may leave out.
+        written: returns a called function as it is in C.
+        tables: constants of the file.
 
     Raises:
-        KernelError: it has an operation that is not known.
+        KernelError: the function has an unknown operation.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class Frame:
         self._users = self._used_by()
         self._lines: list[str] = []
         self._scratch = max(map(self._scratch_of, self._instructions), default=0)
-        self._size = 0  # of the room behind the scratch
+        self._size = 0  # of the room after the scratch
         self._free: dict[int, list[int]] = defaultdict(list)  # places in the room, by size
         self._rooms: dict[int, tuple[int, int]] = {}  # place and size of the room that a value has
         self._values: dict[int, Value] = {}
@@ -172,7 +173,7 @@ class Frame:
 
     @property
     def work(self) -> int:
-        """Number of entries of the work vector that it needs."""
+        """Number of entries of the work vector that the function needs."""
         return self._scratch + self._size
 
     @property
@@ -189,7 +190,7 @@ class Frame:
         return users
 
     def _scratch_of(self, item: Instruction) -> int:
-        """Return the work that is needed while an instruction runs."""
+        """Return the number of entries of the work vector that an instruction needs while it runs."""
         if item.code == ca.OP_CALL:
             return self._written(item.node.which_function()).work
         if item.code == ca.OP_SOLVE:
@@ -211,14 +212,14 @@ class Frame:
         return ended
 
     def _is_inlined(self, item: Instruction) -> bool:
-        """Whether a vector is computed where it is used: element by element, once, by an operation on elements."""
+        """Return whether a vector is computed where it is used: by elements, and used once, by an operation on them."""
         if item.code not in OPERATIONS or item.node.nnz() == 1:
             return False
         users = self._users[item.made[0]]
         return len(users) == 1 and users[0].code in OPERATIONS and users[0].node.nnz() == item.node.nnz()
 
     def _new(self, number: int, pattern: Any) -> Value:
-        """Return where a value is to be written."""
+        """Return the place to write a value to."""
         size, label = int(pattern.nnz()), len(self._lines)
         for user in self._users[number]:
             if user.code == ca.OP_OUTPUT and user.which not in self._unwanted:
@@ -244,7 +245,7 @@ class Frame:
             self._lines.append(f"{guard}copy({value.text}, {value.size}, {place.text});")
 
     def _results(self, item: Instruction) -> list[Value]:
-        """Return the results of an instruction after writing what makes them."""
+        """Write an instruction; return its results."""
         code, node, given = item.code, item.node, [self._values[number] for number in item.given]
         if code == ca.OP_CALL:
             return self._call(item, given)
@@ -284,7 +285,7 @@ class Frame:
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
         else:
-            operation(code, self._name)  # refuses it by name
+            operation(code, self._name)  # raises with its name
         return [result]
 
     def _call(self, item: Instruction, given: list[Value]) -> list[Value]:
@@ -334,13 +335,13 @@ def _optional_last(found: list[Instruction], unwanted: Collection[int]) -> tuple
 
 
 def _patterns(code: int, node: Any) -> list[Any]:
-    """Return the sparsity patterns of what a node gives."""
+    """Return the sparsity patterns of a node's results."""
     function = node.which_function() if code == ca.OP_CALL else node.info()["output"] if code in SPLITS else None
     return [function.sparsity_out(k) for k in range(function.n_out())] if function else [node.sparsity()]
 
 
 def _split(output: Any, whole: Value) -> Iterator[Value]:
-    """Yield the parts of a value that is split; output: a Function with their patterns."""
+    """Yield the parts of a value that is split; `output` is a Function with their patterns."""
     offset = 0
     for which in range(output.n_out()):
         yield whole.part(offset, output.sparsity_out(which))
@@ -348,20 +349,20 @@ def _split(output: Any, whole: Value) -> Iterator[Value]:
 
 
 def _is_part(item: Instruction) -> bool:
-    """Whether the values that an instruction makes lie within the one it takes."""
+    """Return whether the values that an instruction makes lie within the value it takes."""
     if item.code == ca.OP_GETNONZEROS:
         return _side_by_side(item.node) is not None
     return item.code in SAME_NONZEROS | SPLITS
 
 
 def _side_by_side(node: Any) -> int | None:
-    """Return the first of the nonzeros that are taken, if they stand side by side."""
+    """Return the first of the nonzeros that are taken, if they are adjacent; else None."""
     found = node.info().get("slice")
     return int(found["start"]) if found and found["step"] == 1 else None
 
 
 def _chosen(info: Mapping[str, Any]) -> list[int]:
-    """Return which nonzeros are taken, as CasADi tells it of a node: a list, a slice, or a slice of slices."""
+    """Return the nonzeros that are taken; CasADi describes them by a list, a slice, or a slice of slices."""
     if "nz" in info:
         return list(info["nz"])
     if "slice" in info:

@@ -18,13 +18,13 @@ def load(bundle: Bundle) -> Compiled | Interpreted:
         return Interpreted(describe(bundle))
     try:
         return Compiled(str(library))
-    except OSError:  # not a whole library, as a machine that stops may leave one
+    except OSError:  # an incomplete library, such as a crash of the machine leaves behind
         library.unlink(missing_ok=True)
         return Compiled(str(compiled_library(bundle)))
 
 
 def describe(bundle: Bundle) -> dict[str, Any]:
-    """Return what `Interpreted` needs, as plain data that JSON can hold."""
+    """Return the description that `Interpreted` takes, as plain data that JSON can hold."""
     return {
         "orders": [bundle.order, bundle.estimate_order],
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
@@ -48,5 +48,5 @@ def compiled_library(bundle: Bundle) -> Path | None:
 
 @cache
 def _notice(reason: str, remedy: str = "") -> None:
-    """Say once that kernels are interpreted."""
+    """Warn once that kernels are interpreted."""
     warnings.warn(f"{reason}: kernels run interpreted, about 20 times slower{remedy}", RuntimeWarning, stacklevel=4)

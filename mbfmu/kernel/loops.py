@@ -1,11 +1,11 @@
-"""SX Function -> C text with loops: what recurs body after body is written once.
+"""SX Function -> C text with loops: operations that recur body after body are written once.
 
 The same operations are done on the same numbers, so that the results are the same bits; only the code is shorter. A
 chain of 128 links then fits into the processor's caches, and compiles in seconds.
 
-Families (`families.py`) share loops over k where the distances allow it; a loop runs upwards where its recurrences look
-back (distances below 0), downwards where they look ahead. What is in no loop stands between the loops. Values that are
-needed beyond the next turn are kept in the work vector, a row for each k.
+Families (`families.py`) share loops over k where the distances allow it. A loop runs upwards if its recurrences look
+back (distances below 0), downwards if they look ahead. Operations outside of loops stand between the loops. Values
+that are needed after the next turn are kept in the work vector, a row for each k.
 """
 
 from collections import defaultdict
@@ -20,24 +20,24 @@ from mbfmu.kernel.operations import literal
 from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
 
 LONG = 4000
-"""Operations of a function from which loops are looked for: shorter code fits into the processor's caches."""
+"""Smallest number of operations for which loops are sought: shorter code fits into the processor's caches."""
 WORTH = 0.5
-"""Part of the operations that loops must hold to be written."""
+"""Smallest share of the operations that must be in loops for the loops to be written."""
 SHORTEST = 4
-"""Turns of a loop from which it counts."""
+"""Smallest number of turns of a loop."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where each operation of a program stands.
+    """The place of each operation of a program.
 
     Args:
-        first, last: k over which all loops run.
-        steps: of k in each loop, 1 or -1.
-        loop: number of each family's loop, -1 for families in none, shape (families,).
+        first, last: first and last k of all loops.
+        steps: step of k in each loop, 1 or -1.
+        loop: number of each family's loop, -1 for families outside of loops, shape (families,).
         order: families of the loops, operands before their users.
-        looped: which nodes are in loops, shape (n,).
-        before: for each node in no loop the loop it stands before, shape (n,).
+        looped: whether a node is in a loop, shape (n,).
+        before: for each node outside of loops, the loop that follows it, shape (n,).
     """
 
     first: int
@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Loops:
-    """A function's body with loops, and how many numbers of the work vector it needs."""
+    """A function's body with loops, and the number of entries of the work vector that it needs."""
 
     body: str
     size: int
@@ -62,10 +62,10 @@ def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
 
     Args:
         function: CasADi SX Function.
-        unwanted: results that a caller may not ask for.
+        unwanted: numbers of the results that a caller may leave out.
 
     Raises:
-        KernelError: it has an operation that is not known.
+        KernelError: the function has an unknown operation.
     """
     if function.n_instructions() < LONG:
         return None
@@ -81,7 +81,7 @@ def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
 
 
 def make_plan(program: Program, families: Families) -> Plan | None:
-    """Return where each operation stands; None without loops."""
+    """Return the place of each operation; None without loops."""
     window = _window(families)
     if window is None:
         return None
@@ -96,9 +96,9 @@ def make_plan(program: Program, families: Families) -> Plan | None:
 
 
 def _window(families: Families) -> tuple[int, int, Flags] | None:
-    """Return the first and last k that put most operations into loops, and the families that are there throughout.
+    """Return the first and last k that put most operations into loops, and the families with members at all of them.
 
-    A recurrence is there only as a whole.
+    A recurrence counts only if all its families do.
     """
     count, span = families.members.shape
     begin, end = np.array([_longest_run(row) for row in families.valid]).T
@@ -119,7 +119,7 @@ def _window(families: Families) -> tuple[int, int, Flags] | None:
 
 
 def _longest_run(flags: Flags) -> tuple[int, int]:
-    """Return the first and last place of the longest run of what is true; (0, -1) without any."""
+    """Return the first and last place of the longest run of true flags; (0, -1) without any."""
     ends = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     if not len(ends):
         return 0, -1
@@ -128,9 +128,9 @@ def _longest_run(flags: Flags) -> tuple[int, int]:
 
 
 class _Graph:
-    """What needs what: families for all their k at once, and nodes in no loop.
+    """The graph of dependencies between families, each for all its k at once, and nodes outside of loops.
 
-    Families have their own numbers, nodes theirs after the number of families.
+    Families have their own numbers; a node's number is its own plus the number of families.
     """
 
     def __init__(self, program: Program, families: Families, kept: Flags, first: int, last: int) -> None:
@@ -151,14 +151,14 @@ class _Graph:
         fixed, places = np.nonzero((families.operands == SAME) & kept[:, None])
         members = program.operands[families.members[fixed, first], places]
         again = self.looped[members]
-        self.whole = set(  # users of one member for all k, which need its loop to be over
+        self.whole = set(  # users of a single member for all k, which need its loop to have ended
             zip(self.component[fixed[again]].tolist(), self.component[vertex[members[again]]].tolist(), strict=True)
         )
 
     def tangled(self) -> Flags:
-        """Return which families need, for some k, what needs them for another k and is in no loop of theirs.
+        """Return the families on a cycle of dependencies that leaves their loop, shape (families,).
 
-        So do recurrences that look both back and ahead: no direction of a loop suits them.
+        Recurrences that look both back and ahead belong to them: no direction of a loop suits them.
         """
         bad = np.zeros(self.component.max() + 1, dtype=bool)
         bad[self.component[self.count + self.single]] = True
@@ -171,7 +171,7 @@ class _Graph:
         return self.kept & bad[self.component[: self.count]]
 
     def plan(self) -> Plan:
-        """Return the plan: each operation in the first loop, or before the first one, in which it can be."""
+        """Return the plan that puts each operation into the first loop, or before the first loop, that it can be in."""
         middle = self.families.members[:, (self.first + self.last) // 2]
         recurrences = defaultdict(list)
         for family in np.flatnonzero(self.kept).tolist():
@@ -202,7 +202,7 @@ class _Graph:
         return Plan(self.first, self.last, tuple(step or 1 for step in steps), loop, order, self.looped, before)
 
     def _loop_for(self, recurrence: Sequence[int], earliest: int, loop: Nodes, steps: list[int]) -> int:
-        """Return the first loop whose direction suits a recurrence and what it needs there; it may be a new one."""
+        """Return the first loop whose direction suits a recurrence and its operands there; it may be a new loop."""
         needed = [
             (used, apart) for family in recurrence for used, apart in self.families.needs(family) if self.kept[used]
         ]
@@ -222,8 +222,9 @@ class _Graph:
 class _Writer:
     """The C text of a program with a plan.
 
-    In it ``i0``, ``o0`` ... are arguments and results, ``s9`` is the value of node 9, in no loop, and within a loop
-    ``a7`` family 7's value in this turn, ``b7`` the one of the turn before, ``v`` this turn's row of the work vector.
+    In it ``i0``, ``o0`` ... are arguments and results, and ``s9`` is the value of node 9, outside of loops. Within a
+    loop ``a7`` is family 7's value in this turn, ``b7`` its value in the turn before, and ``v`` this turn's row of the
+    work vector.
     """
 
     def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
@@ -233,10 +234,10 @@ class _Writer:
         self.place = {  # family and k of nodes in loops
             int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
         }
-        self.single: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes in no loop
+        self.single: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes outside of loops
         self.stored, self.alone = self._stores(program.outputs)
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
-        self.filled: dict[int, tuple[int, int]] = {}  # family and k of nodes in no loop that are kept there
+        self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
         kept_k = [plan.first, plan.last]
         for family in plan.order:
             for used, apart in families.needs(family):
@@ -318,7 +319,7 @@ class _Writer:
         yield "  }"
 
     def _name_in_loop(self, family: int, place: int, members: Nodes) -> str:
-        """Return what an operand of a family is called in its loop."""
+        """Return the C expression of a family's operand in the family's loop."""
         used = self.program.operands[members, place]
         pattern, apart = int(self.families.operands[family, place]), int(self.families.distance[family, place])
         if pattern >= 0:
@@ -333,7 +334,7 @@ class _Writer:
         return f"i{self.program.name(int(used[0]))}[{self._index(self.program.index[used])}]"
 
     def _name(self, node: int) -> str:
-        """Return what a node is called outside of its loop."""
+        """Return the C expression of a node outside of its loop."""
         if node in self.program.numbers:
             return literal(self.program.numbers[node])
         if self.program.leaf[node]:
@@ -360,12 +361,12 @@ class _Writer:
         return f"  {guard}o{item.which}[{index}] = {value};"
 
     def _at_hand(self, family: int, used: int, apart: int) -> bool:
-        """Return whether a family's operand is of the same turn of its loop or of the turn before."""
+        """Return whether a family's operand comes from the same turn of its loop or from the turn before."""
         number = self.plan.loop[family]
         return bool(self.plan.loop[used] == number and apart in (0, -self.plan.steps[number]))
 
     def _needed_outside(self) -> Iterator[int]:
-        """Yield nodes that are called by their own name."""
+        """Yield the nodes that are used by their own name, outside of their loops."""
         yield from self.program.operands[self.single].ravel().tolist()
         yield from (item.node for item in self.alone)
         for family in self.plan.order:
@@ -374,7 +375,7 @@ class _Writer:
                 yield int(self.program.operands[node, place])
 
     def _stores(self, outputs: Sequence[Output]) -> tuple[dict[int, list[list[Output]]], list[Output]]:
-        """Return results that loops store, one for each turn, by family; and those that are stored one by one."""
+        """Return the results that loops store, one for each turn, by family; and the results stored one by one."""
         at_turns: dict[tuple[int, int], dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
         alone: list[Output] = []
         for item in outputs:

@@ -1,14 +1,14 @@
-"""Mach-O libraries for several processors -> one universal library, of which a Mac takes the part it can run."""
+"""Mach-O libraries for several processors -> one universal library, from which a Mac loads the part it can run."""
 
 import struct
 from collections.abc import Sequence
 
 ALIGNMENT = 14
-"""Of each part, as a power of two: the pages of Apple's own processors."""
+"""Alignment of each part, as a power of two: the page size of Apple's own processors."""
 
 
 def universal(libraries: Sequence[bytes]) -> bytes:
-    """Return the libraries as one, after a head with processor, kind, offset, size and alignment of each."""
+    """Return the libraries as one, after a header with processor, kind, offset, size and alignment of each."""
     page = 1 << ALIGNMENT
     offset, rows, content = page, b"", b""
     for library in libraries:

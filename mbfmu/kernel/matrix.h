@@ -24,7 +24,7 @@ UNUSED static V norm_1(const V *x, int n) {
     return sum;
 }
 
-/* z = x y + z0, on the pattern of z; room: as many numbers as z has rows. */
+/* z = x y + z0, on the pattern of z; room has as many entries as z has rows. */
 UNUSED static void multiply_add(const int *px, const V *x, const int *py, const V *y, const V *z0, const int *pz, V *z,
                                 V *room) {
     const int *begin_x = px + 2, *row_x = begin_x + px[1] + 1, *begin_y = py + 2, *row_y = begin_y + py[1] + 1;
@@ -71,7 +71,8 @@ static V householder(V *x, int n, V *beta) {
     return length;
 }
 
-/* x = A^-1 b for as many right sides as there are (x may be b); room: nonzeros of v and R, columns and rows of v. */
+/* x = A^-1 b for a number of right-hand sides (x may be b); room has an entry for each nonzero of v and R, and for each
+ * column and row of v. */
 UNUSED static void solve(const struct qr *f, const V *A, const V *b, int sides, V *x, V *room) {
     const int n = f->A[1], rows = f->v[0];
     const int *begin_A = f->A + 2, *row_A = begin_A + n + 1, *begin_v = f->v + 2, *row_v = begin_v + n + 1;

@@ -57,18 +57,19 @@ OPERATIONS: dict[int, tuple[str, tuple[Operand, ...]]] = {
     ca.OP_ACOSH: ("ACOSH", (0,)),
     ca.OP_ATANH: ("ATANH", (0,)),
 }
-"""Name and operands of each operation on numbers, by CasADi's number of it; arithmetic.h defines the names."""
+"""Name and operands of each operation on numbers, by CasADi's number of the operation; arithmetic.h defines the names.
+"""
 
 
 def operation(number: int, function: str) -> tuple[str, tuple[Operand, ...]]:
     """Return the name and the operands of an operation on numbers.
 
     Args:
-        number: CasADi's number of it.
-        function: where it is used, for the message.
+        number: CasADi's number of the operation.
+        function: name of the function that uses it, for the message.
 
     Raises:
-        KernelError: it is not in the table.
+        KernelError: the operation is not in the table.
     """
     found = OPERATIONS.get(number)
     if found is None:

@@ -1,4 +1,4 @@
-"""Where values lie in generated C: expressions of their addresses, and tables of constants."""
+"""Places of values in generated C: expressions of their addresses, and tables of constants."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ class Value:
     """The nonzeros of a matrix in generated code.
 
     Args:
-        text: C expression of the first one's address; that of a single number begins with ``&``.
+        text: C expression of the first nonzero's address; that of a single number begins with ``&``.
         pattern: CasADi Sparsity.
-        expression: C expression of nonzero ``i``, for what is computed where it is used; else empty.
+        expression: C expression of nonzero ``i``, for a value that is computed where it is used; else empty.
     """
 
     text: str
@@ -25,11 +25,11 @@ class Value:
         return int(self.pattern.nnz())
 
     def part(self, offset: int, pattern: Any) -> "Value":
-        """Return the nonzeros from one on, as those of a pattern."""
+        """Return the nonzeros from `offset` on, as many as a pattern has."""
         return Value(f"({self.text} + {offset})" if offset else self.text, pattern)
 
     def element(self, index: str) -> str:
-        """Return the nonzero of an index as a C expression, or the only one."""
+        """Return the nonzero of an index, or the only nonzero, as a C expression."""
         if self.expression:
             return self.expression
         if self.text.startswith("&"):
@@ -48,8 +48,8 @@ class Tables:
         """Return the name of a table of values.
 
         Args:
-            declaration: its C type.
-            values: C texts.
+            declaration: C type of the table.
+            values: C text of each entry.
         """
         text = "{" + ", ".join(values) + "}"
         key = declaration + text
@@ -64,7 +64,7 @@ class Tables:
         return self.name("int", map(str, [*pattern.shape, *pattern.colind(), *pattern.row()]))
 
     def factorisation(self, pattern: Any) -> tuple[str, int]:
-        """Return the name of a matrix pattern's factorisation, and the room that its solution needs."""
+        """Return the name of the factorisation of a pattern, and the room that a solution with it needs."""
         v, R, rows, columns = pattern.qr_sparse()
         tables = [self.pattern(item) for item in (pattern, v, R)]
         tables += [self.name("int", map(str, item)) for item in (rows, columns)]

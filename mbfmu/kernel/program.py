@@ -13,9 +13,9 @@ Nodes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 CONSTANT = "constant"
-"""Kind of a number."""
+"""Kind of the nodes that are constants."""
 OPERANDS = 3
-"""Most operands of an operation."""
+"""Largest number of operands of an operation."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,12 @@ class Program:
     """A straight-line function. Nodes are operations and leaves, operands before those that use them.
 
     Args:
-        kinds: names of operations, as in `operations.OPERATIONS`; of arguments, ``0``, ``1`` ...; and `CONSTANT`.
-        kind: of each node, the index of its kind, shape (n,).
-        operands: of each node, -1 where there is none, shape (n, `OPERANDS`).
-        leaf: which nodes are leaves, shape (n,).
-        index: of an argument's nonzero, -1 for other nodes, shape (n,).
+        kinds: names of the kinds of nodes: operations, as in `operations.OPERATIONS`; arguments, ``0``, ``1`` ...; and
+            `CONSTANT`.
+        kind: index of each node's kind, shape (n,).
+        operands: operands of each node, -1 where there is none, shape (n, `OPERANDS`).
+        leaf: whether a node is a leaf, shape (n,).
+        index: number of the argument's nonzero, -1 for nodes that are no arguments, shape (n,).
         numbers: the constants, by node.
         outputs: all results.
     """
@@ -58,7 +59,7 @@ def read_program(function: Any) -> Program:
     """Return the program of a CasADi SX Function.
 
     Raises:
-        KernelError: it has an operation that is not known.
+        KernelError: the function has an unknown operation.
     """
     kinds: dict[str, int] = {}
     leaves: dict[tuple[str, int | str], int] = {}

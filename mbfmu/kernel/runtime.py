@@ -7,7 +7,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
     control(x, u, du, p, t, H, h_max, tol) -> x1, status    over the span H, steps chosen for the tolerance
     outputs(x, u, p, t)              -> y
-    communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one go; or x, None, status
+    communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
 """
 
 import ctypes
@@ -16,33 +16,33 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 CODES = ("OK", "NOT_CONVERGED", "NOT_FINITE", "INCONSISTENT_START", "NOT_ACCURATE", "OUTPUTS_NOT_FINITE")
-"""What became of a call, by number."""
+"""Outcomes of a call; a code is an index into them."""
 OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(len(CODES))
 
 MAX_CORRECTIONS = 40
-"""Corrections of a stage after which it counts as not converged."""
+"""Number of corrections of a stage after which it counts as not converged."""
 ROUND_OFF = 1e-14
 """Estimated error of the unknowns at which a stage counts as solved."""
 STALLED = 1e-9
-"""Size below which corrections that shrink no more are round-off."""
+"""Size below which corrections that no longer shrink are round-off."""
 MAX_HALVINGS = 6
-"""Halvings of a step that fails: it is retried in up to 2^6 substeps."""
+"""Largest number of times a failed step is halved: it is retried in up to 2^6 substeps."""
 LOST = 1e50
-"""Size of a state that has left all meaning, though it is still finite."""
+"""Size from which a state is meaningless, though it is still finite."""
 SAFETY = 0.9
-"""Part of the step expected to meet the tolerance that is taken."""
+"""Ratio of a chosen step to the step that is expected to meet the tolerance."""
 WORST = 5.0
-"""Factor by which a chosen step shrinks at most at once."""
+"""Largest factor by which a chosen step shrinks at once."""
 BEST = 4.0
-"""Factor by which a chosen step grows at most at once."""
+"""Largest factor by which a chosen step grows at once."""
 SHORTEST = 1e-9
-"""Part of the span below which a chosen step is given up."""
+"""Smallest ratio of a chosen step to the span."""
 CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
 """Largest residual of a consistent start."""
 MAX_TANGENT_CORRECTIONS = 400
-"""Corrections of a tangent after which it cannot be told."""
+"""Number of corrections of a tangent after which it counts as unknown."""
 TANGENT_SETTLED = 1e-15
 """Relative change at which a tangent is at rest."""
 
@@ -51,15 +51,15 @@ Vector = Any
 
 
 class Status(NamedTuple):
-    """How a call went, as the kernel counts it: in doubles.
+    """The outcome of a call, with counts as doubles, as the kernel returns them.
 
     Args:
         code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE or OUTPUTS_NOT_FINITE.
-        iterations: corrections made in all.
-        correction: size of the last one (m, rad); after an inconsistent start the residual.
-        time: s, the start of the last substep tried.
-        substeps: substeps done.
-        least_step: s, the shortest of them.
+        iterations: number of all corrections.
+        correction: size of the last correction (m, rad); after an inconsistent start the residual.
+        time: start of the last substep tried, s.
+        substeps: number of substeps done.
+        least_step: the shortest of these substeps, s.
     """
 
     code: float
@@ -70,7 +70,7 @@ class Status(NamedTuple):
     least_step: float
 
     def message(self, model: str) -> str:
-        """Say what failed, where and what to do, in one sentence."""
+        """Return a sentence that says what failed, where, and what to do."""
         where = f"{model}: no step from t = {self.time:.9g} s"
         if self.code == OK:
             return f"{model}: done, {self.iterations:.0f} corrections in {self.substeps:.0f} substeps"
@@ -100,7 +100,7 @@ def vector(values: Iterable[float]) -> Vector:
 def move(
     kernel: Any, x: Vector, u: Vector, du: Vector, p: Vector, t: float, span: float, step: float, tolerance: float
 ) -> tuple[Vector, Status]:
-    """Return the state after a span and how it went: in equal steps of at most `step`, or chosen for a tolerance."""
+    """Return the state and status after a span, in equal steps of at most `step` or in steps chosen for a tolerance."""
     if tolerance:
         return kernel.control(x, u, du, p, t, span, step, tolerance)  # type: ignore[no-any-return]
     n = max(1, math.ceil(span / step * (1 - 1e-9)))
@@ -111,10 +111,10 @@ class Compiled:
     """A kernel in a shared library.
 
     Args:
-        path: of the library.
+        path: path of the library.
 
     Raises:
-        OSError: the library cannot be loaded here.
+        OSError: the library cannot be loaded on this machine.
     """
 
     def __init__(self, path: str) -> None:
@@ -192,7 +192,7 @@ class Compiled:
 
 
 class Interpreted:
-    """A kernel whose functions CasADi interprets: no compiler, the same numbers to round-off.
+    """A kernel whose functions CasADi interprets: it needs no compiler, and gives the same numbers to round-off.
 
     Its loops are those of driver.c, without tangents.
 
@@ -298,7 +298,7 @@ class Interpreted:
     def _attempt(
         self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
     ) -> tuple[int, Any, float]:
-        """Return what became of a step, the state after it, and its estimated error."""
+        """Return the code of a step, the state after it, and its estimated error."""
         if self._estimate_order:
             code, x1, error = self._take(x, u, du, p, t, h, counts)
             return (code if math.isfinite(error) else NOT_FINITE), x1, error
@@ -316,7 +316,7 @@ class Interpreted:
     def _take(
         self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
     ) -> tuple[int, Any, float]:
-        """Return what became of one step, the state after it, and the method's own estimate of its error, if any."""
+        """Return the code of a step, the state after it, and the method's own estimate of its error, if any."""
         counts.time = t
         code, x1, error = self._evaluate("step", x, u, du, p, t, h, counts)
         return (NOT_FINITE if code == OK and not all(abs(value) < LOST for value in x1) else code), x1, error
@@ -324,7 +324,7 @@ class Interpreted:
     def _evaluate(
         self, name: str, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
     ) -> tuple[int, Vector, float]:
-        """Return whether a formula's stages were solved, its result, and the estimated error that comes with it."""
+        """Return the code of a formula's stages, its result, and the estimated error that comes with it."""
         sizes = self._stages[name]
         z = (ctypes.c_double * sum(sizes))()
         arguments = (x, u, du, p, [t], [h], z)
@@ -361,7 +361,7 @@ class Interpreted:
 
 
 class _Counts:
-    """What a call counts for its status."""
+    """Counts of a call, for its status."""
 
     def __init__(self, time: float, least_step: float = 0.0) -> None:
         self.iterations, self.correction, self.time, self.substeps, self.least_step = 0, 0.0, time, 0, least_step
@@ -374,7 +374,7 @@ class _Counts:
 
 
 def _later(u: Vector, du: Vector, dt: float) -> Vector:
-    """Return the inputs a time later."""
+    """Return the inputs after a time dt."""
     return vector(a + b * dt for a, b in zip(u, du, strict=True)) if any(du) else u
 
 

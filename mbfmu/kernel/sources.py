@@ -12,7 +12,7 @@ from mbfmu.kernel.places import Tables
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
-"""Files of this folder that generated code includes."""
+"""Names of the files of this folder that generated code includes."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
 
@@ -22,8 +22,8 @@ class Generated:
     """C text of functions.
 
     Args:
-        text: one file.
-        work: number of entries of the work vector that they need.
+        text: contents of one file.
+        work: number of entries of the work vector that the functions need.
     """
 
     text: str
@@ -31,15 +31,15 @@ class Generated:
 
 
 def generated(functions: Sequence[Any], external: bool, optional: Collection[Any] = ()) -> Generated:
-    """Return functions as C text, with all that they call.
+    """Return functions as C text, with all functions that they call.
 
     Args:
         functions: CasADi Functions.
-        external: whether the functions can be called from other files; all else is static.
+        external: whether the functions can be called from other files; the functions that they call are static.
         optional: those of the functions whose results after the first are not always asked for.
 
     Raises:
-        KernelError: a function has an operation that is not known.
+        KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
     writer = _File(_unwanted(functions, optional), named if external else {})
@@ -60,7 +60,7 @@ def headers() -> dict[str, str]:
 
 
 def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:
-    """Return the results that some caller does not ask for, by function."""
+    """Return the numbers of the results that some caller leaves out, by function."""
     found: dict[int, set[int]] = defaultdict(set)
     for function in optional:
         found[function.__hash__()].update(range(1, function.n_out()))
@@ -87,7 +87,7 @@ class _File:
         self._done: dict[int, Written] = {}
 
     def write(self, function: Any, name: str = "") -> Written:
-        """Return a function in C, written now or before; name: of a function that others call by name."""
+        """Return a function in C, written now or before; `name` is given to a function that others call by name."""
         key = function.__hash__()
         if key not in self._done:
             body, work = self._body(function)

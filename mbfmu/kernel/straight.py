@@ -11,15 +11,15 @@ from mbfmu.kernel.operations import literal, operation
 def straight(function: Any, unwanted: Collection[int]) -> str:
     """Return a function's body without loops.
 
-    What nothing needs but results that a caller may not ask for is done last, and only where they are asked for. Such
-    a function has a name for each operation instead of CasADi's registers, which are used again and again.
+    Operations that only optional results need come last, and run only if such a result is asked for. A function with
+    optional results has a variable for each operation instead of CasADi's registers, which are used again and again.
 
     Args:
         function: CasADi SX Function.
-        unwanted: results that a caller may not ask for.
+        unwanted: numbers of the optional results, which a caller may leave out.
 
     Raises:
-        KernelError: it has an operation that is not known.
+        KernelError: the function has an unknown operation.
     """
     numbers = range(function.n_instructions())
     codes = [function.instruction_id(k) for k in numbers]
@@ -54,7 +54,7 @@ def straight(function: Any, unwanted: Collection[int]) -> str:
 
 
 def _needed(function: Any, codes: list[int], unwanted: Collection[int]) -> set[int]:
-    """Return the instructions that the results always asked for follow from."""
+    """Return the instructions that the other results, which are always asked for, depend on."""
     found: set[int] = set()
     current: dict[int, int] = {}  # register -> instruction that filled it
     made_by: list[list[int]] = []

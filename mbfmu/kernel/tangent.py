@@ -1,14 +1,14 @@
-"""Tangents of a bundle: how what its functions give changes with states, inputs and parameters, exactly.
+"""Tangents of a bundle: the exact change of its functions' results with states, inputs and parameters.
 
-Each function of a formula has a tangent ``t_...`` with the arguments (x, u, du, p, t, h, z, sx, su, sp, sz), where s
-marks a small change of what it stands before. The tangent of a correction is again a correction, of sz:
+Each function of a formula has a tangent ``t_...`` with the arguments (x, u, du, p, t, h, z, sx, su, sp, sz), where the
+prefix s marks a small change of a quantity. The tangent of a correction is again a correction, of sz:
 
     z + d(z)  ->  sz + d_x sx + d_u su + d_p sp + d_z sz      for a stage with a correction of its own
     z - J^-1 r  ->  sz - J^-1 (s(r) - s(J) J^-1 r)      for Newton's method, with J = r_z and s the change of a value
 
-Repeated along the corrections of z and then with z at rest, it gives the change of the solution, where r vanishes, so
-that s(J) is left out. Where the number of corrections is fixed it is kept: r is what they leave. Where the solution
-depends on the guess, as a start that is left free does, this counts too.
+Repeated along the corrections of z, and then with z at rest, it gives the change of the solution. There r vanishes, so
+that s(J) is left out. With a fixed number of corrections some r remains, and s(J) is kept. A solution that depends on
+the guess, such as that of a start with free values, has a change that depends on the guess too.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_sampled
 from mbfmu.steppers.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
-"""Which arguments of a formula's function change: x, u, p, z."""
+"""Positions of the arguments of a formula's function that change: x, u, p, z."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class FormulaTangents:
     """The tangents of a formula's functions.
 
     Args:
-        guess: one Function a stage.
-        correct: one Function a stage; None for a `Let`.
+        guess: one Function for each stage.
+        correct: one Function for each stage; None for a `Let`.
         result: Function.
     """
 
@@ -46,7 +46,7 @@ class Tangents:
     """The tangents of a bundle.
 
     Args:
-        formulas: by name.
+        formulas: tangents of each formula, by its name.
         outputs: Function (x, u, p, t, sx, su, sp) -> change of y.
         rates: Function (x, u, du, p, t) -> time derivative of y along the motion.
     """
@@ -69,8 +69,8 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
     Args:
         dae: the equations.
         scheme: the stepper.
-        bundle: made of both.
-        solved: the step's corrections are repeated until they are solved, not a fixed number of times.
+        bundle: the functions made of both.
+        solved: whether the step's corrections are repeated until its stages are solved, not a fixed number of times.
     """
     return Tangents(
         formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},

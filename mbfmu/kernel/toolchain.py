@@ -34,7 +34,7 @@ TARGETS = {
     "win64": (("x86_64-windows-gnu",), ".dll"),
     "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
-"""Zig's names of the processors of each FMI platform, and the suffix of its libraries."""
+"""Zig's names of the processors of each FMI platform, and the suffix of the platform's libraries."""
 ZIG = 'python -m pip install "mbfmu[cross]"'
 """Command that installs zig, a C compiler for every platform."""
 REMEDIES = {
@@ -42,7 +42,7 @@ REMEDIES = {
     "darwin": "install the command line tools by `xcode-select --install`, or zig",
     "win32": "install zig",
 }
-"""How to get a C compiler, by `sys.platform`; `ZIG` follows."""
+"""Advice on how to get a C compiler, by `sys.platform`; `ZIG` follows."""
 PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 """Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
@@ -52,7 +52,7 @@ HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 
 
 class BuildError(Exception):
-    """What a compiler complained about, in one line."""
+    """The complaint of a compiler, in one line."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Toolchain:
     """A compiler for one platform.
 
     Args:
-        command: how it is called.
-        version: what it says of itself.
-        suffix: of a shared library.
-        compiling: flags besides the optimisation.
-        linking: flags.
+        command: the command that runs it.
+        version: the version that it prints.
+        suffix: suffix of a shared library.
+        compiling: flags for compiling, besides the optimisation.
+        linking: flags for linking.
         optimisation: flag for every file; empty where the size of each decides.
     """
 
@@ -106,7 +106,7 @@ def remedy() -> str:
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
-    """Return zig as a compiler for each processor of an FMI platform; none if the package ziglang is not installed.
+    """Return zig as a compiler for each processor of an FMI platform; empty unless the package ziglang is installed.
 
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
@@ -140,28 +140,28 @@ def _level() -> str:
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be made again."""
+    """Return the user's folder for files that can be made again."""
     return Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
 
 
 def is_here(name: str) -> bool:
-    """Whether libraries for an FMI platform run on this machine."""
+    """Return whether libraries for an FMI platform run on this machine."""
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
 
 
 def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
     """Return the path of the shared library of the sources, made now or found in the user's cache.
 
-    Its name in the cache is a hash of the sources, the compiler's version and the flags. Where the cache cannot be
-    written, it lasts as long as this process.
+    Its name in the cache is a hash of the sources, the compiler's version and the flags. If the cache cannot be
+    written, the library lasts as long as this process.
 
     Args:
-        sources: texts by file name; those in .h are included, the others compiled side by side.
+        sources: texts by file name; files in .h are included, the others are compiled in parallel.
         toolchain: the compiler.
-        name: of the library, which some platforms write into it.
+        name: name of the library, which some platforms write into it.
 
     Raises:
-        BuildError: the compiler refuses.
+        BuildError: the compiler reports an error.
     """
     flags = {
         file: (*STANDARD, *toolchain.compiling, toolchain.optimisation or _by_size(file, len(text)))
@@ -211,14 +211,14 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _passing_folder() -> Path:
-    """Return a folder for what cannot be kept; it goes with this process."""
+    """Return a folder for files that cannot be kept; it is deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="mbfmu-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def _forget_time(dll: Path) -> None:
-    """Set the time a DLL was linked, in the head of its PE part, to zero."""
+    """Set the link time of a DLL, in its PE header, to zero."""
     content = bytearray(dll.read_bytes())
     time = int.from_bytes(content[0x3C:0x40], "little") + 8
     content[time : time + 4] = bytes(4)
@@ -234,7 +234,7 @@ def _by_size(name: str, size: int) -> str:
 
 
 def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
-    """Run commands side by side."""
+    """Run commands in parallel."""
     running = [
         subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

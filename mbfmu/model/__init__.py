@@ -1,4 +1,4 @@
-"""What a user assembles: systems of parts, joints and forces; or a Lagrangian; or a block of equations."""
+"""Models, as a user assembles them: systems of parts, joints and forces, Lagrangians, and blocks of equations."""
 
 from typing import TypeAlias
 
@@ -55,7 +55,7 @@ from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import Connection, Parameter, Subsystem, System, connect
 
 Model: TypeAlias = System | LagrangianSystem | Block
-"""What can be simulated and exported."""
+"""A model that can be simulated and exported."""
 
 __all__ = [
     "AbsoluteSensor",

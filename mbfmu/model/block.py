@@ -15,14 +15,14 @@ from mbfmu.model.values import replace_values
 
 @dataclass(frozen=True)
 class Port:
-    """What a block is given from outside.
+    """An input of a block, given from outside.
 
     Args:
         name: an identifier.
         unit: SI unit.
         description: one line for the user.
-        start: its value as long as nobody sets it.
-        nominal: the size it usually has.
+        start: value until it is set.
+        nominal: usual size.
     """
 
     name: str
@@ -42,11 +42,11 @@ class State:
 
     Args:
         name: an identifier.
-        rate: its time derivative, in units of a second.
+        rate: time derivative, per second.
         unit: SI unit.
         start: start value.
         description: one line for the user.
-        nominal: the size it usually has, such as 1e6 for a pressure; equations are solved to round-off of it.
+        nominal: usual size, such as 1e6 for a pressure; equations are solved to round-off of this size.
     """
 
     name: str
@@ -63,15 +63,15 @@ class State:
 
 @dataclass(frozen=True)
 class Defined:
-    """A quantity that follows from the others.
+    """A quantity that is defined by others.
 
     Args:
         name: an identifier.
         value: an expression.
         unit: SI unit.
         description: one line for the user.
-        output: it can be connected; else it is there to look at, and for other expressions.
-        nominal: the size it usually has.
+        output: whether it is an output that can be connected; False: it can be watched, and used by other expressions.
+        nominal: usual size.
     """
 
     name: str
@@ -95,14 +95,14 @@ class Block:
         name: an identifier.
         inputs: u.
         states: x.
-        defined: what follows from them; those that are outputs are y.
-        parameters: numbers the texts refer to.
+        defined: quantities defined by them; those that are outputs are y.
+        parameters: the quantities that the texts refer to.
         description: one line for the user.
-        stepper: name of the stepper to take where nobody chooses; empty: `radau`.
+        stepper: name of the default stepper; empty: `radau`.
 
     Raises:
-        NameInUseError: two things share a name, or a name cannot be one.
-        UnknownNameError: a text names nothing that is there.
+        NameInUseError: two things share a name, or a name is not an identifier.
+        UnknownNameError: a text refers to a name that does not exist.
         ExpressionError: a text cannot be read.
         ModelError: quantities are defined in a circle, or there is no output.
     """
@@ -142,11 +142,11 @@ class Block:
 
     @property
     def quantities(self) -> tuple[Port | State | Defined, ...]:
-        """Everything that changes in time: inputs, states and what is defined."""
+        """Return the quantities that change in time: inputs, states and defined quantities."""
         return (*self.inputs, *self.states, *self.defined)
 
     def texts(self) -> dict[str, str]:
-        """Return the expressions of what follows from other quantities, by name."""
+        """Return the expressions of rates and defined quantities, by name."""
         bound = {item.name: item.value for item in self.parameters if isinstance(item.value, str)}
         return {**bound, **{item.name: item.value for item in self.defined}}
 
@@ -160,13 +160,13 @@ class Block:
         """Return the block with some parameters or start values of states replaced, by name.
 
         Raises:
-            UnknownNameError: there is nothing of that name.
+            UnknownNameError: there is no parameter or start value of that name.
             ValueRangeError: a value is not finite or outside its bounds.
         """
         return replace_values(self, values, self._places())
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         return tuple(self._places())
 
     def _places(self) -> dict[str, tuple[str, str, str]]:

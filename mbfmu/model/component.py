@@ -1,4 +1,4 @@
-"""What every component of a mechanism is: a frozen record of a name and declared quantities.
+"""Component: a frozen record of a name and declared quantities.
 
 How to add a component (a joint, a force, a part), in a file of your own or of mbfmu:
 
@@ -6,7 +6,7 @@ How to add a component (a joint, a force, a part), in a file of your own or of m
 2. Declare each physical quantity with `quantity` (it becomes an FMU parameter), each start value with `start`
    (it becomes a settable start), each unit vector with `direction`, a formula of the time or of other names with
    `law`, and switches as plain fields (the last three are fixed when exported).
-3. What comes from outside during a run is named by `inputs`.
+3. Return the values given from outside during a run from `inputs`.
 4. Give the equations as CasADi expressions of frames; nothing is differentiated by hand. Their argument `p` holds the
    quantities and inputs by name, each law as a function, ``p.planar``, ``p.time`` and ``p.since``.
 """
@@ -28,16 +28,16 @@ Vector: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a field of a component means.
+    """The meaning of a field of a component.
 
     Args:
         unit: SI unit.
         description: one line for the user.
         min: least value allowed.
         max: greatest value allowed.
-        spatial_only: the field has no meaning in a planar system.
+        spatial_only: whether the field has a meaning in spatial systems only.
         role: ``parameter``, or ``start`` for a start value (None leaves it to the assembly).
-        sizes: lengths a vector may have; empty for a single number.
+        sizes: allowed lengths of a vector; empty for a single number.
     """
 
     unit: str
@@ -79,12 +79,12 @@ def law(default: Value, unit: str, description: str, *names: str) -> Any:
 
 @dataclass(frozen=True)
 class Law:
-    """What a field that holds a formula means.
+    """The meaning of a field that holds a formula.
 
     Args:
         unit: SI unit of its value.
         description: one line for the user.
-        names: what it may depend on, besides parameters and ``time``.
+        names: names it may depend on, besides parameters and ``time``.
     """
 
     unit: str
@@ -94,15 +94,15 @@ class Law:
 
 @dataclass(frozen=True)
 class Input:
-    """Something given from outside during a run.
+    """A value given from outside during a run.
 
     Args:
-        name: of the input; with the component's name in front it is an input of the FMU.
+        name: name of the input, which follows the component's name in the FMU.
         unit: SI unit.
         description: one line for the user.
         size: 1, or number of entries ``name[1]`` and so on.
-        sampled: the value at the time the input last changed; it may enter the equations of positions, together with
-            ``p.since``, the time since then.
+        sampled: whether the equations use the value at the time the input last changed, not the value extrapolated from
+            it; it may enter the equations of positions, together with ``p.since``, the time since that change.
     """
 
     name: str
@@ -143,11 +143,11 @@ class Component:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Names of the frames that `connect` may use."""
+        """Return the names of the frames that `connect` may use."""
         return ()
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
-        """Return what is given from outside during a run, in a planar or a spatial system."""
+        """Return the values given from outside during a run, in a planar or a spatial system."""
         return ()
 
     def laws(self) -> Iterator[tuple[Law, str, Value]]:
@@ -170,12 +170,12 @@ class Component:
 
 
 def check_value(name: str, value: Any, declared: Quantity) -> None:
-    """Check one value of a component or parameter where it enters.
+    """Raise an error if a value of a component or parameter is not as declared.
 
     Raises:
-        ValueRangeError: a number that is NaN, infinite or outside the bounds, a vector of the wrong length, or
-            something that is no value.
-        ExpressionError: a text that is not an expression.
+        ValueRangeError: the number is NaN, infinite or outside its bounds, the vector has a wrong length, or the value
+            is neither number nor text.
+        ExpressionError: the text is not an expression.
     """
     if value is None and declared.role == "start":
         return
@@ -196,7 +196,7 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ValueRangeError(
-            f"{name} = {value!r} is no value: give a number in {declared.unit} or an expression of parameters"
+            f"{name} = {value!r} is not a value: give a number in {declared.unit} or an expression of parameters"
         )
     try:
         number = float(value)

@@ -13,12 +13,12 @@ from mbfmu.model.frame import SX
 class AxisConstraint(Component):
     """Base of holonomic equations between the first coordinates of joints.
 
-    Spatial angles need joint coordinates: in absolute ones they are known only up to full turns.
+    Spatial angles need joint coordinates: in absolute coordinates they are known only up to full turns.
     """
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the joints, in the same system."""
+        """Return the names of the joints, in the same system."""
         return ()
 
     def position(self, p: Any, *s: SX) -> SX:
@@ -32,7 +32,7 @@ class Gear(AxisConstraint):
 
     Args:
         joint_a, joint_b: names of the joints, in the same system.
-        ratio: of the coordinates, such as the number of teeth of b over that of a.
+        ratio: ratio of the coordinates, such as the number of teeth of b over that of a.
         offset: coordinate of a where that of b is zero, rad or m.
     """
 
@@ -53,7 +53,7 @@ class Gear(AxisConstraint):
 class AxisMove(AxisConstraint):
     """Base of motions of an axis given from outside: ``s(t) = s + v (t - t0) + a (t - t0)^2 / 2``.
 
-    s, v and a are the inputs at t0, when they last changed; the effort the motion takes is an output.
+    s, v and a are the inputs at t0, when they last changed; the effort that the motion needs is an output.
 
     Args:
         joint: name of the joint, in the same system.
@@ -77,7 +77,7 @@ class AxisMove(AxisConstraint):
 
 @dataclass(frozen=True)
 class RotationalMove(AxisMove):
-    """Rotation given from outside: inputs phi, w and a; the torque it takes is the output tau."""
+    """Rotation given from outside: inputs phi, w and a; the torque it needs is the output tau."""
 
     given: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("phi", "rad", "angle the axis is to have"),
@@ -88,7 +88,7 @@ class RotationalMove(AxisMove):
 
 @dataclass(frozen=True)
 class TranslationalMove(AxisMove):
-    """Translation given from outside: inputs s, v and a; the force it takes is the output f."""
+    """Translation given from outside: inputs s, v and a; the force it needs is the output f."""
 
     given: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("s", "m", "position the axis is to have"),
@@ -99,11 +99,11 @@ class TranslationalMove(AxisMove):
 
 @dataclass(frozen=True)
 class AxisMotion(AxisConstraint):
-    """Prescribed motion of an axis: ``s = s(t)``; the effort it takes is an output.
+    """Prescribed motion of an axis: ``s = s(t)``; the effort it needs is an output.
 
     Args:
         joint: name of the joint, in the same system.
-        s: formula of ``time`` and parameters, rad or m.
+        s: coordinate in terms of ``time`` and parameters, rad or m.
     """
 
     joint: str = ""

@@ -1,4 +1,4 @@
-"""Expressions of parameters, written as text and read without ever running it as code."""
+"""Expressions of parameters, written as text and never run as code."""
 
 import ast
 import math
@@ -52,7 +52,7 @@ class Expression:
 
     def __post_init__(self) -> None:
         try:
-            self.names  # noqa: B018 - reading the tree is the check
+            self.names  # noqa: B018 - reading the names checks the text
         except RecursionError:
             raise ExpressionError(f"expression is nested too deeply: {self.quoted}") from None
 
@@ -90,7 +90,7 @@ class Expression:
         """Return the value of the expression, a number or a CasADi expression.
 
         Args:
-            lookup: gives the value of a name; raises if there is none.
+            lookup: function that returns the value of a name; it raises an error if there is none.
         """
         return self._walk(self.tree, lookup, 0)
 

@@ -1,8 +1,8 @@
 """Frames: the symbolic pose and velocity of a point with axes, and the algebra of orientations.
 
 Notation: ``r_0`` is resolved in the world frame 0; ``R_0F`` turns components resolved in F into components resolved
-in 0. A quaternion is ``(scalar, vector)``; it is *not* assumed to have norm one, so that everything stays polynomial
-and the norm remains a constraint like any other.
+in 0. A quaternion is ``(scalar, vector)``; it is *not* assumed to have norm one, so that all expressions stay
+polynomial and the norm remains a constraint like any other.
 """
 
 import math
@@ -22,7 +22,7 @@ class Pose:
     Args:
         r: SX, shape (2,) or (3,), m, resolved in the other frame.
         angle: SX scalar, rad, or quaternion SX shape (4,): the orientation.
-        rotation: the rotation matrix where it is known in a shorter form than the quaternion gives.
+        rotation: the rotation matrix, if a shorter form than the quaternion's is known.
     """
 
     r: SX
@@ -31,7 +31,7 @@ class Pose:
 
     @property
     def planar(self) -> bool:
-        """Whether this is a pose in the plane."""
+        """Return whether this is a pose in the plane."""
         return bool(self.r.numel() == 2)
 
     @property
@@ -42,7 +42,7 @@ class Pose:
         return rotation_2d(self.angle) if self.planar else rotation_of(self.angle)
 
     def __matmul__(self, other: "Pose") -> "Pose":
-        """Chain two poses: A seen from 0, then B seen from A, gives B seen from 0."""
+        """Return the product of two poses: A seen from 0, times B seen from A, is B seen from 0."""
         r = self.r + self.R @ other.r
         if self.planar:
             return Pose(r, self.angle + other.angle)
@@ -65,7 +65,7 @@ def identity(planar: bool) -> Pose:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame in motion; what a joint or force sees of the bodies it joins.
+    """A frame in motion, by which joints and forces know the bodies they join.
 
     Args:
         pose: pose seen from the world.
@@ -79,7 +79,7 @@ class Frame:
 
     @property
     def planar(self) -> bool:
-        """Whether the frame moves in the plane."""
+        """Return whether the frame moves in the plane."""
         return self.pose.planar
 
     @property
@@ -112,7 +112,7 @@ class Frame:
 
 
 def wrapped(angle: SX) -> SX:
-    """Return an angle less the full turns in it: between -pi and pi."""
+    """Return an angle without its full turns: between -pi and pi."""
     return angle - 2 * math.pi * ca.floor(angle / (2 * math.pi) + 0.5)
 
 

@@ -50,14 +50,14 @@ class LagrangianSystem:
         potential: V, J.
         position: holonomic constraints, each an expression that is zero.
         velocity: nonholonomic constraints, each linear in the rates and zero.
-        inputs: generalised forces, by the name of the coordinate they drive: name of the input.
-        parameters: numbers the texts refer to.
+        inputs: names of the generalised forces, by the name of the coordinate that each drives.
+        parameters: the quantities that the texts refer to.
         description: one line for the user.
-        stepper: name of the stepper to take where nobody chooses; empty: as the equations suggest.
+        stepper: name of the default stepper; empty: a stepper that suits the equations.
 
     Raises:
         NameInUseError: two things share a name.
-        UnknownNameError: a text names nothing that is there.
+        UnknownNameError: a text refers to a name that does not exist.
         ExpressionError: a text cannot be read.
     """
 
@@ -92,13 +92,13 @@ class LagrangianSystem:
         """Return the system with some parameters or start values replaced, by name (``theta``, ``der(theta)``).
 
         Raises:
-            UnknownNameError: there is nothing of that name.
+            UnknownNameError: there is no parameter or start value of that name.
             ValueRangeError: a value is not finite or outside its bounds.
         """
         return replace_values(self, values, self._places())
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         return tuple(self._places())
 
     def _places(self) -> dict[str, tuple[str, str, str]]:

@@ -14,17 +14,17 @@ from mbfmu.model import Model
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
-"""Of model files; the first counts where two have the same name."""
+"""Suffixes of model files; if two files have the same name, the first of these suffixes counts."""
 
 
 def folder(name: str) -> Path:
-    """Return a folder of data, ``models`` or ``fmus``: in a checkout beside the package, else in the wheel."""
+    """Return a folder of data, ``models`` or ``fmus``: beside the package in a checkout, else inside the wheel."""
     beside = PACKAGE.parent / name
     return beside if (PACKAGE.parent / "pyproject.toml").is_file() and beside.is_dir() else PACKAGE / "data" / name
 
 
 def known_models() -> dict[str, Path]:
-    """Return the model files that have a name, by name."""
+    """Return the files of the models that can be read by name, by that name."""
     found: dict[str, Path] = {}
     for suffix in SUFFIXES:
         for path in folder("models").glob(f"*{suffix}"):
@@ -34,20 +34,19 @@ def known_models() -> dict[str, Path]:
 
 
 def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> Model:
-    """Read a mechanism, or a block.
+    """Read a mechanism or a block.
 
     Args:
-        source: a name found in models/, or the path of a file: a .py file with a function of the file's name (or just
-            one function) that returns a `System`, a `LagrangianSystem` or a
-            `Block`; a .toml file, which is data only
-            (`docs/toml.md`); a .urdf file, the description of a robot.
-        values: by name, arguments of the .py file's function, such as a number of links; and parameters and start
-            values of the mechanism.
+        source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
+            single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
+            only (`docs/toml.md`); or a .urdf file, the description of a robot.
+        values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
+            values of the model.
 
     Raises:
-        UnknownNameError: no model, or nothing in it, has that name.
-        ModelFileError: the file is missing, does not parse, or does not give a System.
-        ModelError: the System it gives cannot be.
+        UnknownNameError: there is no model of that name, or a name in `values` does not exist in it.
+        ModelFileError: the file is missing, does not parse, or does not give a model.
+        ModelError: the model is invalid.
     """
     given = dict(values or {})
     system = _read(source, given)
@@ -55,7 +54,7 @@ def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = No
 
 
 def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
-    """Read a mechanism, and take the values that its function wants out of `values`."""
+    """Read a model, and remove from `values` those that its function takes."""
     text = os.fspath(source)
     path = Path(text)
     looks_like_path = path.suffix != "" or os.sep in text
@@ -83,7 +82,7 @@ def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
 
 
 def _argument(name: str, value: float, default: Any) -> Any:
-    """Return a structural value as its default's type says."""
+    """Return a value as the type of the argument's default."""
     if isinstance(default, int) and not float(value).is_integer():
         raise ValueRangeError(f"{name} = {value:g} must be a whole number")
     return type(default)(value) if isinstance(default, int | float) else value
@@ -91,12 +90,12 @@ def _argument(name: str, value: float, default: Any) -> Any:
 
 def _from_python(path: Path, values: dict[str, float]) -> Model:
     name = f"mbfmu_model_{path.stem}"
-    absolute = os.path.abspath(path)  # as tracebacks name it
+    absolute = os.path.abspath(path)  # the form that tracebacks have
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses in the file look their module up
+    sys.modules[name] = module  # dataclasses in the file look up their module
     try:
         spec.loader.exec_module(module)
         functions = {
@@ -115,7 +114,7 @@ def _from_python(path: Path, values: dict[str, float]) -> Model:
     except SyntaxError as error:
         where = f", line {error.lineno}" if error.lineno else ""
         raise ModelFileError(f"'{path}'{where}: {error.msg}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's file raises becomes one clear line
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any error in a user's file becomes one clear line
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == absolute]
         where = f", line {lines[-1]}" if lines else ""
         raise ModelFileError(f"'{path}'{where}: {type(error).__name__}: {' '.join(str(error).split())}") from None

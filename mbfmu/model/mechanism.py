@@ -1,4 +1,4 @@
-"""System -> Mechanism: sub-systems resolved to dotted names, and everything checked that can be checked by name."""
+"""System -> Mechanism: sub-systems resolved to dotted names, and all names checked."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from mbfmu.model.system import Connection, Subsystem, System
 
 @dataclass(frozen=True)
 class Entry:
-    """One scalar parameter of the whole mechanism.
+    """One scalar parameter of a mechanism.
 
     Args:
         name: full dotted name.
@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def free(self) -> bool:
-        """Whether the parameter has a value of its own."""
+        """Return whether the parameter has a value of its own."""
         return not isinstance(self.value, str)
 
 
@@ -55,7 +55,7 @@ class Mechanism:
 
     Args:
         name: name of the system.
-        planar: motion in the x-y plane.
+        planar: whether all motion is in the x-y plane.
         description: one line for the user.
         components: component by full name.
         connections: between full frame names.
@@ -82,11 +82,11 @@ class Mechanism:
 
 
 def flatten(system: System) -> Mechanism:
-    """Resolve sub-systems and check the whole.
+    """Return a system as a mechanism: sub-systems are resolved, and the names in it are checked.
 
     Raises:
-        ModelError: no World or two, a part of the wrong dimension, an unknown name in an expression, a frame of a
-            joint or force left open, and the like; the message says how to mend it.
+        ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
+            frame of a joint or force that is connected to nothing, or the like; the message says how to mend it.
     """
     components: dict[str, Component] = {}
     connections: list[Connection] = []
@@ -141,7 +141,7 @@ def _collect(
 
 
 def _structural_zero(component: Component, label: str, suffix: str, value: Value) -> bool:
-    """Whether a quantity is zero by structure: a vector entry 0, or a number nobody gave.
+    """Return whether a quantity is zero by structure: a vector entry 0, or a default 0 of a number.
 
     Such zeros are no parameters; the equations are generated without them. To tune one, bind it to a Parameter.
     """
@@ -238,14 +238,14 @@ def resolve(
     """Return the expression of a parameter or start value in terms of the free parameters.
 
     Args:
-        mechanism: the whole.
-        entry: what to express.
-        symbols: symbol of each free parameter; one that is missing stands for its number.
-        chain: the names on the way here, to find circles.
-        found: what is known already, by name; it is added to, so that a definition used twice is read once.
+        mechanism: the mechanism.
+        entry: the parameter or start value.
+        symbols: symbol of each free parameter; a parameter without a symbol is replaced by its number.
+        chain: names of the entries that lead to this one, to detect circles.
+        found: expressions that are known already, by name; new ones are added, so that each definition is read once.
 
     Raises:
-        ExpressionError: definitions that go in a circle.
+        ExpressionError: definitions form a circle.
         UnknownNameError: an expression names no parameter.
     """
     if entry.free:
@@ -291,14 +291,14 @@ def laws_of(
     """Return a component's laws as functions of the names they may depend on.
 
     Args:
-        mechanism: the whole.
+        mechanism: the mechanism.
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
-        found: as in `resolve`.
+        found: see `resolve`.
 
     Raises:
-        UnknownNameError: a formula depends on something else.
+        UnknownNameError: a formula depends on another name.
     """
     laws: dict[str, Callable[..., SX]] = {}
     scope = path.rpartition(".")[0]
@@ -321,10 +321,10 @@ def laws_of(
 def quantities(
     mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, since: SX, inputs: Mapping[str, SX]
 ) -> SimpleNamespace:
-    """Return a component's quantities, laws and inputs as expressions: what its methods get as `p`.
+    """Return a component's quantities, laws and inputs as expressions: the argument `p` of its methods.
 
     Args:
-        mechanism: the whole.
+        mechanism: the mechanism.
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.

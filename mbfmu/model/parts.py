@@ -1,4 +1,4 @@
-"""Rigid parts: what is fixed to a body or to the world. All frames of a part move together."""
+"""Rigid parts of a body or of the world. All frames of a part move together."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Part(Component):
-    """Base of rigid parts: it says where its frames are and what mass it has."""
+    """Base of rigid parts: a part states the poses of its frames and its mass properties."""
 
     def poses(self, p: Any) -> dict[str, Pose]:
         """Return the pose of each frame seen from frame_a.
@@ -38,7 +38,7 @@ class Part(Component):
         return {"frame_a": identity(p.planar)}
 
     def inertia(self, p: Any) -> Inertia | None:
-        """Return the mass properties, None for a massless part."""
+        """Return the mass properties; None for a massless part."""
         return None
 
 

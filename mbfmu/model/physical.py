@@ -1,4 +1,4 @@
-"""Whether numbers can be the inertia of a body."""
+"""Checks that numbers can be the inertia of a body."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 ROUNDED = 0.01
-"""By how much a principal moment may exceed the sum of the other two: data are often rounded to two digits."""
+"""Relative excess of a principal moment over the sum of the other two that is allowed, as data are often rounded to two
+digits."""
 
 
 def inertia_matrix(moments: Sequence[float], products: Sequence[float]) -> npt.NDArray[np.float64]:
@@ -21,7 +22,7 @@ def inertia_matrix(moments: Sequence[float], products: Sequence[float]) -> npt.N
 
 
 def unphysical(inertia: npt.NDArray[np.float64]) -> str:
-    """Say why no body has an inertia; nothing if one may.
+    """Return the reason why no body can have an inertia; an empty text if a body can.
 
     The principal moments of a body are not negative, and none exceeds the sum of the other two (an idealised rod, or
     a point, is at the limit).

@@ -1,4 +1,4 @@
-"""How one frame lies and moves seen from another, resolved in the first: what joints, forces and sensors share."""
+"""Position and motion of one frame seen from another, resolved in the other, for joints, forces and sensors."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import casadi as ca
 from mbfmu.model.frame import SX, Frame, normals_of, quaternion_product
 
 SMALLEST_LENGTH = 1e-12
-"""m; below it the direction between two points is taken as undefined and no force acts along it."""
+"""Smallest distance of two points, m, at which their direction is defined and a force can act along it."""
 
 
 def axis(n: Sequence[float], planar: bool = False) -> SX:
@@ -27,11 +27,11 @@ def cross(w: SX, x: SX) -> SX:
 
 
 def velocity_seen(a: Frame, b: Frame, arm: SX) -> SX:
-    """Return the velocity of a point of b that one moving with a sees, m/s, resolved in the world frame.
+    """Return the velocity of a point of b for an observer moving with a, m/s, resolved in the world frame.
 
     Args:
-        a: the frame that is seen from.
-        b: the frame that is seen.
+        a: frame of the observer.
+        b: frame of the point.
         arm: from the origin of b to the point, m, resolved in the world frame.
     """
     return b.v_0 + cross(b.w_0, arm) - a.v_0 - cross(a.w_0, b.r_0 + arm - a.r_0)
@@ -53,7 +53,7 @@ def w_rel(a: Frame, b: Frame) -> SX:
 
 
 def distance(a: Frame, b: Frame) -> SX:
-    """Return the distance of the origins, m, smooth where they meet."""
+    """Return the distance of the origins, m, smoothed where they meet."""
     gap = b.r_0 - a.r_0
     return ca.sqrt(ca.dot(gap, gap) + SMALLEST_LENGTH**2)
 
@@ -61,8 +61,8 @@ def distance(a: Frame, b: Frame) -> SX:
 def angle_about(n: Sequence[float], a: Frame, b: Frame) -> SX:
     """Return the angle of b seen from a about the unit axis `n` of both, rad; in space up to two full turns.
 
-    For a rotation about another axis it is the twist of its decomposition in twist about n and swing across n. Taken
-    from the quaternion it has no jump for less than a full turn to either side.
+    For a rotation about another axis it is the twist in a decomposition into twist about n and swing across n. It is
+    computed from the quaternion, so that it has no jump for less than a full turn to either side.
     """
     if a.planar:
         return b.phi - a.phi

@@ -13,7 +13,7 @@ class Measured:
     """A quantity that a sensor shows.
 
     Args:
-        name: with the sensor's name in front it is an output.
+        name: name of the output, to follow the sensor's name.
         unit: SI unit.
         description: one line for the user.
         value: SX scalar or column, of the frames' positions and velocities.
@@ -42,7 +42,7 @@ class Sensor(Component):
 
 @dataclass(frozen=True)
 class AbsoluteSensor(Sensor):
-    """How frame_a lies and moves in the world.
+    """A sensor of the position and motion of frame_a in the world.
 
     Outputs, resolved in the world frame: position `r`, velocity `v`, acceleration `a` of its origin; the angle `phi`
     (in space the quaternion `Q`), the angular velocity `w` and acceleration `z`.
@@ -69,7 +69,7 @@ class AbsoluteSensor(Sensor):
 
 @dataclass(frozen=True)
 class RelativeSensor(Sensor):
-    """How frame_b lies and moves seen from frame_a.
+    """A sensor of the position and motion of frame_b seen from frame_a.
 
     Outputs, resolved in frame_a: position `r_rel` of the origin, its derivatives `v_rel` and `a_rel`; the angle
     `phi_rel` (in space the quaternion `Q_rel`), the angular velocity `w_rel` and its derivative `z_rel`; the

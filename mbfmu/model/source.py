@@ -1,4 +1,4 @@
-"""Model files that are data: bounded reading, and errors that say the file and the line."""
+"""Model files that are data: bounded reading, and errors with file and line."""
 
 import os
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ class Source:
     """A text that a model is read from.
 
     Args:
-        name: what messages call it, such as its path.
-        folder: where it lies; None for a text that is in no file.
+        name: name of the text in messages, such as its path.
+        folder: folder of its file; None for a text that is in no file.
     """
 
     name: str
@@ -39,13 +39,13 @@ def read_bytes(path: Path, largest: int) -> bytes:
     """Return the content of a regular file.
 
     Args:
-        path: of the file.
-        largest: number of bytes it may have.
+        path: path of the file.
+        largest: largest number of bytes it may have.
 
     Raises:
-        ModelFileError: there is no such file, it cannot be read, or it is larger.
+        ModelFileError: there is no such file, it cannot be read, or it is too large.
     """
-    if not os.path.isfile(path):  # False as well where a folder on the way may not be read
+    if not os.path.isfile(path):  # False too if a folder in the path may not be read
         raise ModelFileError(f"there is no model file '{path}'")
     try:
         with path.open("rb") as file:
@@ -53,5 +53,5 @@ def read_bytes(path: Path, largest: int) -> bytes:
     except OSError as error:
         raise ModelFileError(f"cannot read '{path}': {error.strerror or error}") from None
     if len(content) > largest:
-        raise ModelFileError(f"'{path}' is larger than {largest / 1e6:g} MB: a model of this kind is not")
+        raise ModelFileError(f"'{path}' is larger than {largest / 1e6:g} MB, the limit for a model file of this kind")
     return content

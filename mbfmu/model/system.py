@@ -12,7 +12,7 @@ from mbfmu.model.component import Component, Quantity, Value, check_value
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS
 
 RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
-"""Names that mean something in every expression."""
+"""Names with a meaning in every expression, which nothing else may have."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Parameter:
 
     Args:
         name: an identifier.
-        value: a number, or an expression of other parameters of the system (then it follows them).
+        value: a number, or an expression of other parameters of the system, which then determine it.
         unit: SI unit.
         description: one line for the user.
         min: least value allowed.
@@ -45,7 +45,7 @@ class Parameter:
 
     @property
     def quantity(self) -> Quantity:
-        """What the parameter means, in the form component fields have."""
+        """Return the parameter's unit, description and bounds, in the form that component fields have."""
         return Quantity(self.unit, self.description, self.min, self.max)
 
 
@@ -57,26 +57,26 @@ class Connection(NamedTuple):
 
 
 def connect(frame_a: str, frame_b: str) -> Connection:
-    """Say that two frames coincide, such as ``connect("shoulder.frame_b", "link1.frame_a")``."""
+    """Return the connection of two frames that coincide: ``connect("shoulder.frame_b", "link1.frame_a")``."""
     return Connection(frame_a, frame_b)
 
 
 @dataclass(frozen=True)
 class System:
-    """A mechanism: parameters, components, and which frames coincide.
+    """A mechanism: parameters, components, and connections of frames that coincide.
 
     Args:
         name: an identifier.
         components: the parts, joints, forces and sub-systems.
         connections: made with `connect`.
         parameters: the quantities that expressions in the components refer to.
-        planar: motion in the x-y plane; else in space.
+        planar: whether all motion is in the x-y plane; False: in space.
         description: one line for the user.
-        stepper: name of the stepper to take where nobody chooses; empty: as the equations suggest.
+        stepper: name of the default stepper; empty: a stepper that suits the equations.
 
     Raises:
         NameInUseError: two parts of the system share a name.
-        UnknownNameError: a connection names something that is not there.
+        UnknownNameError: a connection names a frame that does not exist.
         FrameConnectionError: a frame is connected to itself, or a pair is connected twice.
     """
 
@@ -104,11 +104,13 @@ class System:
                         + nearest(end, known)
                     )
             if frozenset(pair) in pairs or pair.a == pair.b:
-                raise FrameConnectionError(f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is said twice: drop one")
+                raise FrameConnectionError(
+                    f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is stated twice: drop one"
+                )
             pairs.add(frozenset(pair))
 
     def frames(self) -> frozenset[str]:
-        """Names of all frames, sub-systems' included."""
+        """Return the names of all frames, those of sub-systems included."""
         found: set[str] = set()
         for item in self.components:
             inner = item.system.frames() if isinstance(item, Subsystem) else item.frames
@@ -122,7 +124,7 @@ class System:
             values: by dotted name, such as ``{"l1": 0.5, "world.g": 1.62, "shoulder.phi": 0.1}``.
 
         Raises:
-            UnknownNameError: there is nothing of that name.
+            UnknownNameError: there is no quantity or start value of that name.
             ValueRangeError: a value is not finite or outside its bounds.
         """
         system = self
@@ -151,7 +153,7 @@ class System:
         raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, known)}")
 
     def values(self) -> tuple[str, ...]:
-        """Names of everything `with_values` can replace."""
+        """Return the names of everything that `with_values` can replace."""
         found = [item.name for item in self.parameters]
         for item in self.components:
             if isinstance(item, Subsystem):
@@ -173,7 +175,7 @@ class Subsystem:
     """A system used as a component of another.
 
     Args:
-        name: an identifier, the first part of the names of all inside.
+        name: an identifier, the first part of the names of everything in the sub-system.
         system: the inner system.
         values: inner parameters, by name, as numbers or expressions of the outer system's parameters.
     """

@@ -1,4 +1,4 @@
-"""The table of steppers: one row a family."""
+"""The table of steppers: one row for each family."""
 
 import sys
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def steppers() -> tuple[Family, ...]:
 
 
 class _Table(ModuleType):
-    """Lets `mbfmu.steppers()` be called, though `mbfmu.steppers` is this package."""
+    """A module that can be called, as `mbfmu.steppers()` is a function and `mbfmu.steppers` this package."""
 
     def __call__(self) -> tuple[Family, ...]:
         return steppers()
@@ -64,8 +64,8 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
 
     Args:
         dae: the equations.
-        name: of the family.
-        options: values by name; text is read as the kind of value the option takes.
+        name: name of the family.
+        options: values by name; a text is converted to the type of the option's value.
 
     Raises:
         UnknownNameError: there is no such stepper.

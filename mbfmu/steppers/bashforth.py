@@ -1,4 +1,4 @@
-"""Adams-Bashforth of order 7 in six substeps a step, made anew whenever the step changes: `direct method=ab7`."""
+"""Adams-Bashforth of order 7 in six substeps per step, restarted whenever the step changes: `direct method=ab7`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,12 @@ from mbfmu.steppers.explicit import DOPRI8, combination, kind_of
 from mbfmu.steppers.scheme import Problem, Scheme
 
 WEIGHTS = np.array([198721, -447288, 705549, -688256, 407139, -134472, 19087]) / 60480
-"""Of the rates at t, t - d, ... t - 6 d (Hairer, Norsett & Wanner, III.1)."""
+"""Weights of the rates at t, t - d, ... t - 6 d (Hairer, Norsett & Wanner, III.1)."""
 SUBSTEPS = 6
-"""Substeps d of a step h, each with one acceleration: a step costs what one of `dopri5` does."""
+"""Number of substeps d of a step h, each with one acceleration: a step costs as much as one of `dopri5`."""
 SAME = 1e-9
-"""Relative difference up to which two steps are the same: what a master computes from its clock is rounded."""
+"""Relative difference up to which two steps are the same: the steps that a master computes from its clock are rounded.
+"""
 
 
 def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
@@ -26,14 +27,15 @@ def bashforth(name: str, options: Mapping[str, Any], dae: Dae) -> Scheme:
 
         y_{i+1} = y_i + d (w_0 f_i + w_1 f_{i-1} + ... + w_6 f_{i-6})
 
-    State x = [q; v; z], the rates at t - d, ... t - 6 d, and the step h they were made with. `begin` makes them by
-    Runge-Kutta steps of order 8 backwards in time; so does a step that differs from the one before, which costs as much
-    as twelve, but keeps the order: a history of seven rates that is interpolated again and again does not stay bounded.
+    State x = [q; v; z], the rates at t - d, ... t - 6 d, and the step h they were made with. `begin` makes these rates
+    by Runge-Kutta steps of order 8 backwards in time. A step that differs from the one before makes them anew, which
+    costs as much as twelve steps but keeps the order: a history of seven rates does not stay bounded if it is
+    interpolated again and again.
     A decay of rate r is stable up to r h = 0.28, a vibration of omega rad/s up to omega h = 0.34.
 
     Args:
-        name: of the family.
-        options: what the family was made with.
+        name: name of the family.
+        options: options of the family.
         dae: the equations.
     """
     problem = Problem(dae, ca.MX)

@@ -11,9 +11,9 @@ from mbfmu.steppers.explicit import METHOD, explicit_scheme
 from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, without_empty_states
 
 GAMMA = 5.0
-"""1/s, default of gamma: enough to stop the drift of motions that take seconds."""
+"""Default of gamma, 1/s: enough to stop the drift of motions that take seconds."""
 SHARE = 0.2
-"""Largest default of gamma h: abm4 diverges at 2."""
+"""Largest value of gamma h with the default gamma: abm4 diverges at 2."""
 
 
 def baumgarte(dae: Dae, method: str = "rk4", gamma: float | None = None, delta: float | None = None) -> Scheme:
@@ -25,7 +25,7 @@ def baumgarte(dae: Dae, method: str = "rk4", gamma: float | None = None, delta: 
         dae: the equations.
         method: ``rk4``, ``abm4`` or ``dopri5``, as for `direct`.
         gamma: 1/s; None: GAMMA, but at most SHARE / h. It must not grow with 1 / h: the stages of a Runge-Kutta method
-            leave the constraints by O(h^2), and gamma = SHARE / h brings its order down to 1 (measured).
+            leave the constraints by O(h^2), and gamma = SHARE / h reduces its order to 1 (measured).
         delta: 1/s; None: gamma, which is critical damping.
     """  # noqa: D415 - the claim ends in its equation
     options = {"method": method, "gamma": gamma, "delta": delta}

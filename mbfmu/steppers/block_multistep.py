@@ -14,13 +14,14 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic
 Array = npt.NDArray[np.float64]
 Rational = list[list[Fraction]]
 SAME_STEP = 1e-9
-"""Relative difference of two steps below which the history is taken as it stands."""
+"""Relative difference of two steps below which the history is used unchanged."""
 
 
 def block_nodes(stages: int, nodes: str) -> Array:
-    """Return c, shape (r,), ascending with c_r = 1 (Du & Ding, section on the choice of nodes).
+    """Return the nodes c, shape (r,), ascending with c_r = 1 (Du & Ding, section on the choice of nodes).
 
-    equidistant: i/r; chebyshev, legendre: the r - 1 zeros of the polynomial mapped to (0, 1), and 1.
+    The nodes ``equidistant`` are i/r; ``chebyshev`` and ``legendre`` are the r - 1 zeros of the polynomial, mapped to
+    (0, 1), and 1.
     """
     if nodes == "equidistant":
         return np.arange(1, stages + 1) / stages
@@ -65,7 +66,7 @@ def history_weights(c: Array) -> tuple[Array, Array]:
 
 
 def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2) -> Scheme:
-    """Du & Ding: collocation at r nodes of the step with the values at the r nodes of the step before.
+    """Return the scheme of Du & Ding: collocation at r nodes of a step, given the values at the r nodes before.
 
     With D = (h B)^-1 and hats for the history,
 
@@ -73,14 +74,15 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         pdot_i = F_i - Phi_q(Q_i)^T lambda_i,    F = -H_q + Q_applied,
         Phi(Q_i) = 0 (index 3),    Phi_q qdot_i + Phi_t = 0 (index 2),    Phi_q a_i = gamma_i (index 1),
 
-    so that only (Q, lambda) are unknown. The nodes of the first history lie before the start; they are found by
+    so that only (Q, lambda) are unknown. The nodes of the first history lie before the start; they are computed by
     steps of order 8 back from it. First-order states are collocated in the same way, zdot = D (z - N zhat), with
-    (z_i - z_n) / nominal unknown. State x = [Q; qdot; p; pdot; z; zdot; lambda_r; h]: a step of another length takes
-    the history from the Hermite polynomial through it.
+    (z_i - z_n) / nominal unknown. State x = [Q; qdot; p; pdot; z; zdot; lambda_r; h]: for a step of another length the
+    history is taken from the Hermite polynomial through it.
 
     Args:
         dae: the equations.
-        stages: r, 2 to 5. L-stable for r = 2 only; for r = 3 damped up to 86 degrees, for 4 and 5 not on oscillations.
+        stages: r, 2 to 5. The method is L-stable for r = 2 only; for r = 3 it damps up to 86 degrees; for 4 and 5 it
+            does not damp oscillations.
         nodes: ``equidistant``, ``chebyshev`` or ``legendre``, the last node being the step end.
         index: level at which the constraints are imposed, and hold exactly at all nodes.
     """

@@ -33,8 +33,8 @@ def coupled_formula(
 
     With y_i(w) the point of node i and N_i = node(y_i, t_i), `finish` gives residual(N, w) and the result; Newton's
     method takes the Jacobian residual_N diag(node_y(y_i)) y_w + residual_w. The equations of a node stay one function,
-    called once a node: the code does not grow with their number, and its compilation stays short. For a block, without
-    coordinates, they are written out.
+    called once for each node: the code does not grow with the number of nodes, and compiles quickly. For a block, which
+    has no coordinates, they are written out.
 
     Args:
         problem: the Dae over the step, in SX.
@@ -42,13 +42,13 @@ def coupled_formula(
         unknowns: SX symbols, w.
         guess: SX, in terms of x, shape of w.
         watched: see `Stage`.
-        points: SX, in terms of x and w, one a node, all of one shape.
-        times: one a node, s.
-        node: (y, t) -> SX, what holds at every node.
-        finish: node values -> (residual, result), in terms of them, x and w.
+        points: the points y_i, SX in terms of x and w, all of one shape.
+        times: time of each node, s.
+        node: function (y, t) -> SX, the equations that hold at every node.
+        finish: function of the node values -> (residual, result), in terms of them, x and w.
     """
     given = problem.given
-    if not problem.n:  # the equations of a block are short: they are written out, once a node
+    if not problem.n:  # the equations of a block are short: they are written out for each node
         residual, result = finish([node(y, at) for y, at in zip(points, times, strict=True)])
         return Formula(x, given, (Stage(unknowns, guess, residual, watched=watched),), result)
     arguments = [x, given.u, given.du, given.p, given.t, given.h]

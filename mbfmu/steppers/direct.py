@@ -7,17 +7,18 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def direct(dae: Dae, method: str = "rk4") -> Scheme:
-    """Integrate (q, v, z) with accelerations from the KKT system (Hong & Liu, survey, the direct method).
+    """Return the scheme with accelerations from the KKT system (Hong & Liu, survey, the direct method).
 
         [M C^T; C 0] [a; lambda] = [force; gamma],    C = [Phi_q; G]
 
-    The constraints are met at the level of accelerations only: Phi drifts, about quadratically in time.
+    It integrates (q, v, z). The constraints are met at the level of accelerations only: Phi drifts, about quadratically
+    in time.
 
     Args:
         dae: the equations.
         method: ``rk4`` (Runge-Kutta, order 4), ``abm4`` (Adams-Bashforth-Moulton of order 4 with modifier: two
-            accelerations a step, order 5, and 4 while the step changes; wants smooth inputs), ``dopri5``
-            (Dormand-Prince, order 5), ``ab7`` (Adams-Bashforth in six substeps, order 7; wants smooth inputs and
+            accelerations for each step, order 5, and 4 while the step changes; needs smooth inputs), ``dopri5``
+            (Dormand-Prince, order 5), ``ab7`` (Adams-Bashforth in six substeps, order 7; needs smooth inputs and
             little damping).
     """
     if method == "ab7":

@@ -1,4 +1,4 @@
-"""Explicit formulas that several families share: Runge-Kutta tableaus, and Adams with its history in the state."""
+"""Explicit formulas that several families share: Runge-Kutta tableaus, and Adams with a history in the state."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ from mbfmu.steppers.scheme import SX, Option, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
-"""(x, t) -> the time derivative of x."""
+"""Function (x, t) -> the time derivative of x."""
 TINY = 1e-300
 """Square of an error that counts as none."""
 INLINED = 4000
-"""Operations of all accelerations of a step up to which they are written out: beyond, calls are faster and shorter."""
+"""Largest number of operations, in all accelerations of a step, to be written out: for more, calls are faster and
+shorter."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Tableau:
         A: shape (s, s), strictly lower triangular.
         b: weights, shape (s,).
         c: nodes, shape (s,).
-        order: of the step.
+        order: order of the step.
         errors: weights whose combinations of the rates, and of the rate at the step's end, estimate the error of a step
             per unit of time, each of shape (s + 1,); none: the method has no estimate. Of two, the second corrects the
             first (Hairer, Norsett & Wanner, II.10).
@@ -79,9 +80,9 @@ RK4 = Tableau(
     c=np.array([0, 1 / 2, 1 / 2, 1]),
     order=4,
 )
-"""The classical method."""
+"""The classical method, of order 4."""
 DOPRI5 = Tableau(np.pad(RK45.A, ((0, 0), (0, 1))), RK45.B, RK45.C, order=5)
-"""Dormand & Prince, the solution of order 5 (Hairer, Norsett & Wanner, II.5).
+"""The method of Dormand & Prince, solution of order 5 (Hairer, Norsett & Wanner, II.5).
 
 Its estimate, of order 4, is left out: against an error per unit of time it asks for more and shorter steps than two
 half steps do, and twice the time at a tolerance of 1e-10.
@@ -89,14 +90,15 @@ half steps do, and twice the time at a tolerance of 1e-10.
 DOPRI8 = Tableau(
     DOP853.A, DOP853.B, DOP853.C, order=8, errors=(DOP853.E5, DOP853.E3), estimate_order=DOP853.error_estimator_order
 )
-"""Dormand & Prince, the solution of order 8 with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
+"""The method of Dormand & Prince, solution of order 8 with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
 
 PREDICTOR = np.array([55, -59, 37, -9]) / 24
 """Adams-Bashforth, order 4: weights of the rates at t, t - h, t - 2 h, t - 3 h (Hairer, Norsett & Wanner, III.1)."""
 CORRECTOR = np.array([9, 19, -5, 1]) / 24
 """Adams-Moulton, order 4: weights of the rates at t + h, t, t - h, t - 2 h."""
 MODIFIER = -19 / 270
-"""What of corrected minus predicted is added (from the error constants: Hairer, Norsett & Wanner, III.1, III.2)."""
+"""Factor of corrected minus predicted in the modifier (from the error constants in Hairer, Norsett & Wanner, III.1 and
+III.2)."""
 
 ONE_STEP = {"rk4": RK4, "dopri5": DOPRI5}
 METHOD = Option("rk4", "the explicit method", choices=("rk4", "abm4", "dopri5"))
@@ -104,7 +106,7 @@ METHOD = Option("rk4", "the explicit method", choices=("rk4", "abm4", "dopri5"))
 
 
 def combination(weights: Iterable[float], vectors: Sequence[SX]) -> SX:
-    """Return the weighted sum of as many vectors as there are, without the terms of weight zero."""
+    """Return the weighted sum of vectors, without the terms of weight zero."""
     return reduce(add, [float(w) * vector for w, vector in zip(weights, vectors, strict=False) if w])
 
 
@@ -122,19 +124,20 @@ def resampled(values: Sequence[SX], ratio: SX) -> list[SX]:
 
 
 def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) -> tuple[SX, list[SX]]:
-    """Predict, evaluate, correct, modify, evaluate: Adams-Bashforth-Moulton of order 4; the last E opens the next step.
+    """Return a step of the Adams-Bashforth-Moulton method of order 4, with its new history.
 
-    With C - P = (251 + 19)/720 h^5 x^(5) the modifier -19/270 (C - P) takes the leading error away, so that equal steps
-    have order 5. A changed step interpolates the history by the polynomial through its 4 rates (Gear & Tu, SIAM J.
-    Numer. Anal. 11, 1974): order 4, stable unless step after step is more than 1.5 times the one before.
+    The method predicts, evaluates, corrects, modifies and evaluates; the last evaluation begins the next step. With
+    C - P = (251 + 19)/720 h^5 x^(5) the modifier -19/270 (C - P) removes the leading error, so that equal steps have
+    order 5. A changed step interpolates the history by the polynomial through its 4 rates (Gear & Tu, SIAM J.
+    Numer. Anal. 11, 1974): order 4, stable unless many steps in a row are more than 1.5 times the one before.
 
     Args:
-        rate: (x, t) -> x'.
+        rate: function (x, t) -> x'.
         x: shape (n_x,), at t.
         past: rates at t - h_past, t - 2 h_past, t - 3 h_past.
-        h_past: the step they were made with, s.
-        t: s.
-        h: s.
+        h_past: the step these rates were made with, s.
+        t: time, s.
+        h: step, s.
 
     Returns:
         x at t + h, and its history: the rates at t, t - h, t - 2 h.
@@ -147,7 +150,7 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
 
 
 def kind_of(dae: Dae, evaluations: int) -> Any:
-    """Return the kind of symbols that makes the faster step with so many accelerations: `casadi.SX` writes them out."""
+    """Return the kind of symbols for the fastest step with a number of accelerations; `casadi.SX` writes them out."""
     operations = dae.acceleration.n_instructions() + dae.flow.n_instructions()
     return ca.SX if evaluations * operations <= INLINED else ca.MX
 
@@ -161,18 +164,18 @@ def explicit_scheme(
 ) -> Scheme:
     """Return the scheme that integrates y' = [v; a(q, v, z, t); z'] with no further treatment of the constraints.
 
-    State x = y = [q; v; z]; for ``abm4`` it goes on with the rates y' at the three last times and the step they were
-    made with. `begin` makes them by three steps of the classical Runge-Kutta method backwards in time.
+    State x = y = [q; v; z]; for ``abm4`` it also has the rates y' at the last three times and the step they were made
+    with. `begin` makes these rates by three steps of the classical Runge-Kutta method backwards in time.
 
     Args:
-        name: of the family.
-        options: what the family was made with.
+        name: name of the family.
+        options: options of the family.
         dae: the equations.
         method: rk4, abm4 or dopri5.
-        acceleration_of: problem -> the function (q, v, z, t) -> a.
+        acceleration_of: function that returns the function (q, v, z, t) -> a of a problem.
     """
     one_step = ONE_STEP.get(method)
-    kind = kind_of(dae, len(one_step.b) if one_step else len(RK4.b))  # Adams: two, but thirteen to begin
+    kind = kind_of(dae, len(one_step.b) if one_step else len(RK4.b))  # Adams has two, but thirteen to begin
     problem = Problem(dae, kind)
     accelerate = acceleration_of(problem)
     n_y, t, h = problem.n_y, problem.t, problem.h

@@ -13,9 +13,9 @@ from mbfmu.steppers.tableaus import gauss_tableau
 
 
 def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "none") -> Scheme:
-    """s-stage Gauss method (Lu & Ren, displacement form of an s-stage Gauss integrator).
+    """Return the s-stage Gauss method (Lu & Ren, displacement form of an s-stage Gauss integrator).
 
-    Unknown at each node: the displacement Z_i = Q_i - q_n and h^2 lambda_i. With D = A^-1,
+    The unknowns at each node are the displacement Z_i = Q_i - q_n and h^2 lambda_i. With D = A^-1,
 
         qdot_i = sum_j d_ij Z_j / h,    q_{n+1} = q_n + h sum b_i qdot_i
 
@@ -30,10 +30,10 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
     ``projection=none`` is the paper's scheme: Phi(Q_i) = 0 at the inner nodes, index 3. At the step ends the residual
     alternates and is O(h^(s+1)); order of q and v: s + 1 for odd s, s for even s (measured 2, 2, 4, 4), 2 s without
     constraints; the rotation of a single rigid body, read from the normalised quaternion, has order 2 s. The momentum
-    form is right for one rigid body with quaternions, whose singular mass matrix keeps the momentum free of normal
-    parts; on other multibody systems in absolute coordinates the error grows exponentially in time, whatever the step.
-    The velocity form does so on a rigid body too, like exp(sqrt(6/5) |omega| t / 2) for s = 3: it is here so that the
-    paper's comparison can be repeated.
+    form suits one rigid body with quaternions, whose singular mass matrix keeps the momentum free of normal parts; on
+    other multibody systems in absolute coordinates the error grows exponentially in time with every step size. With the
+    velocity form it does so on a rigid body too, like exp(sqrt(6/5) |omega| t / 2) for s = 3: this form is provided to
+    repeat the paper's comparison.
 
     ``projection=symmetric`` is for multibody systems: see `_projected`. Order 2 s.
 
@@ -122,15 +122,15 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
 
     (Hairer, Lubich & Wanner, Geometric Numerical Integration, V.4.1.) At the inner nodes the constraints are those on
     accelerations, Phi_q a = gamma: an ordinary differential equation, for which the method has order 2 s and is
-    symmetric. (With Phi_q v + Phi_t = 0 at the nodes instead, the projection of odd s would be singular: the normal
-    part of p changes sign from one step end to the other.) The same multipliers lead off the constraints before the
-    step and back onto them after it, in the metric of the mass matrix,
+    symmetric. (With Phi_q v + Phi_t = 0 at the nodes instead, the projection for odd s would be singular: the normal
+    part of p changes sign from one step end to the other.) The same multipliers move the state off the constraints
+    before the step and back onto them after it, in the metric of the mass matrix,
 
         M(q0) (q0^ - q0) = Phi_q(q0)^T mu    p0^ = M(q0) v0 + Phi_q(q0)^T nu    (q0^, p0^) -> (q1^, p1^)
         M(q1) (q1 - q1^) = Phi_q(q1)^T mu    M(q1) v1 = p1^ + Phi_q(q1)^T nu    Phi(q1) = 0, Phi_q v1 + Phi_t = 0
 
-    so that the whole is symmetric and of order 2 s (measured 2, 4, 6, 8; velocity form 2, 4, 6). The velocity form is
-    the same with v0^ = v0 + M^-1 Phi_q^T nu; with a constant M both are one. State x = [q; v; z; lambda].
+    so that the method is symmetric and of order 2 s (measured 2, 4, 6, 8; velocity form 2, 4, 6). The velocity form is
+    the same with v0^ = v0 + M^-1 Phi_q^T nu; for a constant M the two forms agree. State x = [q; v; z; lambda].
     """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
     n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal

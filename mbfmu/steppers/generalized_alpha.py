@@ -1,4 +1,4 @@
-"""generalized_alpha: the structural-dynamics method of order 2 with numerical damping of one's choice."""
+"""generalized_alpha: the structural-dynamics method of order 2 with adjustable numerical damping."""
 
 import casadi as ca
 
@@ -9,7 +9,7 @@ from mbfmu.steppers.scheme import Family, Option, Problem, Scheme
 
 
 def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
-    """Generalized-alpha for constrained systems; rho is the spectral radius at infinite frequency.
+    """Return generalized-alpha for constrained systems; rho is the spectral radius at infinite frequency.
 
     (Arnold & Bruls, Convergence of the generalized-alpha scheme for constrained mechanical systems, Multibody Syst.
     Dyn. 18, 2007; stabilised: Arnold, Cardona & Bruls, A Lie algebra approach to Lie group time integration of
@@ -24,21 +24,21 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     and ``index=2``: also Phi_q v1 + Phi_t = 0, with the additional multiplier mu; ``index=3``: mu = 0.
     alpha_m = (2 rho - 1)/(rho + 1), alpha_f = rho/(rho + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2/4.
 
-    The auxiliary a is the acceleration at t + (alpha_m - alpha_f) h up to O(h^2), not at t. It starts there, by the
-    derivative of the accelerations along the motion, so that q and v have order 2 from the first step, and with
-    ``index=2`` lambda too. With ``index=3`` the method's own velocities leave the constraints by O(h^2) and the start
-    does not: lambda has an error O(h) that dies out like rho^n; no output is made from it.
+    The auxiliary a is the acceleration at t + (alpha_m - alpha_f) h up to O(h^2), not at t. Its first value is taken
+    there too, by the derivative of the accelerations along the motion, so that q and v have order 2 from the first
+    step, and with ``index=2`` lambda too. With ``index=3`` the method's own velocities leave the constraints by O(h^2)
+    and those of the start do not: lambda has an error O(h) that decays like rho^n; no output is made from it.
 
-    First-order states follow by the trapezoidal rule, whatever rho: stiff ones are not damped. (z1 - z0) / nominal is
-    unknown.
+    First-order states are integrated by the trapezoidal rule for every rho: stiff ones are not damped. The unknowns are
+    (z1 - z0) / nominal.
 
-    The state holds (a - w) / h, which does not depend on h, so that the step may change from one to the next. With
-    ``index=3`` it should not do so often: in turn h and h/3 the velocities off the constraints grow (their spectral
-    radius over the two steps is 1.05 for rho = 0.8). State x = [q; v; z; w; (a - w) / h; lambda].
+    The state holds (a - w) / h, which does not depend on h, so that the step may change. With ``index=3`` it should
+    not change often: if steps h and h/3 alternate, the velocities off the constraints grow (their spectral radius over
+    the two steps is 1.05 for rho = 0.8). State x = [q; v; z; w; (a - w) / h; lambda].
 
     Args:
         dae: the equations.
-        rho: 0 (damps most) to 1 (not at all).
+        rho: 0 (most damping) to 1 (no damping).
         index: 3 or 2.
 
     Raises:

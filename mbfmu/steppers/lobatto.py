@@ -14,7 +14,7 @@ from mbfmu.steppers.tableaus import lobatto_tableaus
 
 
 def lobatto(dae: Dae, stages: int = 3) -> Scheme:
-    """SPARK method of s-stage Lobatto IIIA (coordinates) and IIIB (momenta), order 2 s - 2.
+    """Return the SPARK method of s-stage Lobatto IIIA (coordinates) and IIIB (momenta), order 2 s - 2.
 
     (Jay, Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer. Anal. 33, 1996;
     Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1, (1.29)-(1.31)); with F = T_q - V_q + Q, the force
@@ -24,10 +24,11 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         Phi(Q_i) = 0,    q1 = Q_s
         p1 = p0 + h sum_j b_j (F_j - Phi_q(Q_j)^T lambda_j),    Phi_q(q1) M(q1)^-1 p1 + Phi_t = 0
 
-    Q_1 = q0 and ahat_is = 0, so lambda_s appears in p1 only. Unknown are d_i = h V_i and the impulses h^2 lambda_j,
-    j < s. With a constant M the momenta of the stages lie on a polynomial of degree s - 2 and d_s is eliminated.
-    With s = 2 the method is RATTLE. First-order states go with the coordinates, by IIIA: z_i = z0 + h sum_j a_ij z'_j,
-    i > 1, with (z_i - z0) / nominal unknown; stiff ones are not damped. State x = [q; p; z; lambda].
+    Q_1 = q0 and ahat_is = 0, so lambda_s appears in p1 only. The unknowns are d_i = h V_i and the impulses
+    h^2 lambda_j, j < s. With a constant M the momenta of the stages lie on a polynomial of degree s - 2 and d_s is
+    eliminated. With s = 2 the method is RATTLE. First-order states are integrated like the coordinates, by IIIA:
+    z_i = z0 + h sum_j a_ij z'_j, i > 1, with (z_i - z0) / nominal unknown; stiff ones are not damped. State
+    x = [q; p; z; lambda].
 
     Args:
         dae: the equations.

@@ -14,23 +14,24 @@ Solver = Callable[[SX, SX], SX]
 
 
 def local(dae: Dae, basis: str = "kkt", iteration: str = "fixed_point", matrices: str = "current") -> Scheme:
-    """Wang, Zhao & Pan: the differential part against a basis V of ker P, P = Phi_q, and the constraints themselves.
+    """Return the scheme of Wang, Zhao & Pan: differential equations in a basis V of ker P, P = Phi_q, and constraints.
 
-    The discrete solution at the step end, with a from the index-1 form and x_k the state before:
+    The discrete solution at the step end, with a from the index-1 form and x_k the state before, meets
 
         V^T M (q - q_k - h/2 (v + v_k)) = 0,    Phi(q) = 0
         V^T M (v - v_k - h/2 (a + a_k)) = 0,    P v + Phi_t = 0
         z - z_k - h/2 (z' + z'_k) = 0
 
-    (z - z_k) / nominal is unknown; stiff first-order states are not damped. State x = [q; v; z].
+    The unknowns of the last equation are (z - z_k) / nominal; stiff first-order states are not damped. State
+    x = [q; v; z].
 
     Args:
         dae: the equations.
-        basis: how V enters: ``kkt`` (V^T y = 0 says y + P^T mu = 0, so no basis is computed), ``qr`` (Householder),
+        basis: how V enters: ``kkt`` (V^T y = 0 means y + P^T mu = 0, so no basis is computed), ``qr`` (Householder),
             ``gauss`` (elimination with pivoting). The iterates are the same.
         iteration: ``fixed_point`` on the differential part and Newton on the constraints, as in the paper; or
-            ``newton`` on all of it, for stiff forces (always without a basis). The limit is the same. Either
-            takes Newton's method for z, given q and v.
+            ``newton`` on all equations, for stiff forces (always without a basis). The limit is the same. Both solve
+            for z, given q and v, by Newton's method.
         matrices: V and M at the iterate (``current``) or at x_k (``frozen``): two solutions, both of order 2.
     """
     holonomic_only("local", dae)
@@ -50,7 +51,7 @@ def local(dae: Dae, basis: str = "kkt", iteration: str = "fixed_point", matrices
 
 
 def _fixed_point_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tuple[Stage, SX]:
-    """Return one pass of the paper's iteration (its steps 1-4), all at the last iterate (q, v, z), and [q; v; z]:
+    """Return one pass of the paper's iteration (steps 1 to 4), all at the last iterate (q, v, z), and [q; v; z]:
 
     [V^T M; P] a = [V^T F; gamma]
     [V^T M; P] d1 = [-V^T M (q - q_k - h/2 (v + v_k)); -Phi]

@@ -9,7 +9,7 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
-    """Gao et al.: the action of the unconstrained system on each segment, impulses of the constraints at the nodes.
+    """Return the scheme of Gao et al.: the action without constraints on each segment, their impulses at the nodes.
 
     With d = q1 - q0, w = d/h, S(q0, q1) the discrete action and F = L_q + Q_applied,
 
@@ -20,8 +20,8 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
 
     At a node, M v + C^T mu = p' with C v + c = 0 gives the velocity. The impulse mu does not influence the positions,
     so p' itself is carried on and the next Lambda holds both impulses (the discrete Lagrange-d'Alembert scheme).
-    The paper treats nonholonomic constraints; holonomic ones are met at the nodes. First-order states follow by the
-    rule of the action, with (z1 - z0) / nominal unknown, of order 2; stiff ones are not damped:
+    The paper treats nonholonomic constraints; holonomic ones are met at the nodes. First-order states are integrated by
+    the rule of the action, with (z1 - z0) / nominal unknown, of order 2; stiff ones are not damped:
 
         midpoint:   z1 = z0 + h z'((q0 + q1)/2, w, (z0 + z1)/2)
         trapezoid:  z1 = z0 + h/2 (z'(q0, w, z0) + z'(q1, w, z1))

@@ -1,4 +1,4 @@
-"""Symbolic bases of the null space of a wide matrix, without a branch: code and derivatives stay straight lines."""
+"""Symbolic bases of the null space of a wide matrix, without branches: code and derivatives are straight-line."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +16,8 @@ def householder_nullspace(P: SX) -> SX:
 def gauss_nullspace(P: SX) -> SX:
     """Return a basis of ker P, SX of shape (n, n - m), by row elimination with column exchange.
 
-    S P X = [I C] with X a permutation, hence V = X [-C; I]. The pivot of each row is its largest entry; the exchange
-    is written with a one-hot vector, so that the choice is made anew for every value of P.
+    S P X = [I C] with a permutation X, hence V = X [-C; I]. The pivot of each row is its largest entry; the exchange
+    is written with a one-hot vector, so that the pivots are chosen anew for every value of P.
     """
     m, n = P.shape
     S = ca.densify(P)
@@ -39,7 +39,7 @@ def gauss_nullspace(P: SX) -> SX:
 
 
 def _exchanged(A: SX, first: int, hot: SX) -> SX:
-    """Return A with the column `first` and the column that `hot` picks exchanged."""
+    """Return A with the column `first` and the column that `hot` selects exchanged."""
     old, picked = A[:, first], A @ hot
     columns = [A[:, column] + hot[column] * (old - A[:, column]) for column in range(A.shape[1])]
     columns[first] = picked

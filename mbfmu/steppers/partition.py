@@ -1,4 +1,4 @@
-"""partition: independent coordinates are integrated, the dependent ones recovered from the constraints."""
+"""partition: independent coordinates are integrated, the dependent ones computed from the constraints."""
 
 from typing import Any
 
@@ -11,17 +11,18 @@ from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
 
 
 def partition(dae: Dae, selection: str = "qr") -> Scheme:
-    """Integrate B^T q, B^T v and z by the classical Runge-Kutta method (Hong & Liu, survey, variable separation).
+    """Return the scheme that integrates independent coordinates (Hong & Liu, survey, variable separation).
 
-    At each of its points i the rest follows from the constraints, with C = [Phi_q; G], c = [Phi_t; g]:
+    B^T q, B^T v and z are integrated by the classical Runge-Kutta method. At each of its points i the rest follows from
+    the constraints, with C = [Phi_q; G], c = [Phi_t; g]:
 
         B^T (q_i - q_n - h sum_j a_ij v_j) = 0,    Phi(q_i) = 0            Newton's method
         B^T (v_i - v_n - h sum_j a_ij a_j) = 0,    C(q_i) v_i + c = 0      linear
 
-    B is chosen anew at every step, from C at q_n, so that no choice grows old: ``lu`` takes unit columns, those without
-    a pivot when C is eliminated; ``qr`` and ``svd`` an orthonormal basis V of ker C. In all cases B^T y = 0 says that
-    y = N mu for some mu: with N the unit columns of the pivots, or, whatever the basis V, with N = C(q_n)^T. Hence no
-    basis is computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v; z].
+    B is chosen anew at every step, from C at q_n: ``lu`` takes the unit columns that are no pivots when C is
+    eliminated; ``qr`` and ``svd`` take an orthonormal basis V of ker C. In all cases B^T y = 0 means that y = N mu for
+    some mu: with N the unit columns of the pivots, or, for every basis V, with N = C(q_n)^T. Hence no basis is
+    computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v; z].
 
     Args:
         dae: the equations.
@@ -46,7 +47,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     for i, row in enumerate(weights):
         here, ahead = t + float(nodes[i]) * h, t + float(nodes[i + 1]) * h
         start = qn + h * combination(row, [*velocities, v])
-        if i == 1:  # the constraints bend this point as far off its start as the one before, to the other side
+        if i == 1:  # the constraints shift this point as far from its start as the one before, to the other side
             start = start - (q - qn - h / 2 * vn)
         values = [start, v, problem.acceleration(q, v, z, here)[0], problem.flow(q, v, z, here)]
         start, velocity, a, flow = symbols = [
@@ -74,7 +75,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
 
 
 def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
-    """Return three Functions: the choice of N, and what it takes to meet the constraints along its columns.
+    """Return three Functions: the choice of N, and the corrections along its columns that meet the constraints.
 
     (q, p, t) -> N, shape (n, m + k); (q, N, p, t) -> correction of q, shape (n,); (q, v, N, p, t) -> v, shape (n,).
     """
@@ -96,8 +97,8 @@ def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
 def pivot_columns(C: SX) -> SX:
     """Return the unit columns of the pivots of C, SX of shape (n, rows of C), in the order of its rows.
 
-    The pivot of each row is its largest entry outside the columns taken. The choice is written with one-hot vectors,
-    without a branch, so that it is made anew for every value of C; C times the result needs no pivoting.
+    The pivot of each row is its largest entry outside the columns taken before. The choice is written with one-hot
+    vectors, without branches, so that it is made anew for every value of C; C times the result needs no pivoting.
     """
     S, free, columns = C, ca.SX.ones(C.shape[1]), [ca.SX(C.shape[1], 0)]
     for row in range(C.shape[0]):
@@ -117,8 +118,8 @@ def pivot_columns(C: SX) -> SX:
 def unpivoted_solve(A: SX, b: SX) -> SX:
     """Return A^-1 b by Gauss elimination without pivoting, which keeps the sparsity.
 
-    Stable near A = C N: with N = C^T that is positive definite, and unit columns come in the order of the pivots (Golub
-    & Van Loan, Matrix Computations, 3.4 and 4.2).
+    It is stable near A = C N: for N = C^T this is positive definite, and unit columns have the order of the pivots
+    (Golub & Van Loan, Matrix Computations, 3.4 and 4.2).
 
     Args:
         A: SX, shape (k, k).

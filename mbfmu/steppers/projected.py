@@ -15,14 +15,14 @@ TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8, VERNER9)
 
 
 def projected(dae: Dae, order: int = 4) -> Scheme:
-    """Step on the index-1 form, then project (Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4).
+    """Return the scheme of projected steps (Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4).
 
-    With (q~, v~, z) from the Runge-Kutta method, C = [Phi_q; G], c = [Phi_t; g], all at t_{n+1}:
+    With (q~, v~, z) from the Runge-Kutta method on the index-1 form, C = [Phi_q; G], c = [Phi_t; g], all at t_{n+1}:
 
         M (q - q~) + Phi_q^T mu = 0,    Phi(q) = 0        Gauss-Newton: M d + Phi_q^T mu = 0, Phi_q d = -Phi, q += d
         M (v - v~) + C^T nu = 0,        C v + c = 0       linear
 
-    The corrections are as small as the local error, so the order stays. M and Phi_q are those of the last iterate, at
+    The corrections are as small as the local error, so the order is kept. M and Phi_q are those of the last iterate, at
     the step end. State x = [q; v; z].
 
     Args:

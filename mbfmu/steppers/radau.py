@@ -13,7 +13,7 @@ from mbfmu.steppers.tableaus import radau_tableau
 
 
 def radau(dae: Dae, stages: int = 3) -> Scheme:
-    """s-stage Radau IIA on the form of Gear, Gupta & Leimkuhler, order 2 s - 1 in q, v and z.
+    """Return s-stage Radau IIA on the form of Gear, Gupta & Leimkuhler, order 2 s - 1 in q, v and z.
 
     (Hairer & Wanner, Solving Ordinary Differential Equations II, VII.2 and VII.4; Gear, Gupta & Leimkuhler, Automatic
     integration of Euler-Lagrange equations with constraints, J. Comput. Appl. Math. 12, 1985.) With C = [Phi_q; G],
@@ -21,12 +21,12 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
 
         M0 q' = M0 v - P0^T mu,    M(q) v' = force - C^T lambda,    Phi(q) = 0,    C v + c = 0
 
-    M0 and P0 are the mass matrix and Phi_q at the start of the step: which directions mu moves q in is free, as long as
-    they lead off the constraints, and these are constant over the step. At every node x'_i = sum_j d_ij (x_j - x_n) / h
-    with D = A^-1; the last node, c_s = 1, is the step end. Unknown are the displacements Z_i = q_i - q_n, the impulses
+    M0 and P0 are the mass matrix and Phi_q at the start of the step: mu may move q in any directions that lead off the
+    constraints, and these are constant over the step. At every node x'_i = sum_j d_ij (x_j - x_n) / h with D = A^-1;
+    the last node, c_s = 1, is the step end. The unknowns are the displacements Z_i = q_i - q_n, the impulses
     h^2 lambda_i and h mu_i; v_i follows from the first equation. First-order states are collocated at the same nodes,
-    z_i = z_n + h sum_j a_ij z'_j, with (z_i - z_n) / nominal unknown: stiffly accurate, and L-stable, for them too. For
-    a block this is all there is (Hairer & Wanner, IV.5 and IV.8). State x = [q; v; z; lambda].
+    z_i = z_n + h sum_j a_ij z'_j, with (z_i - z_n) / nominal unknown: the method is stiffly accurate and L-stable for
+    them too. A block has these equations alone (Hairer & Wanner, IV.5 and IV.8). State x = [q; v; z; lambda].
 
     Args:
         dae: the equations.

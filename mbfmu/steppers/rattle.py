@@ -8,28 +8,28 @@ from mbfmu.dae.kkt import SchurFactor
 from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
 
 SPARSE = 16
-"""Entries of M^-1 a row up to which the matrix of the simplified iteration is kept from pass to pass."""
+"""Largest number of entries of M^-1 per row for which the simplified iteration keeps its matrix from pass to pass."""
 
 
 def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
-    """RATTLE for a general mass matrix, with the forces taken implicitly in the velocities.
+    """Return RATTLE for a general mass matrix, with forces that are implicit in the velocities.
 
-    (Hairer, Lubich, Wanner, Geometric Numerical Integration, VII.1, equations (1.26)); with V = M^-1 p and
+    (Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1, equations (1.26)); with V = M^-1 p and
     F = T_q - V_q + Q, the force on the momentum without multipliers:
 
         M(q0) V0 = p0 + h/2 (F(q0, V0, t0) - Phi_q(q0)^T lambda)
         M(q1) V1 = M(q0) V0,    q1 = q0 + h/2 (V0 + V1),    Phi(q1) = 0
         p1 = M(q1) V1 + h/2 (F(q1, V1, t1) - Phi_q(q1)^T mu),    Phi_q(q1) M(q1)^-1 p1 + Phi_t = 0
 
-    Unknown are the displacements d0 = h V0, d1 = h V1 and the impulses h^2/2 lambda. First-order states follow by the
-    trapezoidal rule, z1 = z0 + h/2 (z'(q0, V0, z0, t0) + z'(q1, V1, z1, t1)), of order 2 and symmetric too; stiff ones
-    are not damped. The displacements do not depend on z1, which is solved for after them, in units of its nominal size.
-    State x = [q; p; z; lambda].
+    The unknowns are the displacements d0 = h V0, d1 = h V1 and the impulses h^2/2 lambda. First-order states are
+    integrated by the trapezoidal rule, z1 = z0 + h/2 (z'(q0, V0, z0, t0) + z'(q1, V1, z1, t1)), of order 2 and
+    symmetric too; stiff ones are not damped. The displacements do not depend on z1, which is solved for after them, in
+    units of its nominal size. State x = [q; p; z; lambda].
 
     Args:
         dae: the equations.
         iteration: ``newton``, or ``simplified``: its matrix is [M Phi_q^T; Phi_q 0] of the step's start, so that the
-            elimination is straight-line code. A pass costs several times less and there are about twice as many; the
+            elimination is straight-line code. A pass costs several times less, and about twice as many are needed; the
             rate of convergence is h times the speeds and dampings of the motion.
     """
     holonomic_only("rattle", dae)

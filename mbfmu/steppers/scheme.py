@@ -1,4 +1,4 @@
-"""What a stepper is: data that says how the state of one step follows from the state before.
+"""Scheme: a stepper as data, which states how each state follows from the one before.
 
 How to add a stepper:
 
@@ -8,8 +8,8 @@ How to add a stepper:
    with, and rescales it inside the step formula (for Adams: the rates at t - j h from those at t - j h_old by
    interpolation); its `begin` formula makes the first history, with stages of its own.
 3. Give three maps: `begin` [q; v; z] -> x, `step` x -> x, `read` x -> (q, v, z). Their stages are solved by the
-   kernel. First-order states z are solved for in units of their nominal sizes, so that all that decides about
-   convergence counts alike. A stepper that takes them says so in its `Family`; for others z is empty.
+   kernel. First-order states z are solved for in units of their nominal sizes, so that all unknowns that decide about
+   convergence count alike. A stepper that takes such states says so in its `Family`; for others z is empty.
 4. Add the family's row to the table in ``steppers/__init__.py``; the tests and benchmarks then run it.
 
 A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint; one that
@@ -53,9 +53,9 @@ def relative_change(dae: Dae) -> Any:
 
 
 class Problem:
-    """A Dae over one step, with parameters and inputs put in.
+    """A Dae over one step, with parameters and inputs inserted.
 
-    The input at time t' within the step is ``u + du (t' - t)``; no scheme need think of it.
+    The input at time t' within the step is ``u + du (t' - t)``; a scheme need not treat inputs itself.
 
     Args:
         dae: the equations.
@@ -109,11 +109,11 @@ class Problem:
         return ca.vertcat(self.Phi_q(q, t), self.dae.G(q, self.p, t))
 
     def c(self, q: SX, t: SX) -> SX:
-        """Return the part of these constraints without velocities, [Phi_t; g], shape (m + k,): C v + c = 0."""
+        """Return the constraints' part without velocities, c = [Phi_t; g], shape (m + k,): C v + c = 0."""
         return ca.vertcat(self.Phi_t(q, t), self.dae.g(q, self.p, t))
 
     def force(self, q: SX, v: SX, z: SX, t: SX) -> SX:
-        """Return the force that belongs to M, shape (n,)."""
+        """Return the right side of the equations of motion, which belongs to M (see `Dae`), shape (n,)."""
         return self._at("force", q, v, z, t)
 
     def flow(self, q: SX, v: SX, z: SX, t: SX) -> SX:
@@ -146,7 +146,7 @@ class Problem:
         return a, lambda_
 
     def _at(self, name: str, q: SX, v: SX, z: SX, t: SX) -> Any:
-        """Return what the Dae's function of this name gives."""
+        """Return the value of the Dae's function of this name."""
         if name not in self._called:
             function = getattr(self.dae, name)
             self._called[name] = without_empty_states(function) if self._kind is ca.MX else function
@@ -165,9 +165,9 @@ class Problem:
 
 
 def without_empty_states(function: Any) -> Callable[..., Any]:
-    """Return a map (q, v, z, ...) -> results that leaves z out of the call where there are no first-order states.
+    """Return a map (q, v, z, ...) -> results whose call leaves z out if there are no first-order states.
 
-    The code of a call then hands over no argument for them: a mechanism without states pays nothing for them.
+    The code of a call then passes no argument for them: a mechanism without states pays nothing for them.
 
     Args:
         function: SX Function of (q, v, z, ...).
@@ -185,16 +185,16 @@ class Scheme:
     """A stepper made for one Dae.
 
     Args:
-        name: of the family.
-        options: the options it was made with.
-        order: of q, v and z at the step ends.
+        name: name of the family.
+        options: options of the family.
+        order: order of q, v and z at the step ends.
         exact: the constraint levels met to round-off at the step ends: ``position``, ``velocity``.
         begin: formula [q; v; z] -> x.
         step: formula x -> x.
         read: Function (x, p, t) -> (q, v, z).
-        estimate_order: of the step's error estimate, which `step` has then; 0: errors are estimated by two half steps.
-        multistep: x holds a history made with the first step; it is no better than that step allows, so the steps
-            cannot be chosen by a tolerance.
+        estimate_order: order of the error estimate that `step` has; 0: none, errors are estimated by two half steps.
+        multistep: whether x holds a history made with the first step; the history is no more accurate than that step
+            allows, so that steps cannot be chosen by a tolerance.
     """
 
     name: str
@@ -213,8 +213,8 @@ class Option:
     """An option of a family: one of some choices, or a number in a range.
 
     Args:
-        default: its value if not given.
-        text: what it chooses.
+        default: value of the option if it is not given.
+        text: one line on the option, for users.
         choices: the values allowed; empty for a number.
         range: least and greatest number allowed.
     """
@@ -226,13 +226,13 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """The values allowed, as a user reads them."""
+        """Return the allowed values, as text for users."""
         if self.range:
             return f"{self.range[0]:g}..{self.range[1]:g}"
         return "|".join(map(str, self.choices))
 
     def read(self, value: Any) -> Any:
-        """Return the value of a user's text or number; raise ValueError if it is not allowed."""
+        """Return the value that a user's text or number stands for; raise ValueError if it is not allowed."""
         if value is None and self.default is None:
             return None
         if self.range is None:
@@ -248,15 +248,15 @@ class Family:
     """A row of the table of steppers.
 
     Args:
-        name: what a user types.
+        name: name that a user types.
         make: function (dae, **options) -> Scheme.
-        order: as text, such as ``2`` or ``2 s``.
-        preserves: what is exact, and where.
-        needs: what the model must be.
-        source: where the method comes from.
-        options: by name.
-        stiff: takes forces that are stiff against the step.
-        states: takes first-order states, and so blocks.
+        order: order as text, such as ``2`` or ``2 s``.
+        preserves: the quantities it preserves, and where.
+        needs: its requirements on the model.
+        source: source of the method.
+        options: options by name.
+        stiff: whether it takes forces that are stiff for the step.
+        states: whether it takes first-order states, and so blocks.
     """
 
     name: str
@@ -270,7 +270,7 @@ class Family:
     states: bool = False
 
     def variants(self) -> tuple[dict[str, Any], ...]:
-        """Return the defaults, and each other choice of each option with the others at their defaults."""
+        """Return sets of options: all defaults, and each further choice of an option with the others at defaults."""
         defaults = {key: option.default for key, option in self.options.items()}
         others = [
             {**defaults, key: choice}
@@ -282,10 +282,10 @@ class Family:
 
 
 def holonomic_only(name: str, dae: Dae) -> None:
-    """Refuse a Dae with nonholonomic constraints.
+    """Raise an error if a Dae has nonholonomic constraints.
 
     Raises:
-        StepperError: it has some.
+        StepperError: the Dae has nonholonomic constraints.
     """
     if dae.k:
         raise StepperError(

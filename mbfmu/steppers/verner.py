@@ -1,8 +1,8 @@
 """Verner's "most efficient" explicit Runge-Kutta method of order 9, of his pair 9(8) with sixteen stages.
 
-Coefficients: J. H. Verner, RKV98.IIa.Efficient (https://www.sfu.ca/~jverner/), which QuTiP and jacobwilliams/rklib hold
-in 40 digits. With those all order conditions hold to the last digit; the 20 kept here are more than a double has. The
-theory is Verner, SIAM J. Numer. Anal. 15 (1978). The last stage is for an estimate of the error alone, and left out.
+Coefficients: J. H. Verner, RKV98.IIa.Efficient (https://www.sfu.ca/~jverner/), which QuTiP and jacobwilliams/rklib have
+in 40 digits. With those all order conditions hold to the last digit; the 20 kept here are more than a double has. For
+the theory see Verner, SIAM J. Numer. Anal. 15 (1978). The last stage serves an error estimate alone, and is left out.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ ROWS: tuple[tuple[float, ...], ...] = (
         -0.79758133317768003791, 0.44093537095342777588,
     ),
 )  # fmt: skip
-"""Of A, up to the last entry that is not zero."""
+"""Rows of A, up to the last entry that is not zero."""
 WEIGHTS = (
     0.014611976858423152521, 0, 0, 0, 0, 0, 0, -0.39152118623313390894, 0.23109325002895064159,
     0.12747667699928523826, 0.22464341762041577316, 0.56843526897485129327, 0.058258715572158272008,
@@ -63,4 +63,4 @@ VERNER9 = Tableau(
     c=np.array(NODES),
     order=9,
 )
-"""The solution of order 9: fifteen stages, and weights below 1, so that it has no more round-off than order 8."""
+"""The method of order 9: it has fifteen stages, and weights below 1, so that it has no more round-off than order 8."""

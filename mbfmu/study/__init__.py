@@ -48,36 +48,36 @@ def sweep(
     """Run a mechanism or an FMU with every combination of values, on many cores; every point gives a row.
 
     Args:
-        model: a System, or the path of an .fmu file.
-        stop: s.
-        measures: what each run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
+        model: a model, or the path of an .fmu file.
+        stop: end of each run, s.
+        measures: numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
         vary: values by name of a parameter or start value, in SI units; every combination is run.
-        sample: how many random samples each combination gets.
-        distributions: by name, ``normal(mean,sd)`` or ``uniform(a,b)``.
-        seed: of the samples.
-        stepper: as for `simulate`.
-        options: as for `simulate`.
-        step: as for `simulate`, s.
-        tolerance: as for `simulate`.
-        output_interval: s between the values that measures are taken of, as for `simulate`.
+        sample: number of random samples of each combination.
+        distributions: distributions by name, ``normal(mean,sd)`` or ``uniform(a,b)``.
+        seed: seed of the samples.
+        stepper: see `simulate`.
+        options: see `simulate`.
+        step: see `simulate`, s.
+        tolerance: see `simulate`.
+        output_interval: time between the values that measures are computed from, s; see `simulate`.
         values: values that all runs share.
-        inputs: as for `simulate`, the same in all runs.
-        coordinates: as for `simulate`.
-        output: a .csv or .parquet file: rows that are in it are not run again, new ones come in as they are done.
-        again: run those rows of the file again that failed.
+        inputs: see `simulate`; they are the same in all runs.
+        coordinates: see `simulate`.
+        output: a .csv or .parquet file: its rows are not run again, and new rows are added as they are done.
+        again: whether failed rows of the file are run again.
         scheduler: address of a Dask scheduler, such as ``tcp://host:8786``; None: processes on this machine.
-        workers: how many processes (not with a scheduler); None: one a core.
-        progress: is told the fraction done.
+        workers: number of processes (not with a scheduler); None: one for each core.
+        progress: called with the fraction done.
 
     A script that calls this needs ``if __name__ == "__main__":``, as every worker process imports it.
 
     Raises:
-        UsageError: the arguments do not fit, or Dask is not installed.
+        UsageError: an argument is invalid, or Dask is not installed.
         UnknownNameError: there is no such parameter, output or input.
-        MbfmuError: the model cannot be, or the file cannot be written. A run that fails is a row, not an error.
+        MbfmuError: the model is invalid, or the file cannot be written. A run that fails is a row, not an error.
     """
     try:
-        import distributed  # noqa: F401 - known missing before anything is prepared
+        import distributed  # noqa: F401 - if it is missing, say so before anything is prepared
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise UsageError(f'a sweep needs {error.name}: python -m pip install "mbfmu[sweep]"') from None
@@ -86,7 +86,7 @@ def sweep(
     if scheduler and workers:
         raise UsageError("a scheduler has its own workers: give --workers or --scheduler")
     if workers is not None and workers < 1:
-        raise UsageError(f"{workers} workers cannot work; take at least 1")
+        raise UsageError(f"there must be at least 1 worker, not {workers}")
     if not measures:
         raise UsageError("nothing is measured: give --measure LABEL=max(NAME)")
     wanted = [measure(label, text) for label, text in measures.items()]
@@ -109,7 +109,7 @@ def sweep(
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         if Path(model).suffix != ".fmu":
-            raise UsageError(f"'{model}' is no .fmu file; read a model file with mbfmu.load")
+            raise UsageError(f"'{model}' is not an .fmu file; read a model file with mbfmu.load")
         subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
     labels = tuple(item.label for item in wanted)
     table = None

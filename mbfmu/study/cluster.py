@@ -15,13 +15,13 @@ from mbfmu.study.subjects import Study
 from mbfmu.study.table import Row, Table
 
 SAVING = 2.0
-"""Seconds between two versions of the file; long tables are written less often."""
+"""Least time between two versions of the file, s; long tables are written less often."""
 WAITING = 60
-"""Seconds a cluster has to show a worker."""
+"""Longest wait for the first worker of a cluster, s."""
 AHEAD = 3
-"""Tasks under way for each thread of the workers."""
+"""Number of tasks under way for each thread of the workers."""
 TASK = 0.2
-"""Seconds that a task shall take: short runs go together, as Dask needs milliseconds for each task."""
+"""Intended time of a task, s: short runs are combined, as Dask needs milliseconds for each task."""
 
 
 def run(
@@ -34,21 +34,21 @@ def run(
     workers: int | None,
     report: Progress,
 ) -> dict[Point, Row]:
-    """Return the rows of all points, those found already and those made now, which go to the file as they come in.
+    """Return the rows of all points: those that exist, and new ones, which are added to the file as they are done.
 
     Args:
-        study: what is run and measured.
-        names: of what is varied.
-        todo: the points, each once.
-        found: rows that are there already.
+        study: the subject and its measures.
+        names: names of the varied values.
+        todo: the points to run, each once.
+        found: rows that exist already.
         table: the file, if there is one.
         scheduler: address of a Dask scheduler; None: processes on this machine.
-        workers: how many; None: one a core.
-        report: is told the fraction done.
+        workers: number of processes; None: one for each core.
+        report: called with the fraction done.
 
     Raises:
-        UsageError: the cluster is not there.
-        MbfmuError: it goes away, or the file cannot be written.
+        UsageError: the cluster does not answer or has no workers.
+        MbfmuError: the connection to the cluster is lost, or the file cannot be written.
     """
     rows = dict(found)
     left = [point for point in todo if point not in rows]
@@ -65,7 +65,7 @@ def run(
     if scheduler is None:
         study.compile()
     with _client(scheduler, workers, len(left)) as client:
-        save()  # a file that cannot be written is known before hours of work
+        save()  # a file that cannot be written is reported before hours of work
         saved, cost = clock.monotonic(), 0.0
         try:
             for number, (point, row) in enumerate(_rows(client, study, names, left), 1):
@@ -111,13 +111,13 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
 
 
 def _leave_to_the_command() -> None:
-    """Leave Ctrl-C, which a terminal sends to the workers too, and the warning about compilers to the command."""
+    """Ignore Ctrl-C and the warning about compilers in a worker: the command handles both."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", RuntimeWarning)
 
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:
-    """Yield points with their rows as they come in; points in whose company a worker died are tried again alone."""
+    """Yield points with their rows as they are done; if a worker dies, its points are repeated one by one."""
     shared = client.submit(Study, study._subject, study._measures, pure=False)  # if its worker dies, Dask makes it anew
     suspects: list[Point] = []
     for points, found in _stream(client, shared, names, todo, alone=False):
@@ -136,7 +136,7 @@ def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Poin
 def _stream(
     client: Any, shared: Any, names: tuple[str, ...], todo: Sequence[Point], *, alone: bool
 ) -> Iterator[tuple[Sequence[Point], list[Row] | BaseException]]:
-    """Yield what comes of some points at a time; so many are under way that no thread waits, or one alone."""
+    """Yield the rows, or the error, of some points at a time; enough are under way to keep all threads busy, or one."""
     from distributed import as_completed
 
     waiting = iter(todo)
@@ -173,7 +173,7 @@ def _stream(
 
 
 def _task(study: Study, values: Sequence[Mapping[str, float]]) -> tuple[list[Row], float]:
-    """Return the rows of some runs, and how long they took, s."""
+    """Return the rows of some runs, and the time they took, s."""
     begin = clock.perf_counter()
     rows = [study.row(item) for item in values]
     return rows, clock.perf_counter() - begin

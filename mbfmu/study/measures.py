@@ -28,7 +28,7 @@ MEASURES: dict[str, Callable[[Array, Array], float]] = {
     "rms": lambda time, values: math.sqrt(_mean(time, values**2)),
     "ptp": lambda _, values: float(np.ptp(values)),
 }
-"""(time in s, shape (n_t,); values, shape (n_t,)) -> measure."""
+"""Functions (time in s, shape (n_t,); values, shape (n_t,)) -> measure, by name."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Measure:
     Args:
         label: name of its column.
         function: one of `MEASURES`.
-        name: of the output.
+        name: name of the output.
     """
 
     label: str
@@ -49,7 +49,7 @@ class Measure:
         """Return its value for a run.
 
         Raises:
-            MbfmuError: it is not finite.
+            MbfmuError: the value is not finite.
         """
         value = MEASURES[self.function](result.time, result[self.name])
         if not math.isfinite(value):
@@ -61,7 +61,7 @@ def measure(label: str, text: str) -> Measure:
     """Read a measure such as ``max(elbow.phi)``.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a measure.
     """
     found = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
     if not found or found[1] not in MEASURES:

@@ -1,4 +1,4 @@
-"""Points: the values a study gives its runs."""
+"""Points: the values of a study's runs."""
 
 import itertools
 import math
@@ -13,14 +13,14 @@ from mbfmu.errors import UsageError
 
 Array = npt.NDArray[np.float64]
 Point = tuple[float, ...]
-"""Values of what is varied, in the order of its names."""
+"""The varied values of a run, in the order of their names."""
 
 
 def grid(name: str, text: str) -> tuple[float, ...]:
     """Read ``START:STOP:N`` as N equally spaced values, both ends included.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the text has another form.
     """
     try:
         start, stop, number = text.split(":")
@@ -33,13 +33,13 @@ def grid(name: str, text: str) -> tuple[float, ...]:
 
 
 def drawn(name: str, text: str, count: int, seed: int) -> Array:
-    """Return random values for a name, shape (count,); more of them begin with the same ones.
+    """Return random values for a name, shape (count,); a larger count begins with the same values.
 
     Args:
-        name: each name has random numbers of its own.
+        name: name of the value; each name has random numbers of its own.
         text: ``normal(mean,sd)`` or ``uniform(a,b)``.
-        count: how many.
-        seed: of all names.
+        count: number of values.
+        seed: seed for all names.
 
     Raises:
         UsageError: the text is no distribution.
@@ -53,7 +53,7 @@ def drawn(name: str, text: str, count: int, seed: int) -> Array:
         assert second > (0 if found[1] == "normal" else first)
     except (AssertionError, ValueError):
         raise UsageError(
-            f"'{name}={text}' is no distribution: write normal(mean,sd) with sd > 0, or uniform(a,b) with a < b"
+            f"'{name}={text}' is not a distribution: write normal(mean,sd) with sd > 0, or uniform(a,b) with a < b"
         ) from None
     numbers = np.random.default_rng([seed, zlib.crc32(name.encode())])
     return numbers.normal(first, second, count) if found[1] == "normal" else numbers.uniform(first, second, count)

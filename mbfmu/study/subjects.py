@@ -1,6 +1,6 @@
-"""Subjects: what a study runs, a model with its stepper or an FMU, as plain data that travels to the workers.
+"""Subjects of a study: a model with its stepper, or an FMU, as plain data that is sent to the workers.
 
-A worker prepares a subject once, as a runner, and makes all its runs with that.
+A worker prepares a subject once, as a runner, and makes all its runs with this runner.
 """
 
 import hashlib
@@ -29,16 +29,16 @@ Run = Callable[[Mapping[str, float]], Result]
 
 
 class Subject(Protocol):
-    """What is run: data that travels to the workers."""
+    """The subject of a study: data that is sent to the workers."""
 
     def open(self) -> Run:
-        """Prepare what all runs share; the runner given back belongs to one thread."""
+        """Return a runner, which prepares once what all runs share, for one thread."""
 
     def compile(self) -> None:
-        """Compile once what the processes of this machine then find in the cache."""
+        """Compile the subject once, so that the processes of this machine find it in the cache."""
 
     def fingerprint(self) -> str:
-        """Return text that differs if the runs would."""
+        """Return a text that identifies the runs: it differs for subjects with different results."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class ModelSubject:
         return prepare(self.system, **self.choices)
 
     def open(self) -> Run:
-        """Prepare the kernel once."""
+        """Return a runner with a kernel of its own."""
         prepared = self.prepared()
         outline = prepared.outline
         p_names = [item.name for item in outline.parameters]
         s_names = [item.name for item in outline.starts]
 
         def run(values: Mapping[str, float]) -> Result:
-            self.system.with_values(values)  # says which value is out of its bounds
+            self.system.with_values(values)  # raises an error for a value out of its bounds
             p, s = outline.p_default(), outline.s_default()
             for name, value in values.items():
                 if name in p_names:
@@ -76,11 +76,11 @@ class ModelSubject:
         return run
 
     def compile(self) -> None:
-        """Make the kernel."""
-        self.prepared().kernel  # noqa: B018 - to ask for it makes it
+        """Compile the kernel."""
+        self.prepared().kernel  # noqa: B018 - the property makes the kernel
 
     def fingerprint(self) -> str:
-        """Return functions, fixed numbers and steps as text."""
+        """Return the functions, fixed numbers and steps as text."""
         prepared = self.prepared()
         numbers = {item.name: item.value for item in (*prepared.dae.parameters, *prepared.dae.starts)}
         fixed = {name: value for name, value in numbers.items() if name not in self.names}
@@ -105,10 +105,10 @@ class FmuSubject:
         return _Instance(self).run
 
     def compile(self) -> None:
-        """Leave it: an FMU is compiled."""
+        """Do nothing, as an FMU is compiled already."""
 
     def fingerprint(self) -> str:
-        """Return file and fixed values as text."""
+        """Return the file and the fixed values as text."""
         content = hashlib.sha256(self.content).hexdigest()
         return json.dumps([content, self.step, self.tolerance, dict(self.values)])
 
@@ -129,7 +129,7 @@ class _Instance:
         self._instance: Any = None
 
     def run(self, values: Mapping[str, float]) -> Result:
-        """Make one run."""
+        """Return the result of one run."""
         subject, instance = self._subject, self._fresh()
         self._messages.clear()
         try:
@@ -144,7 +144,7 @@ class _Instance:
         return result
 
     def _fresh(self) -> Any:
-        """Return an instance as after its instantiation."""
+        """Return an instance in the state after instantiation."""
         import fmpy
 
         instance, self._instance = self._instance, None
@@ -161,7 +161,7 @@ class _Instance:
 
 
 class Study:
-    """A subject on a worker: it travels without its runners, and prepares one for each thread that needs one."""
+    """A subject on a worker: it is sent without its runners, and prepares one for each thread that needs one."""
 
     def __init__(self, subject: Subject, measures: Sequence[Measure]) -> None:
         self._subject, self._measures = subject, measures
@@ -175,7 +175,7 @@ class Study:
         self._subject.compile()
 
     def row(self, values: Mapping[str, float]) -> Row:
-        """Make one run; what goes wrong is the row's failure."""
+        """Return the row of one run; an error in the run becomes the row's failure."""
         try:
             run = self._idle.pop() if self._idle else self._subject.open()
             try:
@@ -202,7 +202,7 @@ def model_subject(
     """Return a model as the subject of a study.
 
     Raises:
-        UnknownNameError: a name or an output is not there.
+        UnknownNameError: a name or an output does not exist.
         UsageError: a name is structural: it changes the equations.
     """
     known = system.values()
@@ -214,7 +214,7 @@ def model_subject(
     outline = prepare(system, **choices).outline
     free = {item.name for item in (*outline.parameters, *outline.starts)}
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
-    if missing:  # an expression, or a start value that is left free: with a number it is one of the equations' symbols
+    if missing:  # an expression, or a free start value: given a number, it becomes a symbol of the equations
         outline = prepare(system.with_values(missing), **choices).outline
         free = {item.name for item in (*outline.parameters, *outline.starts)}
     for name in names:
@@ -240,7 +240,7 @@ def fmu_subject(
 
     Raises:
         FmuError: FMPy cannot read it.
-        UnknownNameError: a name or an output is not there.
+        UnknownNameError: a name or an output does not exist.
         UsageError: a name cannot be set.
     """
     variables = {item.name: item for item in read_fmu(path).modelVariables}
@@ -262,15 +262,15 @@ def fmu_subject(
 
 
 def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:
-    """Say which of the names to vary is structural: an argument of a model file's function.
+    """Raise an error if one of the names to vary is structural: an argument of a model file's function.
 
     Args:
-        source: of the model, as `load` takes it.
-        values: what else is given to the model.
-        names: with a value of each.
+        source: source of the model, as `load` takes it.
+        values: further values of the model.
+        names: the names, with a value of each.
 
     Raises:
-        UsageError: one of them is.
+        UsageError: one of the names is structural.
     """
     known = load(source, values).values()
     for name, value in names.items():
@@ -279,7 +279,7 @@ def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[st
         try:
             load(source, {**values, name: value})
         except UnknownNameError:
-            continue  # a name that is nowhere is named later, with the one that comes nearest
+            continue  # a name that does not exist is reported later, with the nearest one
         except MbfmuError:
             pass
         raise _structural(name, source)

@@ -12,7 +12,7 @@ from mbfmu.files import write_aside
 from mbfmu.study.points import Point
 
 FAILURE, STUDY = "failure", "study"
-"""Columns of the file beside values and measures."""
+"""Names of the file's columns beside values and measures."""
 ENDINGS = (".csv", ".parquet")
 
 
@@ -21,9 +21,9 @@ class Row:
     """One run of a study.
 
     Args:
-        values: what was varied, by name, in SI units.
-        measures: by label; empty after a failure.
-        failure: why there are none, else empty.
+        values: the varied values by name, in SI units.
+        measures: the measures by label; empty after a failure.
+        failure: reason why there are no measures; empty otherwise.
     """
 
     values: dict[str, float]
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The file of a study: columns of values, measures, ``failure`` and ``study``, a hash of what all rows share."""
+    """The file of a study: columns of values, measures, ``failure`` and ``study``, a hash of all that rows share."""
 
     path: Path
     names: tuple[str, ...]
@@ -48,14 +48,14 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns."""
+        """Return the names of all columns."""
         return [*self.names, *self.labels, FAILURE, STUDY]
 
     def read(self) -> dict[Point, Row]:
-        """Return the rows that are there already.
+        """Return the rows of an existing file; none if there is no file.
 
         Raises:
-            MbfmuError: the file cannot be read, or holds another study.
+            MbfmuError: the file cannot be read, or contains another study.
         """
         if not self.path.exists():
             return {}
@@ -85,10 +85,10 @@ class Table:
         return found
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the file aside and rename it.
+        """Write the file under another name and rename it.
 
         Raises:
-            MbfmuError: it cannot be written.
+            MbfmuError: the file cannot be written.
         """
         records: list[list[Any]] = [
             [*row.values.values(), *(row.measures.get(label) for label in self.labels), row.failure, self.study]

@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 FRAMES = 1000
-"""At most so many pictures; the page interpolates between them."""
+"""Largest number of pictures; the page interpolates between them."""
 CURVE = 2000
-"""At most so many points of a curve."""
+"""Largest number of points of a curve."""
 PANELS, SERIES = 5, 4
-"""At most so many plots, and curves in each."""
+"""Largest number of plots, and of curves in each."""
 
 
 def write_page(motion: Trajectory, path: str | os.PathLike[str], title: str, subtitle: str = "") -> Path:
     """Write a page that plays a motion.
 
     Args:
-        motion: what moves.
-        path: an .html file.
-        title: over the page.
-        subtitle: beside the title.
+        motion: the motion to play.
+        path: path of an .html file.
+        title: title above the page.
+        subtitle: text beside the title.
 
     Raises:
         UsageError: the path does not end in .html, or plotly is not installed.
@@ -68,7 +68,7 @@ def write_page(motion: Trajectory, path: str | os.PathLike[str], title: str, sub
 
 
 def refuse_page(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write_page` could not write, before a motion is run for it.
+    """Raise an error before a motion is run if `write_page` cannot write its page.
 
     Raises:
         UsageError: the path does not end in .html, or plotly is not installed.
@@ -82,7 +82,7 @@ def refuse_page(path: str | os.PathLike[str]) -> None:
 
 
 def _content(motion: Trajectory) -> dict[str, Any]:
-    """Return a motion as the page's script reads it."""
+    """Return a motion as data for the page's script."""
     some = _thinned(len(motion.result.time), FRAMES)
     curve = _thinned(len(motion.result.time), CURVE)
     places = {item.body: number for number, item in enumerate(motion.axes)}
@@ -130,7 +130,7 @@ def _panels(result: Result) -> list[tuple[str, list[str]]]:
 
 
 def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:
-    """Return at most so many of `count` numbers, first and last among them."""
+    """Return at most `most` of `count` indices, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 

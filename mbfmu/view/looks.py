@@ -1,4 +1,4 @@
-"""Looks: what the links of a URDF look like, as triangles in the frames of the bodies they are fixed to."""
+"""Looks: the solids of a URDF's links, as triangles in the frames of the bodies they are fixed to."""
 
 import math
 import os
@@ -18,11 +18,12 @@ Array = npt.NDArray[np.float64]
 Triangles = npt.NDArray[np.int64]
 
 SIDES = 24
-"""Of what is round."""
+"""Number of sides of round solids."""
 MOST = 4000
-"""Triangles of a mesh; a finer one is made coarser, as a browser moves all of them in every picture."""
+"""Largest number of triangles of a mesh; a finer mesh is made coarser, as a browser moves all triangles in every
+picture."""
 FINEST = 256
-"""Cells along a mesh that is made coarser, at first."""
+"""Number of cells along a mesh in the first attempt to make it coarser."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Look:
 
     Args:
         body: full name of the body; empty for the world.
-        vertices: seen from the body's frame_a, or the world, shape (n, 3), m.
-        triangles: numbers of their vertices, shape (m, 3).
-        colour: red, green, blue, alpha from 0 to 1; None: as the page chooses.
+        vertices: vertices seen from the body's frame_a, or from the world, shape (n, 3), m.
+        triangles: numbers of the vertices of each triangle, shape (m, 3).
+        colour: red, green, blue, alpha from 0 to 1; None: the page's own colour.
     """
 
     body: str
@@ -43,7 +44,7 @@ class Look:
 
 
 def looks_of(source: str) -> tuple[Look, ...]:
-    """Return the looks of a model; none unless it is a URDF. A mesh that cannot be read is left out with a warning.
+    """Return the looks of a URDF model, and none of other models; warn of meshes that cannot be read, and omit them.
 
     Args:
         source: name or path of the model.
@@ -120,7 +121,7 @@ def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]
 
 
 def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
-    """Return the surface that points (radius, height), m, leave on their way about z."""
+    """Return the surface of revolution about z of points (radius, height), m."""
     around = np.arange(SIDES) * math.tau / SIDES
     rings = [np.column_stack([r * np.cos(around), r * np.sin(around), np.full(SIDES, z)]) for r, z in profile]
     triangles = []
@@ -141,16 +142,16 @@ def _mesh(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
         import trimesh
 
         scene = trimesh.load_scene(file)
-        if scene.units:  # as COLLADA files say
+        if scene.units:  # such as COLLADA files have
             scene = scene.convert_units("meters")
         mesh = scene.to_mesh()
         vertices, triangles = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
         if not triangles.size:
-            raise ValueError("it holds no triangles")
+            raise ValueError("it contains no triangles")
     except ImportError:
         warnings.warn(f'{what}: it needs trimesh: python -m pip install "mbfmu[view]"', stacklevel=2)
         return None
-    except Exception as error:  # noqa: BLE001 - whatever a reader raises over a foreign file
+    except Exception as error:  # noqa: BLE001 - readers raise many kinds of errors for foreign files
         warnings.warn(f"{what}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
         return None
     vertices, triangles = _coarse(vertices, triangles)
@@ -158,7 +159,7 @@ def _mesh(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
 
 
 def _candidates(mesh: str, urdf: Path) -> Iterator[Path]:
-    """Yield where the file of a mesh may be; ``package://NAME/...`` is in a folder NAME around or above the URDF."""
+    """Yield possible paths of a mesh's file; ``package://NAME/...`` is in a folder NAME around or above the URDF."""
     scheme, separator, rest = mesh.partition("://")
     if not separator:
         yield urdf.parent / mesh
@@ -173,7 +174,7 @@ def _candidates(mesh: str, urdf: Path) -> Iterator[Path]:
 
 
 def _coarse(vertices: Array, triangles: Triangles) -> tuple[Array, Triangles]:
-    """Return at most `MOST` triangles: vertices in one cell of a grid become the first of them."""
+    """Return at most `MOST` triangles: all vertices in a cell of a grid are replaced by the first of them."""
     low, extent = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
     found, cells = triangles, FINEST
     while len(found) > MOST:

@@ -1,4 +1,4 @@
-"""Motion: where the points of a mechanism are over a run, from its equations or from what an FMU or a table says."""
+"""Motion: the positions of a mechanism's points over a run, from its equations, an FMU or a table."""
 
 import math
 import os
@@ -21,17 +21,17 @@ from mbfmu.view.looks import Look
 Array = npt.NDArray[np.float64]
 
 STATIC = 1e-6
-"""A point that moves by less than this share of the mechanism's size belongs to the ground."""
+"""Largest motion of a point that belongs to the ground, relative to the mechanism's size."""
 STUB = 0.02
-"""A body whose bones are shorter than this share of the mechanism's size shows its axes instead."""
+"""Length of bones, relative to the mechanism's size, below which a body shows its axes instead."""
 AXIS = 0.1
-"""Length of a body's axes as a share of the mechanism's size."""
+"""Length of a body's axes, relative to the mechanism's size."""
 UPWARD = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
 }  # fmt: skip
 UNITS = {"phi": "rad", "w": "rad/s", "a": "rad/s2", "s": "m", "v": "m/s", "tau": "N.m", "f": "N"}
-"""Units by the last part of a name, where a table says none."""
+"""Units by the last part of a name, for tables without units."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Axes:
     """The axes of a body's frame_a.
 
     Args:
-        body: its full name.
+        body: full name of the body.
         origin: number of the point at their origin.
         tips: numbers of the points at their ends.
-        wanted: shown even where nobody asks, because bones do not show the body.
+        wanted: whether they are always shown, because bones do not show the body.
     """
 
     body: str
@@ -60,9 +60,9 @@ class Trajectory:
         points: positions in the world frame, shape (n_t, n_points, 2 or 3), m.
         bones: the lines of the moving bodies.
         joints: (full name, number of the point) of every joint.
-        axes: of the bodies.
-        up: upwards, in the world frame.
-        looks: what bodies look like.
+        axes: axes of the bodies.
+        up: upward direction, in the world frame.
+        looks: solids fixed to the bodies.
     """
 
     result: Result
@@ -79,7 +79,7 @@ class Trajectory:
         return _size(self.points)
 
     def ground(self) -> tuple[int, ...]:
-        """Return the numbers of the joints' points that stay where they are, each place once, in order."""
+        """Return the numbers of the joints' points that do not move, one for each place, in order."""
         numbers = [number for _, number in self.joints]
         found: list[int] = []
         for number in numbers:
@@ -105,26 +105,26 @@ def motion_of_model(
     looks: tuple[Look, ...] = (),
     progress: Progress | None = None,
 ) -> Trajectory:
-    """Run a mechanism and note where its points are.
+    """Return the motion of a mechanism in a run.
 
     Args:
         model: the mechanism.
-        stop: s.
-        stepper: as for `simulate`.
-        options: as for `simulate`.
-        step: as for `simulate`, s.
-        tolerance: as for `simulate`.
-        output_interval: s between two pictures; None: about 500 pictures.
-        inputs: as for `simulate`.
-        coordinates: as for `simulate`.
-        up: axis of the world that points upwards; None: against gravity.
-        looks: what bodies look like, as `looks_of` gives them for a URDF.
-        progress: is told the fraction done.
+        stop: end of the run, s.
+        stepper: see `simulate`.
+        options: see `simulate`.
+        step: see `simulate`, s.
+        tolerance: see `simulate`.
+        output_interval: time between two pictures, s; None: about 500 pictures.
+        inputs: see `simulate`.
+        coordinates: see `simulate`.
+        up: axis of the world that points upwards; None: the direction against gravity.
+        looks: solids fixed to the bodies, as `looks_of` returns them for a URDF.
+        progress: called with the fraction done.
 
     Raises:
-        ModelError: the model cannot be, or has no bodies to show.
-        StepError: a step could not be done.
-        UsageError: the arguments do not fit.
+        ModelError: the model is invalid, or has no bodies to show.
+        StepError: a step failed.
+        UsageError: an argument is invalid.
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
@@ -146,11 +146,11 @@ def motion_of_model(
 
 
 def motion_of_result(result: Result, source: str, up: str | None = None) -> Trajectory:
-    """Read off a run where its bodies are: from outputs ``NAME.r_0[k]``, with ``NAME.frame_b.r_0[k]`` or an angle.
+    """Return the motion of the bodies in a run, from outputs ``NAME.r_0[k]`` and ``NAME.frame_b.r_0[k]`` or angles.
 
     Args:
         result: the run.
-        source: what it comes from, for messages.
+        source: name of the run's source, for messages.
         up: axis of the world that points upwards; None: y in the plane, z in space.
 
     Raises:
@@ -164,7 +164,7 @@ def motion_of_result(result: Result, source: str, up: str | None = None) -> Traj
     ]
     if not bodies:
         raise UsageError(
-            f"'{source}' does not say where bodies are: it needs columns NAME.r_0[1], NAME.r_0[2] (and [3] in space), "
+            f"'{source}' has no positions of bodies: it needs columns NAME.r_0[1], NAME.r_0[2] (and [3] in space), "
             "with NAME.frame_b.r_0[...], NAME.phi or NAME.Q[...], as `mbfmu simulate MODEL -o F.csv` writes them"
         )
     dim = max(len(_vector(names, f"{body}.r_0")) for body in bodies)
@@ -182,10 +182,10 @@ def motion_of_result(result: Result, source: str, up: str | None = None) -> Traj
 
 
 def result_of_csv(path: str | os.PathLike[str]) -> Result:
-    """Read a table of a run, as `simulate` writes it.
+    """Return the run in a table that `simulate` wrote.
 
     Raises:
-        MbfmuError: it cannot be read.
+        MbfmuError: the table cannot be read.
     """
     columns = read_csv(path)
     names = tuple(name for name in columns if name != "time")
@@ -219,7 +219,7 @@ def _with_axes(
 
 
 def _rotations(result: Result, body: str, dim: int) -> Array | None:
-    """Return the rotation of a body's frame_a from it to the world, shape (n_t, dim, dim); None if nobody says."""
+    """Return the rotation from a body's frame_a to the world, shape (n_t, dim, dim); None if it is not in the run."""
     names = set(result.names)
     if dim == 2:
         if f"{body}.phi" not in names:
@@ -253,7 +253,7 @@ def _upward(asked: str | None, dim: int, else_: tuple[float, ...]) -> tuple[floa
 
 
 def _vector(names: set[str], stem: str) -> list[str]:
-    """Return the names ``stem[1]``, ``stem[2]``, ... that are there."""
+    """Return the names ``stem[1]``, ``stem[2]``, ... that exist."""
     found: list[str] = []
     while f"{stem}[{len(found) + 1}]" in names:
         found.append(f"{stem}[{len(found) + 1}]")

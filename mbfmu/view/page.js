@@ -4,8 +4,8 @@ const element = (id) => document.getElementById(id);
 const INK = "#222222", GROUND = "#8a8a8a";
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
 const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
-const SAMPLES = 20; // times at which the room that solids need is measured
-const RINGS = 5, SIDES = 10; // of the spheres and cylinders that bodies in space are drawn with
+const SAMPLES = 20; // number of times at which the extent of solids is measured
+const RINGS = 5, SIDES = 10; // rings and sides of the spheres and cylinders that show bodies in space
 
 function numbers(text) {
   return new Float32Array(Uint8Array.from(atob(text), (item) => item.charCodeAt(0)).buffer);
@@ -76,7 +76,7 @@ function cylinder(a, b, r, out) {
   }
 }
 
-/** Return the triangles of so many tubes, each of rings of vertices one after the other. */
+/** Return the triangles of a number of tubes, each of which consists of successive rings of vertices. */
 function triangles(tubes) {
   const found = { i: [], j: [], k: [] };
   let first = 0;
@@ -107,7 +107,7 @@ function balls() {
 
 // -- what links look like, in the axes of their bodies -----------------------------------------------------------------
 
-/** Every triangle gets corners of its own, so that edges stay sharp. */
+/** Give every triangle corners of its own, so that edges stay sharp. */
 const solids = motion.solids.map((item) => {
   const shared = numbers(item.vertices), corners = item.triangles.flat();
   return { ...item, vertices: Float32Array.from(corners.flatMap((n) => [shared[3 * n], shared[3 * n + 1], shared[3 * n + 2]])) };

@@ -17,17 +17,17 @@ from mbfmu.prepared.prepare import Prepared
 PLATFORMS = tuple(TARGETS)
 SHIM = ("core.h", "core.c", "texts.h", "fmi2.c", "prefix.h")
 STANDARD = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
-"""Headers of the FMI standard, unchanged."""
+"""Names of the headers of the FMI standard, which are unchanged."""
 
 
 @dataclass(frozen=True)
 class Native:
-    """A model on its way to a native FMU.
+    """A model for a native FMU.
 
     Args:
         prepared: the model with its stepper.
         identifier: name of the binary, a C identifier.
-        corrections: of each stage of a step; 0: until it is solved.
+        corrections: number of corrections of each stage of a step; 0: until it is solved.
     """
 
     prepared: Prepared
@@ -40,7 +40,7 @@ class Native:
         return interface(self.prepared, self.corrections)
 
     def sources(self) -> dict[str, str]:
-        """Return the sources by name, but for model.h; the kernel's are made here, and it takes a while."""
+        """Return the sources by name, without model.h; the property makes those of the kernel, which takes a while."""
         bundle = self.prepared.bundle
         derived = tangents(self.prepared.dae, self.prepared.scheme, bundle, solved=not self.corrections)
         here = files("mbfmu.fmu.native")
@@ -65,9 +65,9 @@ def native_members(sources: Mapping[str, str], identifier: str, platforms: Seque
     """Return the content of a native FMU by name: its sources, and a binary for each platform.
 
     Args:
-        sources: with model.h.
+        sources: all sources by name, model.h included.
         identifier: name of the binaries.
-        platforms: of `PLATFORMS`.
+        platforms: names of `PLATFORMS`.
 
     Raises:
         FmuError: there is no compiler for a platform, or it fails.
@@ -85,7 +85,7 @@ def native_members(sources: Mapping[str, str], identifier: str, platforms: Seque
 
 
 def _toolchains(platform: str) -> tuple[Toolchain, ...]:
-    """Return zig where it is installed, as its binaries run on older systems; else this machine's compiler."""
+    """Return zig if it is installed, as its binaries run on older systems; else this machine's compiler."""
     found = cross(platform)
     compiler = host() if is_here(platform) and not found else None
     if compiler is not None:

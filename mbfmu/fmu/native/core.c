@@ -1,16 +1,16 @@
 /* The FMU's behaviour around a generated kernel; the same for every model and every version of the standard.
  *
- * variables.h holds the table of variables; a value reference is its index. An instance is one block of memory and nothing is
- * allocated later, but for the states a master asks for. There is no data outside of instances, so instances may run
- * in threads of their own.
+ * variables.h holds the table of variables; a value reference is an index into it. An instance is one block of memory,
+ * and nothing is allocated later except the states that a master gets. There is no data outside of instances, so
+ * instances may run in threads of their own.
  *
- * A value that may not be taken is refused with a message, the old one stays, and steps are discarded until a good
- * value takes its place. */
+ * A value that may not be set is refused with a message, the old value stays, and steps are discarded until a valid
+ * value replaces it. */
 #include "core.h"
 #include "texts.h"
 #include "variables.h"
 
-#define UNSOLVED 1e-9 /* a correction above it is worth a notice, where their number is fixed */
+#define UNSOLVED 1e-9 /* size of a correction that gives a notice, if the number of corrections is fixed */
 
 /* -- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ static double value_of(const struct core *m, const struct variable *v) {
     return NAN;
 }
 
-/* Where a value is set; NULL if it is computed. */
+/* The place of a value that can be set; NULL if it is computed. */
 static double *place_of(struct state *now, const struct variable *v) {
     switch (v->kind) {
     case INPUT: return &now->u[v->offset];
@@ -143,7 +143,7 @@ static void swap_outputs(struct core *m) {
     m->stale = 0;
 }
 
-/* Compute the outputs that belong to the present values; 0 with a text that says why not. */
+/* Compute the outputs for the current values; 0 and a text with the reason if that fails. */
 static int refresh(struct core *m, struct text *t) {
     struct state *now = &m->now;
     int finite;
@@ -175,7 +175,7 @@ static int refresh(struct core *m, struct text *t) {
     return 1;
 }
 
-/* An impossible start is told when the initialisation ends; until then the last one shows. */
+/* Update the outputs. An impossible start is reported at the end of the initialisation; until then the old ones stay. */
 static void show_present(struct core *m) {
     struct text t = {"", 0};
     refresh(m, &t);
@@ -382,7 +382,7 @@ enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, c
     return DONE;
 }
 
-/* Where the direction of a derivative by a variable is given; NULL if nothing can be differentiated by it now. */
+/* The place of a variable's entry in the direction of a derivative; NULL if nothing can be differentiated by it now. */
 static double *direction_of(struct core *m, const struct variable *v) {
     const int starting = m->now.phase == INITIALISING;
     if (v->kind == INPUT) return &m->su[v->offset];
@@ -391,7 +391,7 @@ static double *direction_of(struct core *m, const struct variable *v) {
     return 0;
 }
 
-/* Take the direction of a derivative; 0 if one of the variables cannot have one now. */
+/* Set the direction of a derivative; 0 if nothing can be differentiated by one of the variables now. */
 static int take_direction(struct core *m, const unsigned int vr[], size_t n, const double change[]) {
     const int starting = m->now.phase == INITIALISING;
     memset(m->su, 0, sizeof m->su);
@@ -454,7 +454,7 @@ struct saved {
     struct state state;
 };
 
-/* FNV-1a (Fowler, Noll & Vo) of a serialised state but for the checksum itself. */
+/* FNV-1a hash (Fowler, Noll & Vo) of a serialised state without the checksum itself. */
 static uint64_t checksum(const void *state, size_t size) {
     const size_t from = offsetof(struct head, checksum), to = from + sizeof(uint64_t);
     const unsigned char *bytes = state;
@@ -472,7 +472,7 @@ static void sign(struct head *head) {
     memcpy(head->owner, MODEL_GUID, sizeof MODEL_GUID);
 }
 
-/* Whether a state is one of this FMU; says what is wrong. */
+/* Whether a state belongs to this FMU; logs what is wrong. */
 static int is_ours(struct core *m, const struct head *head) {
     if (memcmp(head->magic, MAGIC, sizeof MAGIC) != 0) {
         refuse(m, "the state is damaged");

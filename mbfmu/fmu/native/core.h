@@ -33,11 +33,11 @@
 #define core_serialise CORE_NAME(core_serialise)
 #define core_deserialise CORE_NAME(core_deserialise)
 
-/* How a call went. DONE: all of it. NOTED: some values were not taken. DISCARDED: it was not possible, and other
+/* Outcome of a call. DONE: complete. NOTED: some values were refused. DISCARDED: it was not possible, and other
  * arguments may succeed. REFUSED: the call is wrong. A call that is discarded or refused changes nothing. */
 enum outcome { DONE, NOTED, DISCARDED, REFUSED };
 
-#define LONGEST_TEXT 2000 /* of a message, with its end */
+#define LONGEST_TEXT 2000 /* size of a message, with its final zero */
 
 /* Log and memory of the master. */
 struct host {
@@ -63,7 +63,7 @@ struct refusal {
 struct state {
     int64_t phase;
     int64_t last;    /* outcome of the last step */
-    int64_t refused; /* how many */
+    int64_t refused; /* number of refused values */
     double time, correction;
     double settings[N_SETTINGS];
     double u[NU + 1], du[NU + 1], p[NP + 1], s[NS + 1], x[NX + 1];
@@ -75,7 +75,7 @@ struct state {
 
 struct core {
     struct host host;
-    int stale; /* values have changed since outputs were computed */
+    int stale; /* whether values have changed since outputs were computed */
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
     double outputs[2][NY];
@@ -92,7 +92,7 @@ enum outcome core_say(const struct host *host, enum outcome severity, const char
 
 /* Make an instance in zeroed memory. */
 void core_open(struct core *m, const struct host *host);
-/* Go back to the defaults and the first phase. */
+/* Restore the defaults and the first phase. */
 void core_reset(struct core *m);
 /* Enter a phase of the life cycle; RUNNING is refused if there is no consistent start. */
 enum outcome core_enter(struct core *m, enum phase phase);
@@ -105,7 +105,7 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
-/* Get the change of outputs (effect) with a change of inputs, parameters and, while initialising, start values. */
+/* Get the change of outputs (effect) for a change of inputs, parameters and, while initialising, start values. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
 

@@ -7,7 +7,7 @@
 #include "fmi2Functions.h"
 #include "prefix.h"
 
-/* When each function may be called (FMI 2.0.4, table in 4.2.4); a discarded step leaves all as it was. */
+/* Phases in which each function may be called (FMI 2.0.4, table in 4.2.4); a discarded step changes nothing. */
 enum call {
     SET_DEBUG_LOGGING, SETUP_EXPERIMENT, ENTER_INITIALIZATION_MODE, EXIT_INITIALIZATION_MODE, TERMINATE, RESET,
     GET_REAL, GET_INTEGER, GET_BOOLEAN, GET_STRING, SET_REAL, SET_INTEGER, SET_BOOLEAN, SET_STRING, GET_STATE,
@@ -54,11 +54,11 @@ static const struct {
 enum { LOG_WARNING, LOG_DISCARD, LOG_ERROR, LOG_ALL, N_CATEGORIES };
 static const char *const CATEGORIES[] = {"logStatusWarning", "logStatusDiscard", "logStatusError", "logAll"};
 
-/* What the master has given. */
+/* The master's name for an instance, its functions and its choices. */
 struct master {
     fmi2CallbackFunctions callbacks;
-    const char *name; /* of the instance */
-    int categories;   /* bits of those that are told */
+    const char *name; /* name of the instance */
+    int categories;   /* bits of the categories to log */
 };
 
 struct component {
@@ -310,7 +310,7 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind s, fmi2Boo
     if (!m) return fmi2Error;
     if (!value) return missing(m, GET_BOOLEAN_STATUS);
     if (s != fmi2Terminated) return fmi2Discard;
-    if (m->core.now.last != DONE) return fmi2Discard; /* after a "no" FMPy would try the same step again, for ever */
+    if (m->core.now.last != DONE) return fmi2Discard; /* after false FMPy would try the same step again, forever */
     *value = fmi2False;
     return fmi2OK;
 }

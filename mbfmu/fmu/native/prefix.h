@@ -1,5 +1,5 @@
-/* Names of the FMI functions begin with FMI2_FUNCTION_PREFIX if that is defined, as it is to be where several FMUs are
- * linked into one program. Included after fmi2Functions.h, of which some copies leave it out. */
+/* Names of the FMI functions begin with FMI2_FUNCTION_PREFIX if that is defined, as it must be where several FMUs are
+ * linked into one program. Included after fmi2Functions.h, as some copies of that header ignore the prefix. */
 #ifdef FMI2_FUNCTION_PREFIX
 #undef fmi2FullName
 #define MBFMU_JOIN(a, b) a##b

@@ -1,4 +1,4 @@
-"""Interface -> variables.h and model.h: the variables as one C table, and what else the C code knows of the model."""
+"""Interface -> variables.h and model.h: the variables as one C table, and the other facts of the model for C code."""
 
 import math
 from collections.abc import Iterable
@@ -41,11 +41,11 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
     """Return the C header with names, counts and limits.
 
     Args:
-        name: of the model, for messages.
-        identifier: of the FMU, which external names begin with.
+        name: name of the model, for messages.
+        identifier: identifier of the FMU, with which external names begin.
         interface: the variables.
-        corrections: of each stage of a step; 0: until it is solved.
-        guid: of the FMU.
+        corrections: number of corrections of each stage of a step; 0: until it is solved.
+        guid: GUID of the FMU.
     """
     return "\n".join(
         [
@@ -82,7 +82,7 @@ def _number(value: float) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a C string literal; what is not plain is written in octal, which ends after three digits."""
+    """Return a C string literal; unusual characters are written in octal, which ends after three digits."""
     plain = (
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in value.encode("utf-8")
     )

@@ -27,7 +27,7 @@ static void add(struct text *t, const char *form, ...) {
     va_end(arguments);
 }
 
-/* Write a number with the fewest digits that give it back. */
+/* Write a number with the fewest digits from which the same number is read. */
 static void add_number(struct text *t, double value) {
     char raw[40], digits[20] = "";
     int n = 0, exponent, wanted = 0;

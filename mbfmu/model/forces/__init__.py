@@ -1,4 +1,4 @@
-"""Forces: between frames, on the axes of joints, and from outside; one file a family."""
+"""Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing

@@ -12,11 +12,11 @@ from mbfmu.model.frame import SX
 
 @dataclass(frozen=True)
 class AxisFriction(AxisForce):
-    """Base of friction: Coulomb, Stribeck and viscous, with the jump at rest smoothed (take one of its twins).
+    """Base of friction: Coulomb, Stribeck and viscous, with the jump at rest smoothed; derived for each kind of axis.
 
     ``f = -(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/v_0) - d v`` with the breakaway force ``f_s = peak f_c``
-    (Armstrong-Helouvry, Dupont, Canudas de Wit, Automatica 30 (1994), with tanh in place of the sign). It never puts
-    power in. Below `v_0` it is viscous: nothing sticks, a load creeps at about ``v_0 load / f_s``.
+    (Armstrong-Helouvry, Dupont, Canudas de Wit, Automatica 30 (1994), with tanh in place of the sign). It never adds
+    energy. Below `v_0` it is viscous: nothing sticks, and a load creeps at about ``v_0 load / f_s``.
     """
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:

@@ -1,4 +1,4 @@
-"""Forces on the axis of a joint by a formula of the user's."""
+"""Forces on the axis of a joint by a user's formula."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ class AxisLaw(AxisForce):
     """An effort on the axis of a joint by a formula, such as ``formula="-c*s**3 - d*v + f*cos(w*time)"``.
 
     Args:
-        formula: of the coordinate ``s``, its rate ``v``, ``time`` and parameters, N.m or N.
+        formula: effort in terms of the coordinate ``s``, its rate ``v``, ``time`` and parameters, N.m or N.
     """
 
     formula: Value = law(0.0, "N.m or N", "effort as a formula of s, v and time", "s", "v")
@@ -27,7 +27,7 @@ class AxisPotential(AxisForce):
     """A potential on the axis of a joint by a formula, such as ``formula="c*s**4/4"``; the effort is ``-dV/ds``.
 
     Args:
-        formula: of the coordinate ``s``, ``time`` and parameters, J.
+        formula: potential energy in terms of the coordinate ``s``, ``time`` and parameters, J.
     """
 
     formula: Value = law(0.0, "J", "potential energy as a formula of s and time", "s")

@@ -11,16 +11,16 @@ from mbfmu.model.forces.force import AxisForce
 from mbfmu.model.frame import SX
 
 NO_LIMIT = 1e9
-"""rad or m; a limit so far away is none."""
+"""Value of a limit that never acts, rad or m."""
 
 
 @dataclass(frozen=True)
 class AxisStop(AxisForce):
-    """Base of stops: a spring and a damper that act outside the limits only (take one of its twins).
+    """Base of stops: a spring and a damper that act outside the limits only; derived for each kind of axis.
 
     With the depth ``x = max(0, lower - s) + max(0, s - upper)``: ``V = c x^2 / 2``, and the damping ``-d x v`` grows
-    with the depth (Hunt, Crossley, J. Appl. Mech. 42 (1975)), so that the force has no jump; leaving faster than
-    ``c / d`` the stop would pull.
+    with the depth (Hunt, Crossley, J. Appl. Mech. 42 (1975)), so that the force has no jump. The stop would pull on an
+    axis that leaves it faster than ``c / d``.
     """
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class AxisStop(AxisForce):
 
     @staticmethod
     def depth(p: Any, s: SX) -> SX:
-        """Return how far the axis is beyond a limit, rad or m."""
+        """Return the distance of the axis beyond a limit, rad or m."""
         return ca.fmax(0, p.lower - s) + ca.fmax(0, s - p.upper)
 
     def potential(self, p: Any, s: SX) -> SX:

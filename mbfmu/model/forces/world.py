@@ -13,7 +13,7 @@ RESOLVED = ("world", "frame_b")
 
 @dataclass(frozen=True)
 class External(Force):
-    """Base of what acts on frame_b from outside.
+    """Base of forces and torques on frame_b from outside.
 
     Args:
         resolve: the axes the input is resolved in, ``world`` or ``frame_b``.

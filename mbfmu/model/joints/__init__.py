@@ -1,4 +1,4 @@
-"""Joints, one file each."""
+"""Joints, one file for each."""
 
 from mbfmu.model.joints.cylindrical import Cylindrical
 from mbfmu.model.joints.distance import Distance

@@ -1,4 +1,4 @@
-"""Cylindrical: one translation and one rotation, about one axis."""
+"""Cylindrical: one translation and one rotation, along and about one axis."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

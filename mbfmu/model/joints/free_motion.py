@@ -14,7 +14,7 @@ from mbfmu.model.relative import r_rel
 
 @dataclass(frozen=True)
 class FreeMotion(Joint):
-    """frame_b moves freely against frame_a (3 degrees of freedom in the plane, 6 in space).
+    """frame_b moves freely relative to frame_a (3 degrees of freedom in the plane, 6 in space).
 
     Args:
         r_rel: start position of frame_b seen from frame_a, m, resolved in frame_a.

@@ -22,11 +22,12 @@ class JointCoordinate:
         rate_unit: SI unit of the rate.
         rate_value: SX like `value`, linear in the velocities; None: the time derivative of `value`.
         acceleration: name of the derivative of the rate.
-        acceleration_unit: SI unit of it.
+        acceleration_unit: SI unit of that derivative.
         effort: name of the input whose power is effort times rate.
-        effort_unit: SI unit of it.
-        wraps: the coordinate is an angle known only up to full turns, to be counted on by continuity.
-        neutral: the coordinate where nobody gives a start value (default zeros); a quaternion's start is normalised.
+        effort_unit: SI unit of the effort.
+        wraps: whether the coordinate is an angle known only up to full turns, to be counted by continuity.
+        neutral: value of the coordinate without a start value (default zeros); given for quaternions, whose start value
+            is normalised.
     """
 
     position: str
@@ -72,29 +73,29 @@ class Joint(Component):
     1. `position`: holonomic equations, zero when the joint is closed; and/or
     2. `velocity`: nonholonomic equations, linear in the velocities;
     3. `motion`: the coordinates a user reads and drives (optional);
-    4. `pose`: where frame_b is, seen from frame_a, for given coordinates (optional). With it `motion` must be all
+    4. `pose`: the pose of frame_b seen from frame_a for given coordinates (optional). With it `motion` must be all
        the freedom that `position` leaves: the joint can then carry the coordinates of a tree, where `position` is
        not needed, and the bodies of a tree are placed exactly at the start;
-    5. `twist`: how frame_b moves, seen from frame_a (optional: the derivative of `pose`, in a shorter form).
+    5. `twist`: the motion of frame_b seen from frame_a (optional: the derivative of `pose`, in a shorter form).
 
     `p` holds the joint's quantities as expressions, the flag ``p.planar`` and the time ``p.time`` (s).
 
     Args:
-        actuated: the efforts of the joint's motions are inputs.
+        actuated: whether the efforts of the joint's motions are inputs.
     """
 
     actuated: bool = False
     needs: ClassVar[str] = ""
-    """``planar`` or ``spatial`` if the joint works in such a system only; empty: in both."""
+    """Kind of system, ``planar`` or ``spatial``, in which alone the joint works; empty: it works in both."""
     instead: ClassVar[str] = ""
-    """The joint to take in the other kind of system."""
+    """The joint to use in the other kind of system."""
 
     @property
     def frames(self) -> tuple[str, ...]:
         return ("frame_a", "frame_b")
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
-        """Return what is given from outside during a run besides the efforts: nothing.
+        """Return the values given from outside during a run besides the efforts: none by default.
 
         Raises:
             ModelError: the joint does not work in such a system.
@@ -123,7 +124,7 @@ class Joint(Component):
         return identity(p.planar)
 
     def twist(self, p: Any, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
-        """Return how frame_b moves, seen from frame_a.
+        """Return the motion of frame_b seen from frame_a.
 
         Args:
             p: the joint's quantities.
@@ -145,15 +146,15 @@ class Joint(Component):
 
     @property
     def carries(self) -> bool:
-        """Whether the joint can carry the coordinates of a tree."""
+        """Return whether the joint can carry the coordinates of a tree."""
         return type(self).pose is not Joint.pose
 
 
 def check_perpendicular(joint: Joint, first: str, second: str) -> None:
-    """Refuse two directions of a joint that are not perpendicular.
+    """Raise an error if two directions of a joint are not perpendicular.
 
     Raises:
-        AxisError: naming both.
+        AxisError: the directions are not perpendicular.
     """
     one, two = getattr(joint, first), getattr(joint, second)
     if abs(sum(x * y for x, y in zip(one, two, strict=False))) > 1e-9:
@@ -163,10 +164,10 @@ def check_perpendicular(joint: Joint, first: str, second: str) -> None:
 
 
 def check_in_plane(joint: Joint, label: str) -> None:
-    """Refuse a direction of a joint in a planar system that leaves the plane.
+    """Raise an error if a direction of a joint in a planar system leaves the plane.
 
     Raises:
-        AxisError: naming it.
+        AxisError: the direction leaves the plane.
     """
     n = getattr(joint, label)
     if len(n) > 2 and abs(n[2]) > 1e-9:

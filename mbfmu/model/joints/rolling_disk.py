@@ -27,7 +27,7 @@ class RollingDisk(Joint):
     Args:
         n_a: normal of the plane on the disk's side, a unit vector resolved in frame_a.
         n: axis of the disk, a unit vector resolved in frame_b, perpendicular to n_a.
-        radius: of the disk, m.
+        radius: radius of the disk, m.
         phi, theta, psi: start values of spin, lean and heading, rad.
         s_x, s_y: start position of the contact point along e_x and n_a x e_x, m, resolved in frame_a.
         w, w_theta, w_psi, v_x, v_y: start values of their derivatives, rad/s and m/s.

@@ -23,7 +23,7 @@ class RollingSphere(Joint):
     Args:
         n: normal of the plane on the ball's side, a unit vector resolved in frame_a.
         n_x: direction in the plane, a unit vector resolved in frame_a.
-        radius: of the ball, m.
+        radius: radius of the ball, m.
         s_x, s_y: start position of the ball along n_x and n x n_x, m.
         v_x, v_y: start velocity, m/s.
         Q_rel: start quaternion of frame_b seen from frame_a, 4 numbers.

@@ -17,11 +17,11 @@ class RollingWheel(Joint):
 
     Equations, with n the normal of the line and t = (n_y, -n_x) its direction (+x for a ground along x):
     ``n . (r_b - r_a) = radius`` and, holonomic in the plane, ``t . (r_b - r_a) = -radius phi``: the wheel turns
-    anticlockwise for `phi` and w positive and so rolls to -t; at phi = 0 it stands on the origin of frame_a.
+    anticlockwise for positive `phi` and w and so rolls towards -t; at phi = 0 it stands on the origin of frame_a.
 
     Args:
         n: normal of the line on the wheel's side, a unit vector resolved in frame_a.
-        radius: of the wheel, m.
+        radius: radius of the wheel, m.
         phi: start angle of frame_b seen from frame_a, rad.
         w: start angular velocity, rad/s.
     """

@@ -17,8 +17,8 @@ from mbfmu.model.relative import across, angle_about, axis, parallel
 class Screw(Joint):
     """frame_b turns by `phi` about the axis `n` and advances by ``s = pitch phi / (2 pi)``. For spatial systems.
 
-    Equations: those of Cylindrical, and ``s = pitch phi / (2 pi)``. Of two bodies the angle is known only up to full
-    turns, so it is taken in the turn that `s` asks for: ``pitch / (2 pi) wrapped(2 pi s / pitch - phi) = 0``.
+    Equations: those of Cylindrical, and ``s = pitch phi / (2 pi)``. The angle between two bodies is known only up to
+    full turns, so the turn is determined by `s`: ``pitch / (2 pi) wrapped(2 pi s / pitch - phi) = 0``.
 
     Args:
         n: axis, a unit vector resolved in frame_a and in frame_b.
@@ -40,7 +40,7 @@ class Screw(Joint):
             raise ValueRangeError(f"{self.name}.pitch = 0: a screw that does not advance is a Revolute")
 
     def _behind(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX]:
-        """Return the angle that the advance asks for, rad, and what the orientation lacks of it within a turn."""
+        """Return the angle that belongs to the advance, rad, and its difference from the orientation within a turn."""
         asked = 2 * math.pi / p.pitch * ca.dot(a.R @ axis(self.n), b.r_0 - a.r_0)
         return asked, wrapped(asked - angle_about(self.n, a, b))
 

@@ -1,4 +1,4 @@
-"""Systems as TOML: reader, writer, and the schema that editors complete and check with."""
+"""Systems as TOML: reader, writer, and the schema with which editors complete and check."""
 
 from mbfmu.model.toml.reader import from_toml, is_model, read_toml
 from mbfmu.model.toml.schema import schema

@@ -1,4 +1,4 @@
-"""The component classes there are, and what their fields take: found by introspection, so nothing is registered."""
+"""The component classes and the values of their fields, by introspection, so that nothing needs to be registered."""
 
 import inspect
 import math
@@ -13,14 +13,14 @@ from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.model.component import Component, Law, Quantity
 
 FREE = "?"
-"""What stands in a vector of start values for an entry that the assembly finds."""
+"""Text in a vector of start values for an entry that the assembly determines."""
 BASE = "Base of "
-"""How the docstring of a class begins that is no component itself."""
+"""Beginning of the docstring of a class that is not a component itself."""
 
 
 @cache
 def component_types() -> Mapping[str, type[Component]]:
-    """Return the components that `mbfmu.model` exports, bases left out, by name."""
+    """Return the components that `mbfmu.model` exports, without base classes, by name."""
     found = {name: getattr(mbfmu.model, name) for name in sorted(mbfmu.model.__all__)}
     return {
         name: item
@@ -41,20 +41,20 @@ def hints_of(kind: type) -> Mapping[str, Any]:
 
 
 def default_of(item: Field[Any]) -> Any:
-    """Return the default of a field, MISSING if there is none."""
+    """Return the default of a field; MISSING if there is none."""
     return item.default_factory() if item.default_factory is not MISSING else item.default
 
 
 def taken(kind: type, item: Field[Any], value: Any) -> Any:
-    """Return what a field is given, for a value as a document holds it (arrays become tuples).
+    """Return the value of a field for a value in a document (arrays become tuples).
 
     Args:
         kind: the class.
         item: its field.
-        value: what the document says.
+        value: value in the document.
 
     Raises:
-        ModelFileError: a value of the wrong type. What numbers and expressions may be, the class itself checks.
+        ModelFileError: the value has a wrong type. The class itself checks numbers and expressions.
     """
     if "quantity" in item.metadata or "direction" in item.metadata or "law" in item.metadata:
         _check_plain(item.name, value)
@@ -66,7 +66,7 @@ def taken(kind: type, item: Field[Any], value: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value of a document is, in the words of TOML."""
+    """Return the type of a value of a document, in the words of TOML."""
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", list: "an array", dict: "a table"}
     return names.get(type(value), "a date or time")
 
@@ -79,7 +79,7 @@ def _check_plain(name: str, value: Any) -> None:
 
 
 def _converted(name: str, hint: Any, value: Any) -> Any:
-    """Return a value as a type hint asks."""
+    """Return a value converted to a type hint."""
     options = get_args(hint)
     if get_origin(hint) in {Union, types.UnionType}:
         for option in options:

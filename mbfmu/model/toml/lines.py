@@ -1,7 +1,7 @@
-"""Where each key of a TOML text stands: the standard parser keeps no lines, so the text is walked a second time.
+"""Lines of the keys of a TOML text: the standard parser keeps no lines, so the text is read a second time here.
 
-The walk also bounds what the parser meets: its time grows with the square of the parts of a key, its stack with the
-depth of nesting.
+This also bounds the text before the parser reads it: the parser's time grows with the square of the parts of a key, its
+stack with the depth of nesting.
 """
 
 import re
@@ -29,7 +29,7 @@ ENDS = {
 
 @dataclass
 class _Level:
-    """A table or array that is open where the walk is."""
+    """A table or array that is open at the current token."""
 
     place: Place
     array: bool = False
@@ -40,14 +40,14 @@ class _Level:
 
 
 def lines_of(text: str, error: Callable[[int, str], MbfmuError]) -> dict[Place, int]:
-    """Return the line of every key and array entry of a text, from 1; of a text that is no TOML, of some.
+    """Return the line of every key and array entry of a text, from 1; if it is no TOML, only of some of them.
 
     Args:
         text: the document.
-        error: makes an error of a line and a text.
+        error: function that makes an error from a line and a text.
 
     Raises:
-        MbfmuError: nested too deeply, or a key that is too long.
+        MbfmuError: the text is nested too deeply, or a key is too long.
     """
     found: dict[Place, int] = {}
     levels = [_Level(())]
@@ -102,7 +102,7 @@ def _key(token: str, line: int, error: Callable[[int, str], MbfmuError]) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool, int]]:
-    """Yield text, whether it stands without quotes, and line of each token, up to a string that does not end."""
+    """Yield text, whether it has no quotes, and line of each token, up to a string that does not end."""
     position, line = 0, 1
     while position < len(text):
         match = TOKEN.match(text, position)

@@ -1,4 +1,4 @@
-"""TOML -> System: data only, nothing in the file is ever run."""
+"""TOML -> System: the file is data, and nothing in it is ever run."""
 
 import os
 import re
@@ -32,25 +32,25 @@ else:
     import tomli as tomllib
 
 LARGEST = 1_000_000
-"""Bytes of a file."""
+"""Largest number of bytes of a file."""
 MOST = 5_000
-"""Components of a system, those of its sub-systems included."""
+"""Largest number of components of a system, those of its sub-systems included."""
 DEEPEST = 16
-"""Files that use each other in a row."""
+"""Largest number of files that use each other in a row."""
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list,
 }  # fmt: skip
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
-"""What a class may raise for a value that it did not expect."""
+"""Errors that a class may raise for an unexpected value."""
 
 
 @dataclass(frozen=True)
 class Document(Source):
-    """A TOML text and where its keys stand.
+    """A TOML text and the lines of its keys.
 
     Args:
-        name, folder: as in `Source`.
+        name, folder: see `Source`.
         lines: line of each key.
     """
 
@@ -65,7 +65,7 @@ class Document(Source):
 
 @dataclass(frozen=True)
 class _Found:
-    """A system, and how many components it has with those of its sub-systems."""
+    """A system, and its number of components, those of its sub-systems included."""
 
     system: System
     size: int
@@ -73,7 +73,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that are being read, each used by the one before it, and what was read already."""
+    """The files that are being read, each used by the one before it, and the systems read already."""
 
     chain: tuple[Path, ...] = ()
     known: dict[Path, _Found] = field(default_factory=dict)
@@ -83,21 +83,21 @@ def read_toml(path: Path) -> System:
     """Read the system of a .toml file.
 
     Raises:
-        ModelFileError: the file is missing, does not parse, or says something a system has no place for.
-        ModelError: the system cannot be; file and line stand in front.
+        ModelFileError: the file is missing, does not parse, or has a key that does not belong to a system.
+        ModelError: the system is invalid; the message begins with file and line.
     """
     return _read(path, _Files()).system
 
 
 def from_toml(text: str, name: str = "text") -> System:
-    """Return the system of a TOML text; its sub-systems stand in it, not in files.
+    """Return the system of a TOML text that contains its sub-systems.
 
     Args:
         text: the document.
-        name: what messages call it.
+        name: name of the document in messages.
 
     Raises:
-        ModelFileError, ModelError: as `read_toml`.
+        ModelFileError, ModelError: see `read_toml`.
     """
     return _parsed(text, Source(name), _Files()).system
 
@@ -135,7 +135,7 @@ def _parsed(text: str, source: Source, files: _Files) -> _Found:
 
 
 def _loaded(text: str, source: Source) -> tuple[dict[str, Any], Mapping[Place, int]]:
-    """Return what a text says, and the line of each key."""
+    """Return the content of a text, and the line of each key."""
     lines = lines_of(text, source.error)
     try:
         return tomllib.loads(text), lines
@@ -145,8 +145,8 @@ def _loaded(text: str, source: Source) -> tuple[dict[str, Any], Mapping[Place, i
         if place is None:
             raise source.error(text.count("\n") + 1, f"{what} at the end of the file") from None
         raise source.error(int(place[1]), f"{what} (column {place[2]})") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, a date that cannot be
-        raise source.error(max(lines.values(), default=1), f"this is no TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, an impossible date
+        raise source.error(max(lines.values(), default=1), f"this is not valid TOML: {error}") from None
 
 
 def _check_integers(document: Document, value: Any, place: Place) -> None:
@@ -250,7 +250,7 @@ def _arguments(document: Document, kind: type, table: dict[str, Any], place: Pla
 
 
 def _made(document: Document, kind: Any, name: str, arguments: dict[str, Any], place: Place) -> Any:
-    """Return an object of a class, or say which key of the table it does not take."""
+    """Return an object of a class; raise an error at the key of the table that it does not take."""
 
     def attempt(given: dict[str, Any]) -> tuple[Any, MbfmuError | None]:
         try:
@@ -338,10 +338,10 @@ def _connections(document: Document, pairs: list[Any], place: Place) -> tuple[Co
 
 
 def _check(document: Document, system: System) -> None:
-    """Check what can be checked without deriving the equations.
+    """Raise an error for the mistakes that show without deriving the equations.
 
     Raises:
-        ModelError: an unknown name, an open frame, an inertia no body has, and the like.
+        ModelError: there is an unknown name, a frame connected to nothing, an inertia that no body has, or the like.
     """
     try:
         mechanism = flatten(system)
@@ -372,7 +372,7 @@ def _inertia(mechanism: Mechanism, path: str, known: dict[tuple[str, Value], flo
 
 
 def _place_of(document: Document, word: str) -> Place:
-    """Return where the first parts of a dotted name stand, such as ``arm.hinge.phi``; nothing if nowhere."""
+    """Return the place of the first parts of a dotted name, such as ``arm.hinge.phi``; empty if there is none."""
     place: Place = ()
     for part in word.split("."):
         steps: tuple[Place, ...] = (

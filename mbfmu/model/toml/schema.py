@@ -50,8 +50,8 @@ def schema() -> dict[str, Any]:
         "properties": {
             "name": {"type": "string", "pattern": IDENTIFIER},
             "description": {"type": "string", "description": "one line"},
-            "stepper": {"type": "string", "description": "the stepper to take where nobody chooses"},
-            "planar": {"type": "boolean", "description": "motion in the x-y plane; else in space"},
+            "stepper": {"type": "string", "description": "name of the default stepper"},
+            "planar": {"type": "boolean", "description": "whether all motion is in the x-y plane; false: in space"},
             "connections": {
                 "type": "array",
                 "description": 'pairs of frames that coincide, such as ["world.frame_b", "hinge.frame_a"]',

@@ -1,4 +1,4 @@
-"""System -> TOML: what the reader makes the same system of."""
+"""System -> TOML, from which the reader makes the same system."""
 
 import math
 import re
@@ -14,14 +14,14 @@ from mbfmu.model.toml.kinds import FREE, component_types, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 116
-"""Columns of a line that may be broken."""
+"""Largest number of columns of a line that may be broken."""
 
 
 def to_toml(system: System) -> str:
-    """Return a system as a TOML document; sub-systems stand in it.
+    """Return a system as a TOML document that contains its sub-systems.
 
     Raises:
-        ModelFileError: it is no `System`, or has a component of a class of the user's own.
+        ModelFileError: the model is not a `System`, or has a component of a user's own class.
     """
     if not isinstance(system, System):
         raise ModelFileError(f"'{system.name}' is given by its energies: TOML holds systems of components only")
@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
         return repr(float(value)) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
     if isinstance(value, tuple | list | np.ndarray):
         return "[" + ", ".join(map(_value, value)) + "]"
-    raise ModelFileError(f"{value!r} cannot stand in TOML")
+    raise ModelFileError(f"{value!r} cannot be written as TOML")
 
 
 def _text(text: str) -> str:

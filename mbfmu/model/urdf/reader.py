@@ -1,7 +1,7 @@
 """Robot -> System.
 
-A link with inertia becomes a `Body` of its name, a joint the joint component of its name. Fixed joints and the origins
-of others become `FixedTranslation` or `FixedRotation`; a link without inertia is only a frame.
+A link with inertia becomes a `Body` of its name, and a joint becomes the joint component of its name. Fixed joints, and
+the origins of other joints, become `FixedTranslation` or `FixedRotation`; a link without inertia is only a frame.
 """
 
 import math
@@ -31,11 +31,11 @@ from mbfmu.model.urdf.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint
 
 WORLD = "world"
 GIVE = 0.01
-"""rad or m, by which a stop gives under the greatest effort of the joint's drive."""
+"""Deflection of a stop under the greatest effort of the joint's drive, rad or m."""
 EFFORT = 10.0
-"""N.m or N, the greatest effort where none is given."""
+"""Default of the greatest effort, N.m or N."""
 VELOCITY = 1.0
-"""rad/s or m/s, the greatest rate where none (or next to none) is given."""
+"""Default of the greatest rate, rad/s or m/s, also used in place of rates close to zero."""
 
 
 def read_urdf(path: Path) -> System:
@@ -43,16 +43,16 @@ def read_urdf(path: Path) -> System:
 
     Raises:
         ModelFileError: the file is missing, is no URDF, or is a xacro file.
-        ModelError: the robot cannot be; file and line stand in front.
+        ModelError: the robot is invalid; the message begins with file and line.
     """
     return system_of(read_robot(path))
 
 
 def visuals(path: Path) -> tuple[Visual, ...]:
-    """Return what the links of a .urdf file look like.
+    """Return the visuals of the links of a .urdf file.
 
     Raises:
-        ModelFileError, ModelError: as `read_urdf`.
+        ModelFileError, ModelError: see `read_urdf`.
     """
     robot = read_robot(path)
     frames = frames_of(robot, names_of(robot))
@@ -99,7 +99,7 @@ def system_of(robot: Robot) -> System:
 def names_of(robot: Robot) -> dict[tuple[str, str], str]:
     """Return the name of each component, by kind (``link``, ``joint``, ``origin`` and so on) and name in the URDF.
 
-    Joints keep their names; a link of the name of a joint gets ``_link`` behind it.
+    Joints keep their names; ``_link`` is appended to the name of a link that a joint has too.
     """
     found: dict[tuple[str, str], str] = {}
     taken = {WORLD: "the world"}
@@ -129,7 +129,7 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
 
 
 def frames_of(robot: Robot, names: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """Return the full name of the frame of the system that is the frame of each link, by its name in the URDF."""
+    """Return the full name of each link's frame in the system, by the link's name in the URDF."""
     found: dict[str, str] = {}
     carriers = {joint.child: joint for joint in robot.joints.values()}
     for link in (robot.root, *(joint.child for joint in robot.joints.values())):
@@ -148,7 +148,7 @@ def frames_of(robot: Robot, names: Mapping[tuple[str, str], str]) -> dict[str, s
 
 
 def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
-    """Return unit axis and angle (rad, 0 to pi) of a rotation matrix, shape (3, 3); any axis for none."""
+    """Return unit axis and angle (rad, 0 to pi) of a rotation matrix, shape (3, 3); for angle 0 any axis."""
     trace = float(np.trace(R))
     squares = np.array([1 + trace, *(1 + 2 * R[k, k] - trace for k in range(3))])  # 4 Q_k^2
     first = int(np.argmax(squares))
@@ -228,7 +228,7 @@ def _across(n: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str]) -> list[Component]:
-    """Return what acts along the axis of a joint: damping, friction, stops, and the joint it follows."""
+    """Return the components on the axis of a joint: damping, friction, stops, and the coupling to a joint it mimics."""
     if joint.kind not in AXIAL:
         return []
     name = names["joint", joint.name]
@@ -260,7 +260,7 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str]) -> list[Comp
 
 
 def _check_masses(robot: Robot) -> None:
-    """Refuse a link that moves and has no mass, nor any link fixed to it."""
+    """Raise an error if a link moves and neither it nor any link fixed to it has mass."""
     group = {robot.root: robot.root}
     mass = {robot.root: 0.0}
     for joint in robot.joints.values():

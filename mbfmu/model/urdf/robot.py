@@ -1,4 +1,4 @@
-"""URDF -> Robot: links, joints and visuals as numbers, checked; what does not matter to the motion is passed over."""
+"""URDF -> Robot: links, joints and visuals as checked numbers; elements without effect on the motion are ignored."""
 
 import math
 import re
@@ -24,14 +24,14 @@ from mbfmu.model.urdf.xml import Element, elements_of
 
 Array = npt.NDArray[np.float64]
 LARGEST = 10_000_000
-"""Bytes of a file."""
+"""Largest number of bytes of a file."""
 MOST = 5_000
-"""Links of a robot."""
+"""Largest number of links of a robot."""
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 AXIAL = ("revolute", "continuous", "prismatic")
-"""Joints that move along or about one axis."""
+"""Kinds of joints that move along or about one axis."""
 GREATEST, SMALLEST = 1e30, 1e-30
-"""Numbers beyond are mistakes; an axis so short has no direction."""
+"""Largest magnitude of a number, beyond which it is a mistake, and smallest length of an axis with a direction."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -40,8 +40,8 @@ class Origin:
     """A pose: moved by `xyz`, then turned by the fixed angles `rpy`.
 
     Args:
-        xyz: m.
-        rpy: rad, about the axes x, y and z of the frame moved from, in this order.
+        xyz: translation, m.
+        rpy: angles about the axes x, y and z of the frame before the move, in this order, rad.
     """
 
     xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -62,16 +62,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Visual:
-    """What a link looks like; it has no part in the motion.
+    """The look of a link, which has no effect on the motion.
 
     Args:
-        link: name in the URDF.
-        frame: full name of the frame of the system that is the link's.
-        origin: of the geometry, seen from the frame.
+        link: name of the link in the URDF.
+        frame: full name of the link's frame in the system.
+        origin: origin of the geometry, seen from the frame.
         kind: ``box``, ``cylinder``, ``sphere``, ``capsule`` or ``mesh``.
-        size: m: the sides of a box, radius and length of a cylinder or capsule, the radius of a sphere, the scale of
-            a mesh.
-        mesh: file of a mesh, as written (often ``package://...``), else empty.
+        size: the sides of a box, radius and length of a cylinder or capsule, the radius of a sphere, m; the scale of a
+            mesh.
+        mesh: file of a mesh, as written (often ``package://...``); empty for other kinds.
         colour: red, green, blue, alpha from 0 to 1; None if none is given.
     """
 
@@ -89,12 +89,12 @@ class Link:
     """A link.
 
     Args:
-        name: in the URDF.
-        line: where it stands.
+        name: name in the URDF.
+        line: line in the URDF.
         m: mass, kg; 0 for a link without inertia.
         r_CM: centre of mass, m, resolved in the link's frame.
         inertia: about the centre of mass, shape (3, 3), kg.m2, resolved in the link's frame.
-        visuals: with `frame` still empty.
+        visuals: the link's visuals, with `frame` still empty.
     """
 
     name: str
@@ -106,16 +106,16 @@ class Link:
 
     @property
     def massive(self) -> bool:
-        """Whether it has mass or inertia."""
+        """Return whether the link has mass or inertia."""
         return self.m > 0 or bool(self.inertia.any())
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a joint can do; a bound that is not given is None.
+    """The limits of a joint; a bound that is not given is None.
 
     Args:
-        lower, upper: rad or m.
+        lower, upper: least and greatest coordinate, rad or m.
         effort: greatest effort of its drive, N.m or N.
         velocity: greatest rate, rad/s or m/s.
     """
@@ -128,7 +128,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that follows another: its coordinate is ``multiplier * other + offset``."""
+    """The rule of a joint that follows another: its coordinate is ``multiplier * other + offset``."""
 
     joint: str
     multiplier: float
@@ -141,15 +141,15 @@ class RobotJoint:
     """A joint.
 
     Args:
-        name: in the URDF.
-        line: where it stands.
+        name: name in the URDF.
+        line: line in the URDF.
         kind: one of `KINDS`.
         parent, child: names of links.
-        origin: of the joint and the child's frame, seen from the parent's.
+        origin: origin of the joint and of the child's frame, seen from the parent's frame.
         axis: unit vector, resolved in the joint's frame.
-        damping: N.m.s/rad or N.s/m.
-        friction: N.m or N.
-        limit: of its motion.
+        damping: damping constant, N.m.s/rad or N.s/m.
+        friction: Coulomb friction, N.m or N.
+        limit: limits of its motion.
         mimic: the joint it follows, if any.
     """
 
@@ -171,10 +171,10 @@ class Robot:
     """A tree of links and joints.
 
     Args:
-        name: in the URDF.
-        source: its file, for messages.
-        links: by name.
-        joints: by name, each after the joint that carries its parent.
+        name: name in the URDF.
+        source: file of the robot, for messages.
+        links: links by name.
+        joints: joints by name, each after the joint that carries its parent.
         root: name of the link that no joint carries.
     """
 
@@ -190,7 +190,7 @@ def read_robot(path: Path) -> Robot:
 
     Raises:
         ModelFileError: the file is missing, is no URDF, or is a xacro file.
-        ModelError: the robot cannot be; file and line stand in front.
+        ModelError: the robot is invalid; the message begins with file and line.
     """
     return robot_of(read_bytes(path, LARGEST), Source(str(path), path.parent))
 
@@ -227,7 +227,7 @@ def robot_of(content: bytes, source: Source) -> Robot:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Numbers and names of elements, or an error with the line."""
+    """A reader of numbers and names of elements, which raises errors with their lines."""
 
     source: Source
 
@@ -243,12 +243,14 @@ class _Reader:
         words = text.split()
         if len(words) != count:
             raise self.source.error(
-                element.line, f'<{element.tag} {attribute}="{text}">: {count} number(s) are wanted, not {len(words)}'
+                element.line, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
             )
         found = []
         for word in words:
             if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
-                what = ValueRangeError(f'<{element.tag} {attribute}="{text}">: {word} is no number a robot can have')
+                what = ValueRangeError(
+                    f'<{element.tag} {attribute}="{text}">: {word} is not a number that a robot can have'
+                )
                 raise self.source.error(element.line, what)
             found.append(float(word))
         return tuple(found)
@@ -261,7 +263,7 @@ class _Reader:
         return found
 
     def one(self, element: Element, tag: str) -> Element:
-        """Return the child of a tag, one without attributes if there is none."""
+        """Return the child of a tag; an element without attributes if there is none."""
         found = list(element.all(tag))
         if len(found) > 1:
             raise self.source.error(found[1].line, f"a <{element.tag}> has one <{tag}> at most")
@@ -362,7 +364,7 @@ class _Reader:
 
 
 def _check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
-    """Refuse a joint that follows none, one without an axis, or, over others, itself."""
+    """Raise an error if a joint mimics one that does not exist or has no axis, or itself, directly or over others."""
     axial = {name: joint for name, joint in joints.items() if joint.kind in AXIAL}
     good: set[str] = set()
     for first in axial:
@@ -408,7 +410,7 @@ def _outward(joints: Mapping[str, RobotJoint], root: str, source: Source) -> dic
         leaving.setdefault(joint.parent, []).append(joint)
     order: dict[str, RobotJoint] = {}
     reached = [root]
-    for name in reached:  # grows on the way
+    for name in reached:  # grows in the loop
         for joint in leaving.get(name, ()):
             order[joint.name] = joint
             reached.append(joint.child)

@@ -1,4 +1,4 @@
-"""XML -> elements with their lines, and nothing else: no document types, no entities, nothing from outside."""
+"""XML -> elements with their lines; document types, entities and references to other files are refused."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from mbfmu.model.source import Source
 
 DEEPEST = 64
 MOST = 200_000
-"""Elements of a document."""
+"""Largest number of elements of a document."""
 LONGEST = 10_000
-"""Characters of an attribute's value."""
+"""Largest number of characters of an attribute's value."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Element:
     """An element.
 
     Args:
-        tag: with its prefix, as written.
-        attributes: by name.
-        line: where it begins, from 1.
-        children: the elements in it; text between them is dropped.
+        tag: tag with its prefix, as written.
+        attributes: values of the attributes by name.
+        line: line where it begins, from 1.
+        children: the elements in it; text between them is ignored.
     """
 
     tag: str
@@ -40,10 +40,11 @@ def elements_of(content: bytes, source: Source) -> Element:
 
     Args:
         content: the document.
-        source: what messages call it.
+        source: source of the document, for messages.
 
     Raises:
-        ModelFileError: it is no well-formed XML, declares a document type, or is nested too deeply or too long.
+        ModelFileError: the document is no well-formed XML, declares a document type, or is nested too deeply or too
+            long.
     """
     parser = expat.ParserCreate()
     top = Element("", {}, 1)
@@ -78,7 +79,7 @@ def elements_of(content: bytes, source: Source) -> Element:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise source.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+        raise source.error(error.lineno, f"this is not valid XML: {expat.ErrorString(error.code)}") from None
     except (ValueError, LookupError) as error:  # an encoding that Python does not have
-        raise source.error(1, f"this is no XML: {error}") from None
+        raise source.error(1, f"this is not valid XML: {error}") from None
     return top.children[0]

@@ -1,0 +1,67 @@
+"""Docstrings are plain English: a function's begins with a verb, the others name what they describe."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "mbfmu"
+ELSEWHERE = {"prepare.py", "warm.py", "recipe.py", "reading.py", "picture.py", "units.py", "nominal.py"}
+"""Files whose docstrings are not held to the laws; nor are those of the check, which are the claims of its rules."""
+FILES = sorted(
+    path.relative_to(PACKAGE).as_posix()
+    for path in PACKAGE.rglob("*.py")
+    if path.name not in ELSEWHERE and "check" not in path.relative_to(PACKAGE).parent.parts
+)
+VERBS = (
+    "Add Advance Check Compile Compute Connect Declare Derive Do Draw End Enter Explain Export Free Give "
+    "Go Ignore Import Initialise Keep Leave List Make Print Put Raise Read Replace Restore Return Run Set "
+    "Show Step Stop Turn Warn Write Yield"
+)
+"""Verbs that begin the docstrings of functions, separated by blanks."""
+FRAGMENT = re.compile(
+    r"(Of|How|What|Where|When|Why|Which|Who|By how|At most|About)\b|(1|m|s|rad|N|1/s|rad/s)([,;:]| or )"
+)
+"""Beginnings of docstrings that do not name what they describe."""
+PRIVATE = re.compile(r"\b(cannot be[.;,]|is told|nobody|who asks|is no use)", re.IGNORECASE)
+"""Words at which a reader stumbles."""
+
+
+def docstrings(name: str) -> Iterator[tuple[int, bool, str]]:
+    """Yield line, whether it is a function's, and text of each docstring of a file; properties are not functions."""
+    for node in ast.walk(ast.parse((PACKAGE / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
+            marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
+            named = any("property" in mark or ".callback(" in mark for mark in marks)
+            yield getattr(node, "lineno", 1), isinstance(node, ast.FunctionDef) and not named, text
+        if isinstance(node, ast.ClassDef | ast.Module):
+            for item, after in zip(node.body, node.body[1:], strict=False):
+                if isinstance(item, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
+                    yield after.lineno, False, str(ast.literal_eval(after.value))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_docstrings_of_functions_begin_with_a_verb(name: str) -> None:
+    found = [(line, text) for line, function, text in docstrings(name) if function]
+    assert [item for item in found if item[1].split()[0].rstrip(",:") not in VERBS.split()] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_docstrings_of_the_others_name_what_they_describe(name: str) -> None:
+    found = [(line, text) for line, function, text in docstrings(name) if not function]
+    assert [item for item in found if FRAGMENT.match(item[1])] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_docstrings_are_free_of_private_words(name: str) -> None:
+    assert [(line, text) for line, _, text in docstrings(name) if PRIVATE.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Of refinement: enough to tell.", "How far it is.", "m or rad; when.", "1/s, default."]
+)
+def test_a_docstring_that_names_nothing_is_noticed(text: str) -> None:
+    assert FRAGMENT.match(text)
+    assert not FRAGMENT.match(f"Largest {text}")
