@@ -103,21 +103,22 @@ PICTURES = (
 
 
 def code(text: str) -> str:
-    """Return Python source without comments, strings that are statements (docstrings) and blank lines."""
+    """Return Python source without comments, docstrings and other strings that are statements, imports, blank lines."""
     lines = text.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.stmt) and (bare or isinstance(node, ast.Import | ast.ImportFrom)):
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [""] * (last - first)
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def sources_hash(picture: Picture, root: Path = ROOT) -> str:
-    """Return the hash of all sources of a picture; what a Python file says to its readers does not count."""
+    """Return the hash of all sources of a picture; of a Python file its `code` counts."""
     found = hashlib.sha256(picture.command.encode())
     for name in picture.sources:
         text = (root / name).read_text(encoding="utf-8")

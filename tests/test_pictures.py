@@ -96,11 +96,12 @@ def test_a_picture_that_was_not_made_is_stale(copy: Path) -> None:
     [
         ("x = '#'  # a remark\n\n\ndef f():\n    # another\n    return x\n", True),
         ("'''A docstring\nof two lines.'''\nx = '#'\n'of x'\ndef f():\n    'of f'\n    return x\n", True),
+        ("import math\nfrom os import (\n    path,\n)\nx = '#'\ndef f():\n    import io\n    return x\n", True),
         ("x = '# '\ndef f():\n    return x\n", False),
         ("x = '#'\ndef f():\n    return -x\n", False),
     ],
 )
-def test_remarks_make_no_picture_stale_and_code_does(edit: str, same: bool) -> None:
+def test_remarks_and_imports_make_no_picture_stale_and_code_does(edit: str, same: bool) -> None:
     plain = "x = '#'\ndef f():\n    return x\n"
     assert (pictures.code(edit) == pictures.code(plain)) is same
 
