@@ -123,6 +123,7 @@ def draw(found: Found, path: str) -> Path:
         MbfmuError: the file cannot be written.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     from mbfmu.plot import FLOOR, save
 
@@ -151,6 +152,7 @@ def draw(found: Found, path: str) -> Path:
             axes.set_yscale("log")
         if panel.log_x:
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())  # within one decade the labels would overlap
         if panel.equal:
             axes.set_aspect("equal", adjustable="box" if panel.window else "datalim")
         if panel.window:

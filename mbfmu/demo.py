@@ -1,4 +1,4 @@
-"""The demo: export the two-link arm, check it, and let a controller drive the FMU through FMPy."""
+"""The demo: export a loader crane, check it, and let a controller drive the FMU through FMPy."""
 
 import math
 import shutil
@@ -10,40 +10,72 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mbfmu.checker import check
 from mbfmu.errors import FmuError
+from mbfmu.fmu.check import check
 from mbfmu.fmu.export import export
 from mbfmu.model.library import load
-from mbfmu.plot import FLOOR, save
+from mbfmu.plot import FLOOR, RESIDUALS, round_off, save
 from mbfmu.result import Result
+from mbfmu.simulation import read_fmu, unit_of
 
-STOP = 10.0
-STEP = 1e-3
+MODEL = "crane"
 STEPPER = "rattle"
-KP = np.array([900.0, 300.0])
-"""Proportional gains of shoulder and elbow, N.m/rad."""
-KD = np.array([120.0, 40.0])
-"""Derivative gains of shoulder and elbow, N.m.s/rad."""
+STOP = 10.0
+STEP = 2e-3
+"""s; of the FMU and of the controller."""
+AXES = ("lift", "tilt")
+"""Cylinders of boom and jib."""
+LOW, HIGH = np.array([0.22, 0.36]), np.array([0.68, 0.76])
+"""Strokes between which the cylinders go to and fro, m."""
+PERIOD = 6.0
+"""s; the second cylinder is a quarter of it behind."""
+BLEND = 2.0
+"""Time in which the set-points go over from the strokes at the start to the periodic ones, s."""
+KP = np.array([2.4e6, 1.5e6])
+"""N/m; proportional gains."""
+KD = KP / 6
+"""N.s/m; derivative gains."""
+KI = 3 * KP
+"""N/(m.s); integral gains."""
+OUTLINES = {
+    "beam1": ((0.0, 0.12), (1.9, 0.35), (3.5, 0.08), (3.5, -0.08), (1.0, -0.15), (0.0, -0.12)),
+    "beam2": ((-0.3, 0.25), (0.1, 0.12), (2.5, 0.05), (2.5, -0.05), (0.0, -0.1)),
+}
+"""Of boom and jib, in their own frames, m."""
+COLOURS = {"beam1": "C0", "beam2": "C1"}
+"""Those of the curves of the cylinder that moves it."""
+CYLINDERS = (("barrel1", "rod1"), ("barrel2", "rod2"))
+PLACES = (
+    "beam1",
+    "beam2",
+    "beam2.frame_b",
+    *(name for part, rod in CYLINDERS for name in (part, f"{part}.frame_b", rod)),
+)
+"""Frames whose places are recorded; the crane is drawn by them."""
 SHOWN = (
-    "shoulder.tau", "elbow.tau", "shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w", "energy.total",
-    "constraint.position", "constraint.velocity",
+    *(f"{axis}.{quantity}" for quantity in "fsv" for axis in AXES), "beam1.phi", "beam2.phi",
+    *(f"{place}.r_0[{number}]" for place in PLACES for number in (1, 2)), "energy.total", *RESIDUALS,
 )  # fmt: skip
+POSES = {0.0: 0.15, 3.0: 0.3, 6.0: 1.0}
+"""Opacity of the poses in the picture, by the time, s."""
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Demo:
-    """The results of the demo.
+    """What the demo found.
 
     Args:
-        fmu: path of the FMU.
-        csv: path of the run's values, with references.
-        png: path of the picture.
-        problems: problems that the check reported; empty if there are none.
-        rows: rows of the table: quantity and value.
+        fmu: the FMU it made.
+        csv: the run, with references.
+        png: the picture.
+        problems: what the check said, empty if all is well.
+        rows: the table: what, value.
     """
 
     fmu: Path
@@ -53,103 +85,119 @@ class Demo:
     rows: tuple[tuple[str, str], ...]
 
 
-def trajectory(t: float) -> tuple[Array, Array]:
-    """Return reference joint angles (rad) and rates (rad/s), shapes (2,): from hanging at rest up, and to and fro."""
-    blend = min(t / 2.0, 1.0)
-    s, s_dot = blend**3 * (10 - 15 * blend + 6 * blend**2), 15 * blend**2 * (1 - blend) ** 2 * (t < 2.0)
-    up, swing = np.array([1.9, -0.9]), np.array([0.5, 0.8])
-    rate = np.array([1.1, 1.7])
-    wave, wave_dot = np.sin(rate * t), rate * np.cos(rate * t)
-    phi = np.array([-math.pi / 2, 0.0]) + s * (up + swing * wave)
-    return phi, s_dot * (up + swing * wave) + s * swing * wave_dot
+def set_points(t: float, start: Array) -> tuple[Array, Array]:
+    """Return strokes (m) and rates (m/s) that the cylinders are to have, shapes (2,): from rest to and fro.
+
+    Args:
+        t: time, s.
+        start: strokes at the start, shape (2,), m.
+    """
+    turn = 2 * math.pi * t / PERIOD - np.array([0.0, math.pi / 2])
+    away = LOW + (HIGH - LOW) * (1 - np.cos(turn)) / 2 - start
+    rate = (HIGH - LOW) * np.sin(turn) * math.pi / PERIOD
+    x = min(t / BLEND, 1.0)
+    s, s_dot = x**3 * (10 - 15 * x + 6 * x**2), 30 * x**2 * (1 - x) ** 2 / BLEND
+    return start + s * away, s_dot * away + s * rate
 
 
-def gravity_torque(phi: Array, l: tuple[float, float], m: tuple[float, float], g: float) -> Array:  # noqa: E741
-    """Return the joint torques (N.m) that hold the arm at angles `phi` (rad) against gravity."""
-    elbow = m[1] * g * l[1] / 2 * math.cos(phi[0] + phi[1])
-    return np.array([(m[0] / 2 + m[1]) * g * l[0] * math.cos(phi[0]) + elbow, elbow])
+def holding_forces(acceleration: Callable[[Array], Array]) -> Array:
+    """Return the forces (N) of the cylinders under which a crane at rest stays so, shape (2,).
+
+    Args:
+        acceleration: of the cylinders (m/s^2) under forces (N), shapes (2,); it is affine in them.
+    """
+    free = acceleration(np.zeros(2))
+    change = np.column_stack([acceleration(1e3 * unit) - free for unit in np.eye(2)])
+    return np.asarray(-1e3 * np.linalg.solve(change, free), dtype=np.float64)
 
 
 def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
-    """Export an FMU, check it, run it and draw the result.
+    """Export, check, run and draw.
 
     Args:
-        folder: folder for the files, which is made if needed.
-        progress: called with the current task and the fraction of it that is done.
+        folder: where the files go; made if it is not there.
+        progress: is told what is being done and the fraction of it.
 
     Raises:
         FmuError: the FMU did not run.
     """
     progress("export", 0.0)
-    fmu = export(load("two_link"), folder / "two_link.fmu", stepper=STEPPER, step=STEP, stop=STOP)
+    fmu = export(load(MODEL), folder / f"{MODEL}.fmu", stepper=STEPPER, step=STEP, stop=STOP)
     progress("check", 0.0)
     problems = tuple(str(problem) for problem in check(fmu))
-    result, wanted, per_step = _closed_loop(fmu, lambda fraction: progress("closed loop", fraction))
-    error = np.degrees(np.column_stack([result["shoulder.phi"], result["elbow.phi"]]) - wanted)
-    torque = np.column_stack([result["shoulder.tau"], result["elbow.tau"]])
-    turned = np.diff(np.column_stack([result["shoulder.phi"], result["elbow.phi"]]), axis=0)
-    work = np.concatenate([[0.0], np.cumsum(np.sum(torque[1:] * turned, axis=1))])
-    energy = result["energy.total"]
-    balance = energy - energy[0] - work
+    run, per_step = closed_loop(fmu, STOP, lambda fraction: progress("closed loop", fraction))
+    error = 1e3 * np.column_stack([run[f"{axis}.s"] - run[f"reference.{axis}.s"] for axis in AXES])
+    work = sum(np.cumsum(run[f"{axis}.f"][1:] * np.diff(run[f"{axis}.s"])) for axis in AXES)
+    energy = run["energy.total"]
+    balance = energy - energy[0] - np.append(0.0, work)
+    position, velocity = (float(np.max(run[name])) for name in RESIDUALS)
     rows = (
-        ("tracking error, rms / max", f"{np.sqrt(np.mean(error**2)):.3f} / {np.max(np.abs(error)):.3f} deg"),
-        ("constraint.position, max", f"{np.max(result['constraint.position']):.1e} m"),
-        ("constraint.velocity, max", f"{np.max(result['constraint.velocity']):.1e} m/s"),
-        ("energy balance, max error", f"{np.max(np.abs(balance)):.1e} J of {np.ptp(energy):.1f} J exchanged"),
-        ("FMU step through FMPy", f"{per_step:.1f} us (set inputs, step, get outputs)"),
+        ("tracking error, rms / max", f"{np.sqrt(np.mean(error**2)):.3f} / {np.max(np.abs(error)):.3f} mm"),
+        ("constraint.position, max", f"{position:.1e} m, rad"),
+        ("constraint.velocity, max", f"{velocity:.1e} m/s, rad/s"),
+        ("round-off, for comparison", f"{round_off(run):.1e}"),
+        ("energy balance, max error", f"{np.max(np.abs(balance)):.1e} J of {np.ptp(energy):.0f} J exchanged"),
+        ("FMU step through FMPy", f"{per_step:.0f} us (set inputs, step, get outputs)"),
     )
-    full = Result(
-        result.time,
-        (*result.names, "reference.shoulder.phi", "reference.elbow.phi", "energy.balance"),
-        np.column_stack([result.values, wanted, balance]),
-    )
-    return Demo(
-        fmu,
-        full.write_csv(folder / "two_link.csv"),
-        _picture(full, wanted, error, balance, folder / "two_link.png"),
-        problems,
-        rows,
-    )
+    full = Result(run.time, (*run.names, "energy.balance"), np.column_stack([run.values, balance]), run.units)
+    return Demo(fmu, full.write_csv(fmu.with_suffix(".csv")), _picture(run, fmu.with_suffix(".png")), problems, rows)
 
 
-def _closed_loop(fmu: Path, progress: Callable[[float], None]) -> tuple[Result, Array, float]:
-    """Run PD control with gravity compensation on the FMU; return run, reference angles and microseconds per step."""
+def closed_loop(fmu: Path, stop: float, progress: Callable[[float], None]) -> tuple[Result, float]:
+    """Let two PID controllers move the cylinders of the crane's FMU.
+
+    Args:
+        fmu: path of the FMU.
+        stop: s.
+        progress: is told the fraction done.
+
+    Returns:
+        The run with its set-points, and the mean wall time of a step, us.
+
+    Raises:
+        FmuError: the FMU did not run.
+    """
     import fmpy
     from fmpy.fmi2 import FMU2Slave
 
-    description = fmpy.read_model_description(str(fmu))
-    reference = {item.name: item.valueReference for item in description.modelVariables}
-    taus = [reference["shoulder.tau"], reference["elbow.tau"]]
-    shown = [reference[name] for name in SHOWN]
+    description = read_fmu(fmu)
+    variables = {item.name: item for item in description.modelVariables}
+    forces, accelerations, shown = (
+        [variables[name].valueReference for name in names]
+        for names in ([f"{axis}.f" for axis in AXES], [f"{axis}.a" for axis in AXES], SHOWN)
+    )
     unzipped = fmpy.extract(str(fmu))
     slave: Any = FMU2Slave(
         guid=description.guid,
         unzipDirectory=unzipped,
         modelIdentifier=description.coSimulation.modelIdentifier,
-        instanceName="arm",
+        instanceName=MODEL,
     )
+
+    def acceleration(force: Array) -> Array:
+        slave.setReal(forces, force.tolist())
+        return np.array(slave.getReal(accelerations))
+
     try:
         slave.instantiate()
         slave.setupExperiment(startTime=0.0)
-        phi, w = trajectory(0.0)
-        slave.setReal([reference["shoulder.phi"], reference["elbow.phi"]], phi.tolist())
-        slave.setReal([reference["shoulder.w"], reference["elbow.w"]], w.tolist())
         slave.enterInitializationMode()
+        hold = holding_forces(acceleration)
+        slave.setReal(forces, hold.tolist())
         slave.exitInitializationMode()
-        names = ("l1", "l2", "m1", "m2", "world.g")
-        l1, l2, m1, m2, g = slave.getReal([reference[name] for name in names])
-        count = round(STOP / STEP)
-        rows, wanted, spent = [slave.getReal(shown)], [phi], 0.0
+        count = round(stop / STEP)
+        rows, spent, total = [slave.getReal(shown)], 0.0, np.zeros(2)
+        start = np.array(rows[0][2:4])
         for k in range(count):
-            target, target_rate = trajectory(k * STEP)
-            phi, w = np.array(rows[-1][2:4]), np.array(rows[-1][4:6])
-            tau = gravity_torque(phi, (l1, l2), (m1, m2), g) + KP * (target - phi) + KD * (target_rate - w)
+            goal, rate = set_points(k * STEP, start)
+            s, v = np.array(rows[-1][2:4]), np.array(rows[-1][4:6])
+            total += STEP * (goal - s)
+            force = hold + KP * (goal - s) + KD * (rate - v) + KI * total
             begin = clock.perf_counter()
-            slave.setReal(taus, tau.tolist())
+            slave.setReal(forces, force.tolist())
             slave.doStep(currentCommunicationPoint=k * STEP, communicationStepSize=STEP)
             rows.append(slave.getReal(shown))
             spent += clock.perf_counter() - begin
-            wanted.append(trajectory((k + 1) * STEP)[0])
             if k % 100 == 99:
                 progress((k + 1) / count)
         slave.terminate()
@@ -158,34 +206,95 @@ def _closed_loop(fmu: Path, progress: Callable[[float], None]) -> tuple[Result, 
         raise FmuError(f"'{fmu}' did not run in FMPy: {error}") from None
     finally:
         shutil.rmtree(unzipped, ignore_errors=True)
-    time = np.arange(count + 1, dtype=np.float64) * np.float64(STEP)
-    return Result(time, SHOWN, np.array(rows)), np.array(wanted), spent / count * 1e6
+    time = np.arange(count + 1) * np.float64(STEP)
+    wanted = np.array([set_points(float(t), start)[0] for t in time])
+    references = {f"reference.{axis}.s": "m" for axis in AXES}
+    units = {name: unit_of(variables[name]) for name in SHOWN} | references
+    return Result(time, (*SHOWN, *references), np.column_stack([rows, wanted]), units), spent / count * 1e6
 
 
-def _picture(result: Result, wanted: Array, error: Array, balance: Array, path: Path) -> Path:
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    figure.suptitle(f"two_link FMU ({STEPPER}, h = {STEP * 1e3:g} ms) in closed loop through FMPy")
-    angles, errors, torques, residuals, energies = figure.subplots(5, 1, sharex=True)
-    for number, joint in enumerate(("shoulder", "elbow")):
-        color = f"C{number}"
-        angles.plot(result.time, np.degrees(result[f"{joint}.phi"]), color, label=joint)
-        angles.plot(result.time, np.degrees(wanted[:, number]), "k:", linewidth=1)
-        errors.plot(result.time, error[:, number], color, label=joint)
-        torques.plot(result.time, result[f"{joint}.tau"], color, label=joint)
-    for name in ("constraint.position", "constraint.velocity"):
-        residuals.semilogy(result.time, np.maximum(result[name], FLOOR), label=name, linewidth=0.8)
-    energies.plot(result.time, balance, "C4", label="energy - start - work of the drives")
-    labels = (
-        "angle [deg]\n(dotted: wanted)",
-        "tracking error [deg]",
-        "torque [N.m]",
-        "residual",
-        "balance [J]",
+def place(run: Result, name: str) -> Array:
+    """Return where a frame is over a run, shape (n_t, 2), m."""
+    return np.column_stack([run[f"{name}.r_0[1]"], run[f"{name}.r_0[2]"]])
+
+
+def draw_ground(axes: Axes) -> None:
+    """Draw what stands still, and set the limits of the axes."""
+    axes.set(xlim=(-0.9, 6.4), ylim=(-1.3, 5.3), aspect="equal")
+    axes.axis("off")
+    axes.fill([-0.9, 6.4, 6.4, -0.9], [-1.3, -1.3, -1.15, -1.15], color="0.85")
+    axes.fill([-0.3, 0.35, 0.12, -0.12], [-1.15, -1.15, 2.05, 2.05], color="0.45")
+
+
+def draw_crane(axes: Axes, run: Result, k: int, alpha: float = 1.0) -> list[Artist]:
+    """Draw the crane in a pose.
+
+    Args:
+        axes: to draw on, in m.
+        run: of the crane.
+        k: number of the pose in the run.
+        alpha: opacity.
+
+    Returns:
+        What was drawn.
+    """
+    drawn: list[Artist] = []
+    for name, outline in OUTLINES.items():
+        phi, origin = run[f"{name}.phi"][k], place(run, name)[k]
+        turn = np.array([[math.cos(phi), math.sin(phi)], [-math.sin(phi), math.cos(phi)]])
+        x, y = (np.array(outline) @ turn + origin).T
+        drawn += axes.fill(x, y, color=COLOURS[name], alpha=alpha, linewidth=0)
+    for barrel, rod in CYLINDERS:
+        foot, end, eye = (place(run, name)[k] for name in (barrel, f"{barrel}.frame_b", rod))
+        drawn += axes.plot(*np.array([foot, eye]).T, color="0.55", linewidth=3, alpha=alpha, zorder=3)
+        drawn += axes.plot(
+            *np.array([foot, end]).T, color="0.25", linewidth=6, solid_capstyle="butt", alpha=alpha, zorder=4
+        )
+    x, y = place(run, "beam2.frame_b")[k]
+    drawn += axes.plot([x], [y - 0.15], "o", color="0.2", markersize=11, alpha=alpha, markeredgewidth=0)
+    return drawn
+
+
+def draw_residuals(axes: Axes, run: Result) -> None:
+    """Draw the residuals of the constraints beside the band of round-off."""
+    for name, colour in zip(RESIDUALS, ("C2", "C4"), strict=True):
+        shown = np.maximum(run[name], FLOOR)
+        axes.semilogy(run.time, shown, colour, label=name.removeprefix("constraint."), linewidth=0.6)
+    axes.axhspan(FLOOR, round_off(run), color="k", alpha=0.07, linewidth=0, label="round-off")
+    axes.set_ylim(FLOOR, 1e-9)
+
+
+def _picture(run: Result, path: Path) -> Path:
+    figure = Figure(figsize=(11, 5.6), layout="constrained")
+    figure.suptitle(
+        f"{MODEL}.fmu ({STEPPER}, h = {STEP * 1e3:g} ms) in FMPy, its cylinders under PID controllers outside"
     )
-    for axes, label in zip((angles, errors, torques, residuals, energies), labels, strict=True):
+    grid = figure.add_gridspec(4, 2, width_ratios=(1.15, 1.0))
+    scene = figure.add_subplot(grid[:, 0])
+    strokes, errors, forces, residuals = panels = [figure.add_subplot(grid[k, 1]) for k in range(4)]
+    draw_ground(scene)
+    scene.plot(*place(run, "beam2.frame_b").T, ":", color="0.5", linewidth=1)
+    for time, alpha in POSES.items():
+        k = round(time / STEP)
+        draw_crane(scene, run, k, alpha)
+        x, y = place(run, "beam2.frame_b")[k]
+        scene.text(x + 0.22, y - 0.15, f"{time:g} s", fontsize="small", va="center", bbox={"color": "white", "pad": 1})
+        for axes in panels:
+            axes.axvline(time, color="k", linewidth=0.8, alpha=max(alpha, 0.3))
+    for axis in AXES:
+        strokes.plot(run.time, run[f"{axis}.s"], label=axis)
+        errors.plot(run.time, 1e3 * (run[f"{axis}.s"] - run[f"reference.{axis}.s"]), label=axis)
+        forces.plot(run.time, run[f"{axis}.f"] / 1e3, label=axis)
+    wanted = np.column_stack([run[f"reference.{axis}.s"] for axis in AXES])
+    strokes.plot(run.time, wanted, "k:", linewidth=1, label=["set-point", "_set-point"])
+    draw_residuals(residuals, run)
+    labels = ("stroke [m]", "error [mm]", "force [kN]", "residual")
+    for axes, label in zip(panels, labels, strict=True):
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
         axes.margins(x=0)
-        axes.legend(loc="best", fontsize="small", ncols=2, framealpha=0.6)
-    energies.set_xlabel("time [s]")
+        axes.tick_params(labelbottom=axes is residuals)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False)
+    figure.align_ylabels(panels)
+    residuals.set_xlabel("time [s]")
     return save(figure, path)

@@ -75,7 +75,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
             axes.plot([], [], " ", label=f"and {len(curves) - MOST} more")
         if residuals:
             axes.set_yscale("log")
-            axes.axhspan(FLOOR, _round_off(result), color="k", alpha=0.07, linewidth=0, label="round-off")
+            axes.axhspan(FLOOR, round_off(result), color="k", alpha=0.07, linewidth=0, label="round-off")
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
         axes.margins(x=0)
@@ -117,7 +117,7 @@ def _once(curves: Curves) -> Curves:
     }
 
 
-def _round_off(result: Result) -> float:
+def round_off(result: Result) -> float:
     """Return the residual that counts as round-off for the size of the coordinates and rates."""
     sizes = [float(np.max(np.abs(result[name]))) for name in coordinates(result) if result.units.get(name) in MOTIONS]
     return ROUND_OFF * max([1.0, *sizes])

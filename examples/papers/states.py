@@ -57,7 +57,9 @@ def states(
     start: Iterable[float] | None = None,
     after: Callable[[Array], Array] | None = None,
 ) -> Array:
-    """Return the states of a stepper as it carries them, shape (1 + steps / every, n_x); fewer if a step fails.
+    """Return the states of a stepper as it carries them, shape (1 + steps / every, n); fewer if a step fails.
+
+    The last entry, which is a step chosen for a tolerance, is left out.
 
     Args:
         prepared: model and stepper.
@@ -77,4 +79,4 @@ def states(
         if after:
             x = vector(after(np.array(x)))
         rows.append(list(x))
-    return np.array(rows)
+    return np.array(rows)[:, :-1]

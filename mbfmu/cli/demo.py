@@ -13,11 +13,11 @@ def demo(
     tell: Tell,
     folder: Annotated[Path, typer.Option("--folder", "-o", help="where the files go")] = Path("mbfmu_demo"),
 ) -> Report:
-    """Export the two-link arm, check it, and drive it in closed loop through FMPy."""
+    """Export a loader crane, check it, and drive it in closed loop through FMPy."""
     from mbfmu.demo import run_demo
 
     found = run_demo(folder, tell)
-    table = Table(title="two_link as an FMU, PD with gravity compensation, 10 s", title_justify="left")
+    table = Table(title="crane as an FMU, its two cylinders under PID control, 10 s", title_justify="left")
     table.add_column("what")
     table.add_column("measured", justify="right")
     for what, value in found.rows:

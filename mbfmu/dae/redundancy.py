@@ -101,8 +101,8 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
 def _poses(dae: Dae, count: int) -> list[Array]:
     """Return the assembled pose and some on a walk from it, all closed; an empty list if it cannot be assembled.
 
-    The walk keeps its direction, except for a random part by which it explores all freedoms. Directions are projected onto
-    the free ones, as a basis of these differs between processors.
+    The walk keeps its direction, except for a random part by which it explores all freedoms. Directions are projected
+    onto the free ones, as a basis of these differs between processors.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
     q = np.array(assembled(dae, list(s), list(p), 0.0)).ravel()
@@ -154,7 +154,8 @@ def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
 
     With N the combinations of rows that vanish (orthonormal columns), the least singular value of the kept rows is at
     least that of all rows times the least one of the dropped rows of N. The rows chosen make this large at the worst
-    pose. Rows are not scaled: a row that hardly changes with the coordinates determines little. Of equal choices the first is taken.
+    pose. Rows are not scaled: a row that hardly changes with the coordinates determines little. Of equal choices the
+    first is taken.
     """
     vanishing = np.array([np.linalg.svd(C)[0][held:, rank:] for C in jacobians])
     count = vanishing.shape[2]

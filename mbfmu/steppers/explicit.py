@@ -90,7 +90,7 @@ half steps do, and twice the time at a tolerance of 1e-10.
 DOPRI8 = Tableau(
     DOP853.A, DOP853.B, DOP853.C, order=8, errors=(DOP853.E5, DOP853.E3), estimate_order=DOP853.error_estimator_order
 )
-"""The method of Dormand & Prince, solution of order 8 with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
+"""The method of Dormand & Prince, order 8, with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
 
 PREDICTOR = np.array([55, -59, 37, -9]) / 24
 """Adams-Bashforth, order 4: weights of the rates at t, t - h, t - 2 h, t - 3 h (Hairer, Norsett & Wanner, III.1)."""
