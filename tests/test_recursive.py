@@ -65,13 +65,11 @@ LOOPS = [
     for kind, seed in chosen
 ]
 """What closes which random tree; half of the loops are closed more than needed."""
-FIRST = {(kind, planar): seed for kind, seed, planar in reversed(LOOPS)}
-"""The first tree that each joint closes."""
+FIRST = {kind: (kind, seed, planar) for kind, seed, planar in reversed(LOOPS)}
+"""The first tree that each joint closes, in the plane where it can."""
 
 
-@pytest.mark.parametrize(
-    ("closing", "seed", "planar"), thorough(LOOPS, lambda kind, seed, planar: seed == FIRST[kind, planar])
-)
+@pytest.mark.parametrize(("closing", "seed", "planar"), thorough(LOOPS, lambda *loop: loop in FIRST.values()))
 def test_a_random_loop_moves_the_same_in_both_coordinates(closing: type[Joint], seed: int, planar: bool) -> None:
     assert_same_motion(random_loop(seed, planar, closing), seed)
 
@@ -217,7 +215,7 @@ def as_pinocchios(dae: Dae, name: str, q: Array, *rates: Array) -> tuple[Array, 
     return (np.roll(q[at], -1), *(2 * product(conjugate, rate[at])[1:] for rate in rates))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thorough(zip(range(3)), lambda seed: seed == 0))
 def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> None:
     """From random states, under gravity; conj(Q) Q'' is half the angular acceleration but for its scalar part."""
     rng = np.random.default_rng(seed)
