@@ -14,8 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from mbfmu.checker import check
 from mbfmu.errors import FmuError
-from mbfmu.fmu.check import check
 from mbfmu.fmu.export import export
 from mbfmu.model.library import load
 from mbfmu.plot import FLOOR, RESIDUALS, round_off, save

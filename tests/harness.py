@@ -1,10 +1,11 @@
-"""Running a system with a stepper, for tests: states, statuses and both kernels."""
+"""Running a system with a stepper, for tests: states, statuses, both kernels, and which cases stand for all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import mbfmu
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
@@ -32,6 +33,16 @@ DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
 def label(scheme: tuple[str, Mapping[str, Any]]) -> str:
     """Name a scheme in a test's id."""
     return "-".join([scheme[0], *map(str, scheme[1].values())])
+
+
+def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:
+    """Mark those cases of a parametrised test slow that others stand for."""
+    return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.slow) for case in cases]
+
+
+def named(value: Any) -> str | None:
+    """Name a scheme in a test's id, and leave the rest to pytest."""
+    return label(value) if value in SCHEMES else None
 
 
 def both_kernels(prepared: Prepared) -> tuple[Compiled, Interpreted]:

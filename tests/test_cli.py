@@ -55,8 +55,8 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
     )
 
 
-def done(*arguments: str, cwd: Path, **environment: str) -> str:
-    """Run a command that works and says nothing on stderr; return what it says on stdout."""
+def done_apart(*arguments: str, cwd: Path, **environment: str) -> str:
+    """Run a command that works and says nothing on stderr in a process of its own; return what it says on stdout."""
     found = run(*arguments, cwd=cwd, **environment)
     assert (found.returncode, found.stderr) == (0, "")
     return found.stdout
@@ -87,6 +87,18 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
+def done(call: Callable[..., Called]) -> Callable[..., str]:
+    """Run a command that works and says nothing on stderr in this process; return what it says on stdout."""
+
+    def in_this_process(*arguments: str, cwd: Path) -> str:
+        found = call(*arguments, cwd=cwd)
+        assert (found.status, found.stderr) == (0, "")
+        return found.stdout
+
+    return in_this_process
+
+
+@pytest.fixture
 def here(tmp_path: Path) -> Path:
     """A folder with the files a user may have lying about."""
     for name, text in MODELS.items():
@@ -100,7 +112,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def test_the_version_tells_the_package_python_casadi_compiler_platform_and_extras(tmp_path: Path) -> None:
-    lines = done("--version", cwd=tmp_path).splitlines()
+    lines = done_apart("--version", cwd=tmp_path).splitlines()
     assert lines[0] == f"mbfmu {mbfmu.__version__}"
     assert lines[1].startswith(f"Python {platform.python_version()} (")
     assert lines[2] == f"CasADi {version('casadi')}"
@@ -112,22 +124,22 @@ def test_the_version_tells_the_package_python_casadi_compiler_platform_and_extra
 def test_the_console_script_is_the_module(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("mbfmu")
     found = subprocess.run([script, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
-    assert found.stdout == done("--version", cwd=tmp_path)
+    assert found.stdout == done_apart("--version", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
-def test_help_names_every_command(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    found = run(*arguments, cwd=tmp_path)
+def test_help_names_every_command(arguments: tuple[str, ...], tmp_path: Path, call: Callable[..., Called]) -> None:
+    found = call(*arguments, cwd=tmp_path)
     for command in ("demo", "list", "export", "simulate", "check"):
         assert re.search(rf"\b{command}\b", found.stdout + found.stderr)
 
 
 @pytest.mark.parametrize("command", ["demo", "list", "export", "simulate", "check"])
-def test_every_command_explains_itself(command: str, tmp_path: Path) -> None:
+def test_every_command_explains_itself(command: str, tmp_path: Path, done: Callable[..., str]) -> None:
     assert "Usage:" in done(command, "--help", cwd=tmp_path)
 
 
-def test_export_writes_an_fmu_that_check_passes(tmp_path: Path) -> None:
+def test_export_writes_an_fmu_that_check_passes(tmp_path: Path, done: Callable[..., str]) -> None:
     assert done("export", "two_link", cwd=tmp_path).startswith("wrote two_link.fmu (")
     *rules, last = done("check", "two_link.fmu", cwd=tmp_path).splitlines()
     assert last.startswith("two_link.fmu: no problem; ")
@@ -135,7 +147,7 @@ def test_export_writes_an_fmu_that_check_passes(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["two_link.fmu"]
 
 
-def test_export_takes_every_choice(tmp_path: Path) -> None:
+def test_export_takes_every_choice(tmp_path: Path, done: Callable[..., str]) -> None:
     text = "--stepper gauss --option stages=2 --step 5e-4 --stop 3 --set l1=1.25 --set shoulder.phi=-0.5"
     choices = shlex.split(text)
     done("export", "two_link", "-o", "deeper/arm.fmu", *choices, cwd=tmp_path)
@@ -150,7 +162,7 @@ def test_export_takes_every_choice(tmp_path: Path) -> None:
     assert (tmp_path / "deeper" / "arm.fmu").read_bytes() == expected.read_bytes()
 
 
-def test_export_reads_a_recipe_and_the_command_line_goes_before_it(tmp_path: Path) -> None:
+def test_export_reads_a_recipe_and_the_command_line_goes_before_it(tmp_path: Path, done: Callable[..., str]) -> None:
     text = 'model = "two_link"\nstepper = "gauss"\nstep = 5e-4\n[options]\nstages = 2\n[values]\nl1 = 1.25\n'
     (tmp_path / "arm.toml").write_text(text, encoding="utf-8")
     done("export", "arm.toml", "--step", "2e-3", cwd=tmp_path)
@@ -159,13 +171,13 @@ def test_export_reads_a_recipe_and_the_command_line_goes_before_it(tmp_path: Pat
     assert (tmp_path / "arm.fmu").read_bytes() == expected.read_bytes()
 
 
-def test_export_finds_a_recipe_by_name(tmp_path: Path) -> None:
+def test_export_finds_a_recipe_by_name(tmp_path: Path, done: Callable[..., str]) -> None:
     done("export", "two_link_rattle", cwd=tmp_path)
     expected = mbfmu.export(mbfmu.load("two_link"), tmp_path / "same.fmu", stepper="rattle", step=1e-3, stop=10.0)
     assert (tmp_path / "two_link_rattle.fmu").read_bytes() == expected.read_bytes()
 
 
-def test_simulate_writes_numbers_and_a_picture(tmp_path: Path) -> None:
+def test_simulate_writes_numbers_and_a_picture(tmp_path: Path, done: Callable[..., str]) -> None:
     given = "--stop 0.2 --output-interval 0.01 --step 5e-4 --set world.g=1.62 --input 'shoulder.tau=2*sin(time)'"
     choices = shlex.split(given)
     text = done("simulate", "two_link", *choices, "-o", "out.csv", "--plot", "out.png", cwd=tmp_path)
@@ -186,7 +198,9 @@ def test_simulate_writes_numbers_and_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
-def test_simulate_runs_an_fmu_as_it_runs_the_model(two_link_fmu: Path, tmp_path: Path) -> None:
+def test_simulate_runs_an_fmu_as_it_runs_the_model(
+    two_link_fmu: Path, tmp_path: Path, done: Callable[..., str]
+) -> None:
     choices = ("--stop", "0.2", "--output-interval", "0.01", "--set", "shoulder.phi=0.3", "--input", "elbow.tau=2")
     done("simulate", str(two_link_fmu), *choices, "-o", "fmu.csv", cwd=tmp_path)
     done("simulate", "two_link", *choices, "-o", "model.csv", cwd=tmp_path)
@@ -195,14 +209,14 @@ def test_simulate_runs_an_fmu_as_it_runs_the_model(two_link_fmu: Path, tmp_path:
         assert other[name] == pytest.approx(one[name], abs=1e-12)
 
 
-def test_simulate_takes_inputs_from_what_it_wrote(tmp_path: Path) -> None:
+def test_simulate_takes_inputs_from_what_it_wrote(tmp_path: Path, done: Callable[..., str]) -> None:
     first = ("simulate", "two_link", "--stop", "0.1", "--output-interval", "0.01")
     done(*first, "--input", "elbow.tau=cos(9*time)", "-o", "one.csv", cwd=tmp_path)
     done(*first, "--input", "elbow.tau=one.csv", "-o", "two.csv", cwd=tmp_path)
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
-def test_a_model_file_may_lie_anywhere(tmp_path: Path) -> None:
+def test_a_model_file_may_lie_anywhere(tmp_path: Path, done: Callable[..., str]) -> None:
     source = known_models()["two_link"].read_text(encoding="utf-8")
     (tmp_path / "my_arm.py").write_text(source.replace("two_link", "my_arm"), encoding="utf-8")
     done("export", "my_arm.py", cwd=tmp_path)
@@ -214,12 +228,12 @@ def test_a_model_file_may_lie_anywhere(tmp_path: Path) -> None:
     ("what", "shown"),
     [("models", "two_link"), ("steppers", "rattle"), ("components", "Revolute")],
 )
-def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path) -> None:
+def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path, done: Callable[..., str]) -> None:
     assert shown in done("list", what, cwd=tmp_path)
     assert shown in done("list", cwd=tmp_path)
 
 
-def test_list_names_every_stepper_with_its_options(tmp_path: Path) -> None:
+def test_list_names_every_stepper_with_its_options(tmp_path: Path, done: Callable[..., str]) -> None:
     text = done("list", "steppers", cwd=tmp_path)
     for family in mbfmu.steppers():
         assert family.name in text
@@ -227,7 +241,7 @@ def test_list_names_every_stepper_with_its_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path) -> None:
+def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path, done: Callable[..., str]) -> None:
     text = done("demo", "-o", str(tmp_path / "demo"), cwd=tmp_path)
     assert "check: no problem" in text
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
@@ -370,7 +384,7 @@ def test_a_shell_completes_names_from_the_tables_and_the_model(
 
 
 def test_the_completion_of_a_shell_is_for_the_console_script(tmp_path: Path) -> None:
-    text = done(cwd=tmp_path, _MBFMU_COMPLETE="source_bash")
+    text = done_apart(cwd=tmp_path, _MBFMU_COMPLETE="source_bash")
     assert "_MBFMU_COMPLETE=complete_bash" in text
     assert text.rstrip().endswith("mbfmu")
 
@@ -388,7 +402,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 
 def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[str, str], tmp_path: Path) -> None:
-    line = done("--version", cwd=tmp_path, **bare).splitlines()[3]
+    line = done_apart("--version", cwd=tmp_path, **bare).splitlines()[3]
     assert line.startswith("C compiler: none: kernels are interpreted")
     assert GCC in line
 
@@ -397,9 +411,11 @@ def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[
     "arguments",
     [
         "simulate two_link --stop 0.05",
-        "compare two_link --stop 0.05 --steps 1e-2",
+        pytest.param("compare two_link --stop 0.05 --steps 1e-2", marks=pytest.mark.slow),
         "export two_link",
-        "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv",
+        pytest.param(
+            "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_without_a_compiler_a_command_works_interpreted_and_says_once_what_to_install(
@@ -626,10 +642,10 @@ def test_a_mistake_with_an_fmu_ends_in_one_clear_line_and_leaves_no_file(
 @pytest.mark.parametrize(
     "arguments",
     [
-        "export two_link --stepper ratle",
+        pytest.param("export two_link --stepper ratle", marks=pytest.mark.slow),
         "export raises.py",
-        "export two_link -o file/arm.fmu",
-        "simulate two_link --stop 1 --input shoulder.tau=1e90",
+        pytest.param("export two_link -o file/arm.fmu", marks=pytest.mark.slow),
+        pytest.param("simulate two_link --stop 1 --input shoulder.tau=1e90", marks=pytest.mark.slow),
         "frobnicate",
     ],
 )
@@ -640,9 +656,9 @@ def test_a_mistake_in_a_process_of_its_own_is_the_same_line(
     assert (found.returncode, found.stdout, found.stderr) == call(*arguments.split(), cwd=here)
 
 
-def test_a_failed_export_leaves_the_file_that_was_there(here: Path) -> None:
+def test_a_failed_export_leaves_the_file_that_was_there(here: Path, call: Callable[..., Called]) -> None:
     (here / "two_link.fmu").write_text("mine", encoding="utf-8")
-    assert run("export", "two_link", "--stepper", "nonsense", cwd=here).returncode == 1
+    assert call("export", "two_link", "--stepper", "nonsense", cwd=here).status == 1
     assert (here / "two_link.fmu").read_text(encoding="utf-8") == "mine"
 
 
@@ -658,9 +674,11 @@ def test_linearize_shows_frequencies_writes_matrices_and_says_what_is_no_equilib
 
 
 @pytest.mark.parametrize(("name", "rule"), [("missing.fmu", "file"), ("junk.fmu", "zip"), ("folder", "file")])
-def test_check_lists_what_is_wrong_and_ends_with_status_one(name: str, rule: str, here: Path) -> None:
-    found = run("check", name, cwd=here)
-    assert (found.returncode, found.stderr) == (1, "")
+def test_check_lists_what_is_wrong_and_ends_with_status_one(
+    name: str, rule: str, here: Path, call: Callable[..., Called]
+) -> None:
+    found = call("check", name, cwd=here)
+    assert (found.status, found.stderr) == (1, "")
     first, *others, last = found.stdout.splitlines()
     assert first.split()[:2] == ["fail", rule]
     assert not any(line.startswith("fail") for line in others)

@@ -7,6 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from harness import thorough
 from PIL import Image
 
 import mbfmu
@@ -18,6 +19,10 @@ from mbfmu.model.library import known_models
 ROOT = Path(__file__).parents[1]
 EXAMPLES = (rolling, robot, pytest.param(design, marks=pytest.mark.slow))
 """Those with a table and a figure."""
+
+
+KINDS = {"two_link", "heavy_top", "pendulum", "ice_skate", "dc_motor", "cart_pendulum", "robot"}
+"""Planar, spatial, Lagrangian and nonholonomic mechanisms, a block, and files of TOML and URDF."""
 
 
 @cache
@@ -34,7 +39,7 @@ def test_the_closed_loop_example_holds_the_pose_and_rolls_back_exactly() -> None
     assert found["elbow.phi"] == pytest.approx(0.412, abs=0.01)
 
 
-@pytest.mark.parametrize("name", known_models())
+@pytest.mark.parametrize("name", thorough(zip(known_models()), lambda name: name in KINDS))
 def test_every_model_exports_passes_the_check_and_runs(name: str, tmp_path: Path) -> None:
     path = mbfmu.export(mbfmu.load(name), tmp_path / f"{name}.fmu")
     assert mbfmu.check(path) == []

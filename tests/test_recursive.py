@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 import pytest
+from harness import thorough
 from random_mechanisms import IN_SPACE, Builder, random_loop, random_tree, vec
 from states import Random, admissible, assert_same_motion, column, matrix
 from two_frames import product, random_axis
@@ -45,7 +46,7 @@ Array = npt.NDArray[np.float64]
 # -- joint against absolute coordinates -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", thorough(zip(range(6)), lambda seed: seed < 2))
 @pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
 def test_a_random_tree_moves_the_same_in_both_coordinates(seed: int, planar: bool) -> None:
     assert_same_motion(random_tree(seed, planar).system("tree"), seed)
@@ -59,14 +60,16 @@ IN_SPACE_LOOPS = (
     (Cylindrical, 2), (Fixed, 3),
 )  # fmt: skip
 LOOPS = [
-    pytest.param(kind, seed, planar, id=f"{kind.__name__}-{seed}-{'plane' if planar else 'space'}")
+    (kind, seed, planar)
     for planar, chosen in ((True, IN_PLANE_LOOPS), (False, IN_SPACE_LOOPS))
     for kind, seed in chosen
 ]
 """What closes which random tree; half of the loops are closed more than needed."""
+FIRST = {kind: (kind, seed, planar) for kind, seed, planar in reversed(LOOPS)}
+"""The first tree that each joint closes, in the plane where it can."""
 
 
-@pytest.mark.parametrize(("closing", "seed", "planar"), LOOPS)
+@pytest.mark.parametrize(("closing", "seed", "planar"), thorough(LOOPS, lambda *loop: loop in FIRST.values()))
 def test_a_random_loop_moves_the_same_in_both_coordinates(closing: type[Joint], seed: int, planar: bool) -> None:
     assert_same_motion(random_loop(seed, planar, closing), seed)
 
@@ -212,7 +215,7 @@ def as_pinocchios(dae: Dae, name: str, q: Array, *rates: Array) -> tuple[Array, 
     return (np.roll(q[at], -1), *(2 * product(conjugate, rate[at])[1:] for rate in rates))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thorough(zip(range(3)), lambda seed: seed == 0))
 def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> None:
     """From random states, under gravity; conj(Q) Q'' is half the angular acceleration but for its scalar part."""
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness import thorough
 from mechanisms import EVERY, slider_crank
 from random_mechanisms import in_space
 from states import (
@@ -132,7 +133,7 @@ def test_a_planar_loop_of_spatial_joints_has_three_equations_too_many(name: str,
     assert marked(dae) == cuts(joints)
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", thorough(zip(LOOPS), lambda name: name == "four_bar"))
 @both
 def test_a_planar_loop_of_spatial_joints_moves_as_in_the_plane(name: str, coordinates: str) -> None:
     """What acts in the plane is the same too, though all forces of a joint are marked for those across the plane."""
@@ -282,7 +283,9 @@ def path(dae: Dae, steps: int = 80, size: float = 0.15) -> list[Array]:
     return poses
 
 
-@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard"])
+@pytest.mark.parametrize(
+    "name", thorough(zip(["four_bar", "slider_crank", "bricard"]), lambda name: name != "slider_crank")
+)
 @pytest.mark.parametrize("full", COORDINATES.values(), ids=list(COORDINATES))
 def test_what_is_left_out_is_redundant_all_the_way_round(name: str, full: Callable[..., Dae]) -> None:
     """Wherever the mechanism goes, what is kept is about as independent as all equations together are."""
@@ -316,7 +319,7 @@ TURNS = {
 """Quaternions: quarter turns about an axis, a change of all axes, and another."""
 
 
-@pytest.mark.parametrize("turn", TURNS.values(), ids=list(TURNS))
+@pytest.mark.parametrize("turn", thorough(zip(TURNS.values()), lambda turn: turn == TURNS["any"]), ids=list(TURNS))
 @both
 def test_what_is_left_out_is_redundant_however_the_mechanism_lies(turn: tuple[float, ...], coordinates: str) -> None:
     """The rows that are kept at the start are as independent when all has turned together."""
@@ -429,7 +432,7 @@ def folded_by_slider(v: float | None) -> System:
 
 
 @pytest.mark.parametrize("make", [level, folded, folded_by_slider])
-@pytest.mark.parametrize("rate", [None, 0.0, 1.0])
+@pytest.mark.parametrize("rate", thorough(zip([None, 0.0, 1.0]), lambda rate: rate == 1.0))
 @both
 @pytest.mark.usefixtures("interpreted")
 def test_a_start_in_a_singular_position_is_refused_with_what_to_do(

@@ -47,8 +47,8 @@ PARAMETERS = [pytest.param(case, marks=[pytest.mark.slow][: case in LONG]) for c
 
 def bits(kernel: Compiled, prepared: Any) -> list[float]:
     """Return state and outputs after 200 steps, and the state after steps chosen for a tolerance."""
-    u, p = vector([0.3] * prepared.interface.n_u), vector(prepared.dae.p_default())
-    still = vector([0.0] * prepared.interface.n_u)
+    u, p = vector([0.3] * len(prepared.dae.inputs)), vector(prepared.dae.p_default())
+    still = vector([0.0] * len(prepared.dae.inputs))
     x0, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
     x, status = kernel.advance(x0, u, still, p, 0.0, 1e-3, 200)
     chosen, control = kernel.control(x0, u, still, p, 0.0, 0.05, 0.01, 1e-6)

@@ -11,10 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-#if defined __GNUC__
+#if defined __GNUC__ && defined __OPTIMIZE__
 #define MBFMU_INLINE static inline __attribute__((always_inline, unused))
 #define MBFMU_CALLED static __attribute__((noinline, unused, const))
 #define MBFMU_RARE static __attribute__((noinline, unused, const, cold))
+#elif defined __GNUC__ /* gcc -O0 leaves an inline function out that nothing calls, but no other */
+#define MBFMU_INLINE static inline __attribute__((unused))
+#define MBFMU_CALLED static inline __attribute__((unused, const))
+#define MBFMU_RARE static inline __attribute__((unused, const, cold))
 #else
 #define MBFMU_INLINE static inline
 #define MBFMU_CALLED static
