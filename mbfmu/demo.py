@@ -26,28 +26,28 @@ MODEL = "crane"
 STEPPER = "rattle"
 STOP = 10.0
 STEP = 2e-3
-"""s; of the FMU and of the controller."""
+"""Step of the FMU and of the controller, s."""
 AXES = ("lift", "tilt")
 """Cylinders of boom and jib."""
 LOW, HIGH = np.array([0.22, 0.36]), np.array([0.68, 0.76])
 """Strokes between which the cylinders go to and fro, m."""
 PERIOD = 6.0
-"""s; the second cylinder is a quarter of it behind."""
+"""Period of the strokes, s; the second cylinder is a quarter of it behind."""
 BLEND = 2.0
 """Time in which the set-points go over from the strokes at the start to the periodic ones, s."""
 KP = np.array([2.4e6, 1.5e6])
-"""N/m; proportional gains."""
+"""Proportional gains, N/m."""
 KD = KP / 6
-"""N.s/m; derivative gains."""
+"""Derivative gains, N.s/m."""
 KI = 3 * KP
-"""N/(m.s); integral gains."""
+"""Integral gains, N/(m.s)."""
 OUTLINES = {
     "beam1": ((0.0, 0.12), (1.9, 0.35), (3.5, 0.08), (3.5, -0.08), (1.0, -0.15), (0.0, -0.12)),
     "beam2": ((-0.3, 0.25), (0.1, 0.12), (2.5, 0.05), (2.5, -0.05), (0.0, -0.1)),
 }
-"""Of boom and jib, in their own frames, m."""
+"""Outlines of boom and jib in their own frames, m."""
 COLOURS = {"beam1": "C0", "beam2": "C1"}
-"""Those of the curves of the cylinder that moves it."""
+"""Colours of boom and jib: those of the curves of the cylinders that move them."""
 CYLINDERS = (("barrel1", "rod1"), ("barrel2", "rod2"))
 PLACES = (
     "beam1",
@@ -68,13 +68,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found.
+    """The results of the demo.
 
     Args:
         fmu: the FMU it made.
         csv: the run, with references.
         png: the picture.
-        problems: what the check said, empty if all is well.
+        problems: findings of the check, empty if all is well.
         rows: the table: what, value.
     """
 
@@ -112,11 +112,11 @@ def holding_forces(acceleration: Callable[[Array], Array]) -> Array:
 
 
 def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
-    """Export, check, run and draw.
+    """Make the FMU, check it, run it and draw the run.
 
     Args:
         folder: where the files go; made if it is not there.
-        progress: is told what is being done and the fraction of it.
+        progress: function that gets the name of the current phase and the fraction done.
 
     Raises:
         FmuError: the FMU did not run.
@@ -144,12 +144,12 @@ def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
 
 
 def closed_loop(fmu: Path, stop: float, progress: Callable[[float], None]) -> tuple[Result, float]:
-    """Let two PID controllers move the cylinders of the crane's FMU.
+    """Run two PID controllers that move the cylinders of the crane's FMU.
 
     Args:
         fmu: path of the FMU.
         stop: s.
-        progress: is told the fraction done.
+        progress: function that gets the fraction done.
 
     Returns:
         The run with its set-points, and the mean wall time of a step, us.

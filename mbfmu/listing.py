@@ -1,4 +1,4 @@
-"""What there is, and what a mechanism consists of, as rows of tables."""
+"""Lists of models, steppers and components, and the parts of a mechanism, as rows of tables."""
 
 import inspect
 from collections import Counter

@@ -124,7 +124,9 @@ def test_the_version_tells_the_package_python_casadi_compiler_platform_and_extra
 def test_the_console_script_is_the_module(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("mbfmu")
     found = subprocess.run([script, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
-    assert found.stdout == done_apart("--version", cwd=tmp_path)
+    texts = (found.stdout, done_apart("--version", cwd=tmp_path))
+    one, other = (re.sub(r"/python[\d.]*", "/python", text) for text in texts)  # an environment has several names of it
+    assert one == other
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])

@@ -1,4 +1,4 @@
-"""What the command line prints of a check: a picture for a terminal, or a line a rule for a file."""
+"""The report of a check on the command line: a picture for a terminal, or a line a rule for a file."""
 
 from collections.abc import Collection, Iterator
 from typing import Literal
@@ -13,7 +13,7 @@ from mbfmu.checker.outcome import Outcome, Status
 Shown = Literal["fail", "pass", "n/a"]
 
 WORDS: dict[Status, Shown] = {"fail": "fail", "pass": "pass", "not applicable": "n/a"}
-"""What a line begins with; problems come first."""
+"""First word of a line; problems come first."""
 
 MOST = 5
 """Findings of one rule a terminal shows."""

@@ -23,7 +23,7 @@ from mbfmu.model.frame import SX, G_matrix
 
 @dataclass(frozen=True)
 class InertialTerms:
-    """What the bodies' inertia and weight contribute.
+    """The contributions of the bodies' inertia and weight.
 
     Args:
         T: kinetic energy, SX scalar.
@@ -35,7 +35,8 @@ class InertialTerms:
             shape (n,).
         solve: force -> M^-1 force.
         free: load -> M^-1 (load - bias).
-        transmitted: what the joints of the tree transmit, see `outputs`; None in absolute coordinates.
+        transmitted: forces and torques that the joints of the tree transmit, see `outputs`; None in absolute
+            coordinates.
     """
 
     T: SX
