@@ -30,7 +30,7 @@ UNUSED static void multiply_add(const int *px, const V *x, const int *py, const 
     const int *begin_x = px + 2, *row_x = begin_x + px[1] + 1, *begin_y = py + 2, *row_y = begin_y + py[1] + 1;
     const int *begin_z = pz + 2, *row_z = begin_z + pz[1] + 1;
     for (int column = 0; column < py[1]; ++column) {
-        for (int k = begin_z[column]; k < begin_z[column + 1]; ++k) room[row_z[k]] = z0 ? z0[k] : 0;
+        for (int k = begin_z[column]; k < begin_z[column + 1]; ++k) room[row_z[k]] = z0[k];
         for (int k = begin_y[column]; k < begin_y[column + 1]; ++k) {
             const V factor = y[k];
             for (int j = begin_x[row_y[k]]; j < begin_x[row_y[k] + 1]; ++j) room[row_x[j]] += x[j] * factor;
