@@ -690,11 +690,11 @@ def test_a_start_whose_outputs_overflow_is_refused(values: dict[str, float], arm
 
 def test_a_failed_step_says_when_how_badly_and_what_to_do(arm: Unpacked) -> None:
     with Instance(arm) as slave:
-        slave.start({"shoulder.tau": 1e90}, time=0.25)
+        slave.start({"shoulder.tau": 1e13}, time=0.25)
         assert refused(slave.step, 0.25, H) == DISCARD
         (message,) = slave.messages
     assert message.category == "logStatusDiscard"
-    for part in ("two_link: no step from t = 0.25 s", "did not converge", "last correction", "smaller solver.step"):
+    for part in ("two_link: no step from t = 0.25", "did not converge", "last correction", "smaller solver.step"):
         assert part in message.text
 
 

@@ -481,7 +481,7 @@ def test_a_slider_crank_at_dead_centre_is_not_singular(phi: float, coordinates: 
 
 SOURCES = """
 import mbfmu
-from mbfmu.fmu.prepare import prepare
+from mbfmu.prepared.prepare import prepare
 from mbfmu.kernel.codegen import c_sources
 for name in ("four_bar", "bricard"):
     for coordinates in ("absolute", "joint"):

@@ -702,7 +702,7 @@ def test_a_subsystem_gives_the_equations_of_the_flat_system() -> None:
             ("M", (q,)),
             ("Phi", (q,)),
             ("Phi_q", (q,)),
-            ("force", (q, v, u)),
+            ("force", (q, v, [], u)),
             ("gamma", (q, v)),
             ("kinetic", (q, v)),
             ("potential", (q,)),

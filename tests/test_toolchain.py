@@ -11,12 +11,12 @@ from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
 from mbfmu.errors import UsageError
-from mbfmu.fmu.prepare import prepare
-from mbfmu.fmu.warm import question
 from mbfmu.kernel import Compiled, compiled_library, vector
-from mbfmu.kernel.library import load
+from mbfmu.kernel.loading import load
 from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, built, host
 from mbfmu.model import System
+from mbfmu.prepared.prepare import prepare
+from mbfmu.prepared.start_cache import cache_key
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
 SIZES = {
@@ -145,7 +145,7 @@ def test_a_level_of_optimisation_decides_for_every_file_and_is_part_of_the_start
         compiler = host()
         assert compiler is not None
         assert compiler.optimisation == flag
-        keys.add(question(two_link, None, {}, None, False))
+        keys.add(cache_key(two_link, None, {}, None, False))
     assert len(keys) == 3
 
 
