@@ -327,10 +327,10 @@ class Dae(Layout):
 
     @cached_property
     def acceleration(self) -> Function:
-        """Function (q, v, z, u, p, t) -> (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,):
+        """Function (q, v, z, u, p, t) -> (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,).
 
-        [ M C^T ; C 0 ] [ a ; lambda ] = [ force ; gamma ],    C = [Phi_q; G].
-        """  # noqa: D415 - the claim ends in its equation
+        With C = [Phi_q; G]: ``[M C^T; C 0] [a; lambda] = [force; gamma]``.
+        """
         q, v, z, u, p, t = given = self.symbols()
         C = ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t))
         gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
