@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -238,13 +239,10 @@ def test_a_singular_position_is_passed_with_the_energy_or_refused(coordinates: s
     Whether a stage comes so near that the step is refused hangs on the last bits too. Steps of 2 ms pass.
     """
     model, interval = mbfmu.load("n_four_bar", {"N": 2}), 0.02 if step == 2e-3 else 60 * step
-    try:
+    refused = nullcontext() if step == 2e-3 else suppress(StepError)
+    with refused:
         result = run(model, 20.0, projected(step, 5), coordinates, interval)
-    except StepError as refusal:
-        assert step != 2e-3
-        assert "n_four_bar: no step from t = " in str(refusal)
-        return
-    assert np.ptp(result["energy.total"]) < 1e-7 * np.abs(result["energy.kinetic"]).max()
+        assert np.ptp(result["energy.total"]) < 1e-7 * np.abs(result["energy.kinetic"]).max()
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
