@@ -81,9 +81,9 @@ def instructions(function: Any) -> list[Instruction]:
             stored[which] += size[given[0]]
             continue
         made = tuple(len(size) + number if place >= 0 else -1 for number, place in enumerate(places))
-        for number, place in enumerate(places):
-            size[len(size)] = _patterns(code, node)[number].nnz()
-            current[place] = made[number]
+        for number, place, pattern in zip(made, places, _patterns(code, node), strict=True):
+            size[len(size)] = pattern.nnz()
+            current[place] = number
         found.append(Instruction(code, node, given, made))
     for which, count in enumerate(stored):
         if count != function.nnz_out(which):

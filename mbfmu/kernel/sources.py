@@ -103,8 +103,6 @@ class _File:
         if function.is_a("SXFunction"):
             loops = with_loops(function, unwanted)
             return (loops.body, loops.size) if loops else (straight(function, unwanted), 0)
-        for callee in callees(function):
-            self.write(callee)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return frame.text, frame.work

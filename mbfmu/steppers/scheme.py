@@ -18,6 +18,7 @@ takes first-order states may not assume that there are coordinates: a block has 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -78,7 +79,12 @@ class Problem:
 
     def relative(self, change: SX, y: SX) -> SX:
         """Return how large a change of y = [q; v; z] is, see `relative_change`."""
-        return relative_change(self.dae)(change, y)
+        return self._relative(change, y)
+
+    @cached_property
+    def _relative(self) -> Any:
+        """The Function of `relative_change`, one for all uses, so that generated code has it once."""
+        return relative_change(self.dae)
 
     def M(self, q: SX) -> SX:
         """Return the mass matrix, shape (n, n)."""
