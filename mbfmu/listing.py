@@ -19,6 +19,7 @@ BASES = frozenset(
         "AxisMove",
         "AxisStop",
         "Component",
+        "Composite",
         "Force",
         "Joint",
         "Part",

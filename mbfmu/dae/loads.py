@@ -46,6 +46,12 @@ def loads(bodies: Bodies) -> Loads:
         path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
     }
     for path, joint in bodies.mechanism.of(Joint).items():
+        if type(joint).effort is not Joint.effort:
+            equations = bodies.equations[path]
+            rate = equations.rates[0]
+            effort = joint.effort(bodies.values[path], equations.motion[0].value, rate)
+            power.append((rate, effort))
+            efforts[path][0] += effort
         if not joint.actuated:
             continue
         for number, motion in enumerate(bodies.equations[path].motion):

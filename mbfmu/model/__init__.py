@@ -4,7 +4,9 @@ from typing import TypeAlias
 
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Input, Value, Vector, direction, law, quantity, start
+from mbfmu.model.composite import Composite, Inside
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
+from mbfmu.model.drives import HydraulicCylinder, LinearDrive
 from mbfmu.model.forces import (
     AxisForce,
     AxisFriction,
@@ -72,6 +74,7 @@ __all__ = [
     "BodyShape",
     "Bushing",
     "Component",
+    "Composite",
     "Connection",
     "Coordinate",
     "Cylindrical",
@@ -85,13 +88,16 @@ __all__ = [
     "Frame",
     "FreeMotion",
     "Gear",
+    "HydraulicCylinder",
     "Inertia",
     "Input",
+    "Inside",
     "Joint",
     "JointCoordinate",
     "KnifeEdge",
     "LagrangianSystem",
     "LineForce",
+    "LinearDrive",
     "Measured",
     "Mechanism",
     "Model",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +18,7 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model.component import Component, Quantity, Value
+from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxisForce
@@ -88,56 +89,76 @@ def flatten(system: System) -> Mechanism:
         ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
             frame of a joint or force that is connected to nothing, or the like; the message says how to mend it.
     """
-    components: dict[str, Component] = {}
-    connections: list[Connection] = []
-    entries: dict[str, Entry] = {}
-    starts: dict[str, Entry] = {}
-    _collect(system, "", system.planar, {}, "", components, connections, entries, starts)
+    parts = _Parts(system.planar)
+    parts.add_system(system, "", {}, "")
     mechanism = Mechanism(
-        system.name, system.planar, system.description, components, tuple(connections), entries, starts
-    )
+        system.name, system.planar, system.description, parts.components, tuple(parts.connections), parts.entries,
+        parts.starts,
+    )  # fmt: skip
     _check(mechanism)
     return mechanism
 
 
-def _collect(
-    system: System,
-    prefix: str,
-    planar: bool,
-    overrides: Mapping[str, Value],
-    outer: str,
-    components: dict[str, Component],
-    connections: list[Connection],
-    entries: dict[str, Entry],
-    starts: dict[str, Entry],
-) -> None:
-    if system.planar != planar:
-        kinds = ("planar", "spatial") if system.planar else ("spatial", "planar")
-        raise ModelError(f"sub-system '{prefix.rstrip('.')}' is {kinds[0]}, the system around it is {kinds[1]}")
-    for item in system.parameters:
-        overridden = item.name in overrides
-        value = overrides[item.name] if overridden else item.value
-        entries[prefix + item.name] = Entry(prefix + item.name, value, outer if overridden else prefix, item.quantity)
-    for component in system.components:
-        path = prefix + component.name
-        if isinstance(component, Subsystem):
-            _collect(
-                component.system, path + ".", planar, component.values, prefix,
-                components, connections, entries, starts,
-            )  # fmt: skip
-            continue
-        components[path] = component
+@dataclass(frozen=True)
+class _Parts:
+    """What a mechanism is made of, while it is collected; `ends` has the inner frame of each frame of a composite."""
+
+    planar: bool
+    components: dict[str, Component] = field(default_factory=dict)
+    connections: list[Connection] = field(default_factory=list)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    starts: dict[str, Entry] = field(default_factory=dict)
+    ends: dict[str, str] = field(default_factory=dict)
+
+    def add_system(self, system: System, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
+        """Add what is in a system; the expressions of overridden parameters belong to the scope `outer`."""
+        if system.planar != self.planar:
+            kinds = ("planar", "spatial") if system.planar else ("spatial", "planar")
+            raise ModelError(f"sub-system '{prefix.rstrip('.')}' is {kinds[0]}, the system around it is {kinds[1]}")
+        for item in system.parameters:
+            name, overridden = prefix + item.name, item.name in overrides
+            value = overrides[item.name] if overridden else item.value
+            self.entries[name] = Entry(name, value, outer if overridden else prefix, item.quantity)
+        for component in system.components:
+            path = prefix + component.name
+            if isinstance(component, Subsystem):
+                self.add_system(component.system, path + ".", component.values, prefix)
+            elif isinstance(component, Composite):
+                self.add_composite(component, path, prefix)
+            else:
+                self.components[path] = component
+                self.add_values(component, path, prefix)
+        for pair in system.connections:
+            self.connect(prefix + pair.a, prefix + pair.b)
+
+    def add_composite(self, composite: Composite, path: str, scope: str) -> None:
+        """Add the components inside; a quantity of the composite replaces one of its main part of the same name."""
+        inside = composite.inside(self.planar)
+        for name, component in inside.components.items():
+            full = path if name == MAIN else f"{path}.{name}"
+            self.components[full] = component
+            self.add_values(component, full, path + ".")
+        for pair in inside.connections:
+            self.connections.append(Connection(f"{path}.{pair[0]}", f"{path}.{pair[1]}"))
+        self.ends.update({f"{path}.{frame}": f"{path}.{inner}" for frame, inner in inside.ends.items()})
+        self.add_values(composite, path, scope)
+
+    def add_values(self, component: Component, path: str, scope: str) -> None:
+        """Add the quantities and start values of a component, whose expressions belong to a scope."""
         for declared, label, value in component.declared():
-            if value is None or (planar and declared.spatial_only):
+            if value is None or (self.planar and declared.spatial_only):
                 continue
-            table = starts if declared.role == "start" else entries
-            for suffix, scalar in _scalars(f"{path}.{label}", value, planar):
+            table = self.starts if declared.role == "start" else self.entries
+            for suffix, scalar in _scalars(f"{path}.{label}", value, self.planar):
                 if scalar is None:
                     continue
                 if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
                     continue
-                table[path + "." + label + suffix] = Entry(path + "." + label + suffix, scalar, prefix, declared)
-    connections.extend(Connection(prefix + pair.a, prefix + pair.b) for pair in system.connections)
+                table[f"{path}.{label}{suffix}"] = Entry(f"{path}.{label}{suffix}", scalar, scope, declared)
+
+    def connect(self, a: str, b: str) -> None:
+        """Add a connection of two frames by full name."""
+        self.connections.append(Connection(self.ends.get(a, a), self.ends.get(b, b)))
 
 
 def _structural_zero(component: Component, label: str, suffix: str, value: Value) -> bool:

@@ -144,6 +144,16 @@ class Joint(Component):
         angle = dot(pose.angle)
         return dot(pose.r), angle if p.planar else 2 * G_matrix(pose.angle) @ angle
 
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        """Return the effort that the joint itself puts on its first motion (N or N.m): none by default.
+
+        Args:
+            p: the joint's quantities and inputs.
+            s: the coordinate of the first motion, SX scalar (m or rad).
+            v: its rate, SX scalar.
+        """
+        return ca.SX(0)
+
     @property
     def carries(self) -> bool:
         """Return whether the joint can carry the coordinates of a tree."""
@@ -163,12 +173,12 @@ def check_perpendicular(joint: Joint, first: str, second: str) -> None:
         )
 
 
-def check_in_plane(joint: Joint, label: str) -> None:
-    """Raise an error if a direction of a joint in a planar system leaves the plane.
+def check_in_plane(component: Component, label: str) -> None:
+    """Raise an error if a direction of a component in a planar system leaves the plane.
 
     Raises:
         AxisError: the direction leaves the plane.
     """
-    n = getattr(joint, label)
+    n = getattr(component, label)
     if len(n) > 2 and abs(n[2]) > 1e-9:
-        raise AxisError(f"{joint.name}.{label} = {n} leaves the plane; a planar system moves in x and y")
+        raise AxisError(f"{component.name}.{label} = {n} leaves the plane; a planar system moves in x and y")
