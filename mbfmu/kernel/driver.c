@@ -2,7 +2,7 @@
  *
  * Every function is pure: state in, state out, all memory from the caller. Where tangents are asked for, each correction
  * is followed by the correction of its tangent, so that the derivative is that of the result computed.
- * runtime.Interpreted holds the same loops for kernels without a compiler.
+ * Without a compiler, runtime.Interpreted takes equal steps without tangents, and nothing else.
  *
  * Included after the generated code and these definitions:
  *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of corrections fixes the work of a step,

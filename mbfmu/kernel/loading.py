@@ -26,7 +26,6 @@ def load(bundle: Bundle) -> Compiled | Interpreted:
 def describe(bundle: Bundle) -> dict[str, Any]:
     """Return the description that `Interpreted` takes, as plain data that JSON can hold."""
     return {
-        "orders": [bundle.order, bundle.estimate_order],
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
         "stages": {name: list(item.sizes) for name, item in bundle.formulas.items()},
         "functions": {function.name(): function.serialize() for function in bundle.functions()},

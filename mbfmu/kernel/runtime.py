@@ -15,9 +15,17 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-CODES = ("OK", "NOT_CONVERGED", "NOT_FINITE", "INCONSISTENT_START", "NOT_ACCURATE", "OUTPUTS_NOT_FINITE")
+CODES = (
+    "OK",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "INCONSISTENT_START",
+    "NOT_ACCURATE",
+    "OUTPUTS_NOT_FINITE",
+    "NOT_COMPILED",
+)
 """Outcomes of a call; a code is an index into them."""
-OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE = range(len(CODES))
+OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE, NOT_COMPILED = range(len(CODES))
 
 MAX_CORRECTIONS = 40
 """Number of corrections of a stage after which it counts as not converged."""
@@ -54,7 +62,7 @@ class Status(NamedTuple):
     """The outcome of a call, with counts as doubles, as the kernel returns them.
 
     Args:
-        code: OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE or OUTPUTS_NOT_FINITE.
+        code: one of the CODES.
         iterations: number of all corrections.
         correction: size of the last correction (m, rad); after an inconsistent start the residual.
         time: start of the last substep tried, s.
@@ -78,6 +86,11 @@ class Status(NamedTuple):
             return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
         if self.code == OUTPUTS_NOT_FINITE:
             return f"{model}: outputs at t = {self.time} s are not finite; take a smaller solver.step"
+        if self.code == NOT_COMPILED:
+            return (
+                f"{where}: only a compiled kernel chooses steps by solver.tolerance, and this one is interpreted; "
+                "set solver.tolerance to 0, or install a C compiler or ziglang and start again"
+            )
         if self.code == NOT_ACCURATE:
             return f"{where} meets solver.tolerance, however short; take a larger one, or a stepper of higher order"
         if self.code == NOT_FINITE:
@@ -194,24 +207,24 @@ class Compiled:
 class Interpreted:
     """A kernel whose functions CasADi interprets: it needs no compiler, and gives the same numbers to round-off.
 
-    Its loops are those of driver.c, without tangents.
+    It takes equal steps only, and has no tangents: what driver.c does beyond, it refuses by name.
 
     Args:
-        description: ``orders`` (of the stepper and of its error estimate), ``sizes`` (nx, ns, nu, np, ny, nqv),
+        description: ``sizes`` (nx, ns, nu, np, ny, nqv),
             ``stages`` (sizes, for each formula) and ``functions`` (CasADi Functions, or their serialised text, by
             name), as `kernel.describe` gives it.
     """
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self.nx, self.ns, self.nu, self.np, self.ny, self._nqv = description["sizes"]
-        self._stages, (self._order, self._estimate_order) = description["stages"], description["orders"]
+        self._stages = description["stages"]
         self._call = {name: _callable(function) for name, function in description["functions"].items()}
         self._no_rate = (ctypes.c_double * self.nu)()
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""
         nothing, counts = (ctypes.c_double * self.nx)(), _Counts(t)
-        code, found, _ = self._evaluate("start", s, u, self._no_rate, p, t, h, counts)
+        code, found = self._evaluate("start", s, u, self._no_rate, p, t, h, counts)
         if code == OK:
             counts.correction = found[self._nqv]
             if not found[self._nqv] <= CONSISTENT:
@@ -219,7 +232,7 @@ class Interpreted:
         if code != OK:
             return nothing, counts.status(code)
         residual = counts.correction
-        code, x, _ = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h, counts)
+        code, x = self._evaluate("begin", vector(found[: self._nqv]), u, self._no_rate, p, t, h, counts)
         counts.correction = residual
         if code == OK and not all(map(math.isfinite, x)):
             code = NOT_FINITE
@@ -235,7 +248,7 @@ class Interpreted:
                 part = whole >> level
                 dt = k * h + (h * done / whole if done else 0.0)
                 small = h * part / whole if level else h
-                code, x1, _ = self._take(now, _later(u, du, dt), du, p, t + dt, small, counts)
+                code, x1 = self._take(now, _later(u, du, dt), du, p, t + dt, small, counts)
                 if code != OK:
                     if level == MAX_HALVINGS:
                         return x, counts.status(code)
@@ -251,30 +264,8 @@ class Interpreted:
     def control(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
     ) -> tuple[Vector, Status]:
-        """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
-        *now, chosen = x
-        order, done, h = self._estimate_order or self._order, 0.0, chosen if 0 < chosen < h_max else h_max
-        counts = _Counts(t, min(h, H))
-        while done < H:
-            last = done + h >= H * (1 - CLOSE)
-            small = H - done if last else h
-            code, x1, error = self._attempt(now, _later(u, du, done), du, p, t + done, small, counts)
-            if code != OK:
-                excess = WORST**order
-            elif error == 0 or (last and error <= ROUND_OFF):
-                excess = 0.0
-            else:
-                excess = error / (tol * small) if tol * small else math.inf
-            factor = max(1 / WORST, min(BEST, SAFETY * (excess if excess > 0 else 1e-300) ** (-1.0 / order)))
-            if code == OK and excess <= 1:
-                now, done = x1, (H if last else done + small)
-                counts.took(small)
-                if last and small * factor < h:
-                    continue
-            elif small * factor <= SHORTEST * H:
-                return x, counts.status(NOT_ACCURATE if code == OK else code)
-            h = min(small * factor, h_max)
-        return vector([*now, h]), counts.status(OK)
+        """Return the state as it is and the status NOT_COMPILED: the search for steps is left to compiled kernels."""
+        return x, _Counts(t).status(NOT_COMPILED)
 
     def communicate(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
@@ -295,43 +286,22 @@ class Interpreted:
         y = self.outputs(x, u, p, t)
         return y, all(map(math.isfinite, y))
 
-    def _attempt(
-        self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
-    ) -> tuple[int, Any, float]:
-        """Return the code of a step, the state after it, and its estimated error."""
-        if self._estimate_order:
-            code, x1, error = self._take(x, u, du, p, t, h, counts)
-            return (code if math.isfinite(error) else NOT_FINITE), x1, error
-        code, big, _ = self._take(x, u, du, p, t, h, counts)
-        if code == OK:
-            code, half, _ = self._take(x, u, du, p, t, h / 2, counts)
-        if code == OK:
-            code, x1, _ = self._take(half, _later(u, du, h / 2), du, p, t + h / 2, h / 2, counts)
-            counts.time = t
-        if code != OK:
-            return code, None, math.nan
-        (apart,) = self._call["state_difference"](big, x1, p, [t + h])[0]
-        return OK, x1, apart / (2**self._order - 1)
-
-    def _take(
-        self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
-    ) -> tuple[int, Any, float]:
-        """Return the code of a step, the state after it, and the method's own estimate of its error, if any."""
+    def _take(self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts") -> tuple[int, Any]:
+        """Return the code of a step and the state after it."""
         counts.time = t
-        code, x1, error = self._evaluate("step", x, u, du, p, t, h, counts)
-        return (NOT_FINITE if code == OK and not all(abs(value) < LOST for value in x1) else code), x1, error
+        code, x1 = self._evaluate("step", x, u, du, p, t, h, counts)
+        return (NOT_FINITE if code == OK and not all(abs(value) < LOST for value in x1) else code), x1
 
     def _evaluate(
         self, name: str, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
-    ) -> tuple[int, Vector, float]:
-        """Return the code of a formula's stages, its result, and the estimated error that comes with it."""
+    ) -> tuple[int, Vector]:
+        """Return the code of a formula's stages and its result."""
         sizes = self._stages[name]
         z = (ctypes.c_double * sum(sizes))()
         arguments = (x, u, du, p, [t], [h], z)
-        estimate, offset = [0.0], 0
+        offset = 0
         for k, size in enumerate(sizes):
-            guess, *more = self._call[f"{name}_guess{k}"](*arguments)
-            estimate = more[0] if more else estimate
+            guess = self._call[f"{name}_guess{k}"](*arguments)[0]
             z[offset : offset + size] = guess[:]
             correct = self._call.get(f"{name}_correct{k}")
             if correct is None:  # values that are only computed
@@ -342,7 +312,7 @@ class Interpreted:
                 found, (correction,) = correct(*arguments)
                 counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
-                    return NOT_FINITE, None, math.nan
+                    return NOT_FINITE, None
                 z[offset : offset + size] = found[:]
                 ratio = correction / last
                 solved = (
@@ -354,10 +324,9 @@ class Interpreted:
                     break
                 last = correction
             if not solved:
-                return NOT_CONVERGED, None, math.nan
+                return NOT_CONVERGED, None
             offset += size
-        result, *more = self._call[f"{name}_result"](*arguments)
-        return OK, result, (more[0] if more else estimate)[0]
+        return OK, self._call[f"{name}_result"](*arguments)[0]
 
 
 class _Counts:
