@@ -216,6 +216,23 @@ def test_a_state_with_one_damaged_byte_is_refused(where: int, arm: Unpacked) -> 
         assert "damaged" in slave.messages[-1].text
 
 
+@pytest.mark.parametrize("damage", [slice(0, 10), slice(40, None), slice(None, -1)])
+def test_damaged_bytes_are_refused_where_they_are_read(damage: slice, arm: Unpacked) -> None:
+    with Instance(arm) as slave:
+        data = slave.start(TORQUES).save()[damage]
+        assert refused(slave.slave.deSerializeFMUstate, data) >= ERROR
+        assert "the state is damaged" in slave.messages[-1].text
+
+
+def test_damaged_bytes_leave_other_instances_as_they_are(arm: Unpacked) -> None:
+    with Instance(arm) as other:
+        other.start(TORQUES)
+        with Instance(arm) as slave:
+            assert refused(slave.start(TORQUES).slave.deSerializeFMUstate, b"abc") >= ERROR
+        other.step(0.0, H)
+        assert refused(other.slave.deSerializeFMUstate, b"abc") >= ERROR
+
+
 @pytest.mark.parametrize("keep", [0, 1, 3, 4, 10, 100, -1])
 def test_a_state_that_is_cut_off_is_refused(keep: int, arm: Unpacked) -> None:
     with Instance(arm) as slave:

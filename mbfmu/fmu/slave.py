@@ -12,10 +12,11 @@ import math
 import os
 import struct
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
@@ -25,6 +26,8 @@ from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
 
+HEAD = "<32sBBII"
+"""Layout of the head of a state: the FMU, phase, whether outputs are stale, sizes of x and of the texts."""
 INFINITE = math.inf
 INSTANTIATED, INITIALIZING, RUNNING = range(3)
 
@@ -36,8 +39,12 @@ Row = dict[str, Any]
 class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     """One instance: values of all variables, the state x, and the kernel that advances it."""
 
+    _living: ClassVar["weakref.WeakSet[MultibodySlave]"] = weakref.WeakSet()
+    """The instances of this FMU: pythonfmu has the class read the bytes of a state, and does not say for which one."""
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._living.add(self)
         while self.resources in sys.path:  # pythonfmu leaves one entry for each instance
             sys.path.remove(self.resources)
         with open(os.path.join(self.resources, "model.json"), encoding="utf-8") as file:
@@ -225,14 +232,18 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self.log(text.replace("%", "%%"), status)
 
     def _fail(self, text: str) -> NoReturn:
-        """End a call with fmi2Fatal, the one error status pythonfmu has outside do_step.
+        """End a call with fmi2Fatal, the one error status pythonfmu has outside do_step."""
+        self._hold()
+        raise ValueError(text.replace("%", "%%"))
 
-        Its binary drops its references to class, instance and messages when an exception reaches it, and drops them
-        again when the instance is freed or reset: without one more reference to each, that corrupts the process.
+    def _hold(self) -> None:
+        """Prepare for an exception that reaches pythonfmu's binary.
+
+        It drops its references to class, instance and messages then, and drops them again when the instance is freed or
+        reset: without one more reference to each, that corrupts the process.
         """
         for item in (type(self), self, self.log_queue):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))
-        raise ValueError(text.replace("%", "%%"))
 
     # -- state --------------------------------------------------------------------------------------------------
 
@@ -241,20 +252,18 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         x = self._x if self._x is not None else ()
         numbers = [self._time, *self._settings, *self._u, *self._p, *self._s, *x]
         refused = json.dumps(self._refused).encode("utf-8")
-        head = struct.pack("<32sBBII", FMU.encode()[:32], self._phase, self._stale, len(x), len(refused))
+        head = struct.pack(HEAD, FMU.encode()[:32], self._phase, self._stale, len(x), len(refused))
         body = head + struct.pack(f"<{len(numbers)}d", *numbers) + refused
         return body + struct.pack("<I", zlib.crc32(body))
 
     def _set_fmu_state(self, state: bytes) -> None:
         """Restore a state; a damaged state or one of another FMU is refused and changes nothing."""
-        size = struct.calcsize("<32sBBII")
-        if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
-            self._fail(f"{self._name}: the state is damaged")
-        owner, phase, stale, n_x, n_text = struct.unpack("<32sBBII", state[:size])
-        if owner.rstrip(b"\0") != FMU.encode()[:32]:
-            self._fail(f"{self._name}: the state belongs to another FMU")
+        problem = _fault_of(state)
+        if problem:
+            self._fail(f"{self._name}: {problem}")
+        _, phase, stale, n_x, n_text = struct.unpack(HEAD, state[: struct.calcsize(HEAD)])
         end = len(state) - 4 - n_text
-        numbers = struct.unpack(f"<{(end - size) // 8}d", state[size:end])
+        numbers = struct.unpack(f"<{(end - struct.calcsize(HEAD)) // 8}d", state[struct.calcsize(HEAD) : end])
         self._time, *rest = numbers
         for target in (self._settings, self._u, self._p, self._s):
             target[:] = rest[: len(target)]
@@ -269,9 +278,23 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def _fmu_state_to_bytes(state: bytes) -> bytes:
         return state
 
-    @staticmethod
-    def _fmu_state_from_bytes(state: bytes) -> bytes:
+    @classmethod
+    def _fmu_state_from_bytes(cls, state: bytes) -> bytes:
+        problem = _fault_of(state)
+        if problem:
+            for instance in cls._living:
+                instance._hold()
+            raise ValueError(problem)
         return bytes(state)
+
+
+def _fault_of(state: bytes) -> str:
+    """Return what is wrong with the bytes of a state; an empty text if nothing is."""
+    size = struct.calcsize(HEAD)
+    if len(state) < size + 4 or struct.unpack("<I", state[-4:])[0] != zlib.crc32(state[:-4]):
+        return "the state is damaged"
+    owner = struct.unpack(HEAD, state[:size])[0].rstrip(b"\0")
+    return "" if owner == FMU.encode()[:32] else "the state belongs to another FMU"
 
 
 def _load(resources: str) -> Compiled | Interpreted:
