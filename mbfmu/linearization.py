@@ -118,7 +118,7 @@ def linearize(
     Raises:
         ModelError, StartError: the model or its start is invalid.
         UnknownNameError: there is no such output, parameter, start value or input.
-        UsageError: an input is not a finite number.
+        UsageError: an input is not a finite number, or the values are so large that the equations are not.
     """
     prepared = prepare(model.with_values(values or {}), "direct", None, 1e-3, 0.0, coordinates)
     dae = prepared.dae
@@ -149,6 +149,10 @@ def _about(dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, chosen: tuple[s
     wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, u)]
     shown = ca.Function("linear", [q, v, z, u], [ca.densify(item) for item in wanted])
     a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0))
+    if not all(np.all(np.isfinite(item)) for item in (a0, flow0, y0, P, G, K, *slopes)):
+        raise UsageError(
+            f"{dae.name}: the equations or their derivatives are not finite at these values; take smaller ones"
+        )
     a_q, a_v, a_z, a_u, f_q, f_v, f_z, f_u, y_q, y_v, y_z, y_u = slopes
 
     driven = {item.name.rpartition(".")[0] for item in dae.inputs}

@@ -110,3 +110,9 @@ def test_what_is_not_there_is_named(two_link: System) -> None:
         mbfmu.linearize(two_link, outputs=("elbow.fi",))
     with pytest.raises(UsageError, match="finite"):
         mbfmu.linearize(two_link, inputs={"shoulder.tau": math.nan})
+
+
+@pytest.mark.parametrize(("model", "name"), [("two_link", "shoulder.w"), ("hydraulic_servo", "p_a")])
+def test_values_beyond_what_the_equations_bear_are_refused(model: str, name: str) -> None:
+    with pytest.raises(UsageError, match="not finite at these values; take smaller ones"):
+        mbfmu.linearize(mbfmu.load(model), {name: 1e308})
