@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from mbfmu import cli
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.model import System
 from mbfmu.result import Result
-from mbfmu.study import Row, cluster
+from mbfmu.study import Row, cluster, subjects
 from mbfmu.study.measures import measure
 from mbfmu.study.points import points
 from mbfmu.study.subjects import Study
@@ -176,6 +177,41 @@ def test_a_row_that_kills_its_worker_fails_alone(scheduler: distributed.LocalClu
             assert row.failure.startswith("the worker failed, KilledWorker")
         else:
             assert (row.measures, row.failure) == ({"y": point[0]}, "")
+
+
+@dataclass(frozen=True)
+class Trail(Poison):
+    """A subject that leaves a file in its folder and notes each death before it ends its process."""
+
+    notes: Path = Path()
+
+    def compile(self) -> None:
+        """Do nothing."""
+
+    def open(self) -> Callable[[Mapping[str, float]], Result]:
+        """Return the runner."""
+        folder = Path(tempfile.mkdtemp(dir=subjects._scratch()))
+        (folder / "unit.fmu").write_bytes(b"unpacked")
+
+        def run(values: Mapping[str, float]) -> Result:
+            if values["a"] == self.deadly:
+                with (self.notes / "deaths").open("a", encoding="utf-8") as file:
+                    print(folder, file=file)
+                os._exit(1)
+            return Result(np.array([0.0, 1.0]), ("y",), np.array([[0.0], [values["a"]]]))
+
+        return run
+
+
+@pytest.mark.slow  # it starts a cluster of its own
+def test_a_row_is_given_up_after_two_deaths_and_nothing_unpacked_is_left(tmp_path: Path) -> None:
+    study = Study(Trail(3.0, tmp_path), [measure("y", "last(y)")])
+    found = cluster.run(study, ("a",), [(1.0,), (3.0,)], {}, None, None, 1, lambda _: None)
+    assert found[(1.0,)].failure == ""
+    assert "the worker failed" in found[(3.0,)].failure
+    folders = [Path(line) for line in (tmp_path / "deaths").read_text(encoding="utf-8").split()]
+    assert len(folders) == 2
+    assert not any(folder.exists() for folder in folders)
 
 
 # -- the file --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import time as clock
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mbfmu.errors import MbfmuError, UsageError
@@ -84,6 +85,7 @@ def run(
 @contextmanager
 def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[Any]:
     """Connect to a cluster, or start one of local processes."""
+    import dask.config
     import distributed
     from dask.system import CPU_COUNT
 
@@ -101,8 +103,15 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
         return
     count = min(workers or CPU_COUNT, most)
     with (
+        TemporaryDirectory(prefix="mbfmu_sweep_", ignore_cleanup_errors=True) as folder,
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # a row that kills its worker is tried twice
         distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs="CRITICAL",
+            local_directory=folder,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
