@@ -754,3 +754,11 @@ def test_an_axis_force_in_a_subsystem_acts_on_the_joint_of_its_own_system() -> N
 
 def test_start_errors_are_model_errors() -> None:
     assert issubclass(StartError, ModelError)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Body("é"), lambda: Parameter("ρ", 1.0), lambda: Subsystem("ñ", System("x", (World(),)))]
+)
+def test_a_name_that_fmi_has_no_place_for_is_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(NameInUseError, match="a to z"):
+        make()

@@ -37,6 +37,9 @@ PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 CORRECTIONS = 4
 """Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
+LONGEST_NAME = 100
+"""Number of characters of a model's name that the names of files inside an FMU keep."""
+
 
 def export(
     system: Model,
@@ -129,7 +132,8 @@ def _common(prepared: Prepared, table: Interface, picture: Drawing | None, nativ
 
 
 def _identifier(prepared: Prepared) -> str:
-    return re.sub(r"\W|^(?=\d)", "_", prepared.dae.name, flags=re.ASCII)
+    """Return the model's name as a C identifier, short enough for a file's name."""
+    return re.sub(r"\W|^(?=\d)", "_", prepared.dae.name, flags=re.ASCII)[:LONGEST_NAME]
 
 
 def _header(prepared: Prepared, stop: float) -> Header:

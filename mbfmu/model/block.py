@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
-from mbfmu.model.component import Quantity, check_value
+from mbfmu.model.component import Quantity, check_value, is_name
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import RESERVED, Parameter
 from mbfmu.model.values import replace_values
@@ -119,7 +119,7 @@ class Block:
         seen: set[str] = set()
         constants = [item.name for item in self.parameters]
         for name in (*constants, *(item.name for item in self.quantities)):
-            if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+            if not is_name(name) or keyword.iskeyword(name) or name in RESERVED:
                 raise NameInUseError(
                     f"'{name}' cannot name a quantity of '{self.name}': use letters, digits and underscores, "
                     "and no name that expressions know already"

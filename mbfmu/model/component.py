@@ -112,6 +112,11 @@ class Input:
     sampled: bool = False
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text can name a component, parameter or variable: an ASCII identifier, as FMI names require."""
+    return text.isascii() and text.isidentifier()
+
+
 def direction(*default: float) -> Any:
     """Declare a direction of a component: a unit vector of plain numbers, fixed when exported."""
     return field(default=default, metadata={"direction": True})
@@ -128,10 +133,10 @@ class Component:
     name: str
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not is_name(self.name):
             raise NameInUseError(
-                f"'{self.name}' cannot name a {type(self).__name__}: use letters, digits and underscores, "
-                "with a letter first"
+                f"'{self.name}' cannot name a {type(self).__name__}: use letters (a to z, A to Z), digits and "
+                "underscores, with a letter first"
             )
         for declared, label, value in self.declared():
             check_value(f"{self.name}.{label}", value, declared)

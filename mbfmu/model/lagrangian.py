@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Quantity, check_value
+from mbfmu.model.component import Quantity, check_value, is_name
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import Parameter
 from mbfmu.model.values import replace_values
@@ -30,7 +30,7 @@ class Coordinate:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not is_name(self.name):
             raise NameInUseError(f"'{self.name}' cannot name a coordinate: use letters, digits and underscores")
         check_value(self.name, self.start, Quantity(self.unit, self.description))
         check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from mbfmu.errors import FrameConnectionError, NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Component, Quantity, Value, check_value
+from mbfmu.model.component import Component, Quantity, Value, check_value, is_name
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS
 
 RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
@@ -36,10 +36,10 @@ class Parameter:
     max: float = math.inf
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or keyword.iskeyword(self.name) or self.name in RESERVED:
+        if not is_name(self.name) or keyword.iskeyword(self.name) or self.name in RESERVED:
             raise NameInUseError(
-                f"'{self.name}' cannot name a parameter: use letters, digits and underscores, and no name that "
-                "expressions know already"
+                f"'{self.name}' cannot name a parameter: use letters (a to z, A to Z), digits and underscores, and no "
+                "name that expressions know already"
             )
         check_value(self.name, self.value, self.quantity)
 
@@ -185,8 +185,10 @@ class Subsystem:
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
-            raise NameInUseError(f"'{self.name}' cannot name a sub-system: use letters, digits and underscores")
+        if not is_name(self.name):
+            raise NameInUseError(
+                f"'{self.name}' cannot name a sub-system: use letters (a to z, A to Z), digits and underscores"
+            )
         known = {item.name: item for item in self.system.parameters}
         for name, value in self.values.items():
             if name not in known:
