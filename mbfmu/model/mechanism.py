@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,6 +61,7 @@ class Mechanism:
         connections: between full frame names.
         entries: scalar parameters by full name.
         starts: scalar start values by full name (only those given).
+        formulas: inputs that are given as expressions of ``time``, by full name.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Mechanism:
     connections: tuple[Connection, ...]
     entries: Mapping[str, Entry]
     starts: Mapping[str, Entry]
+    formulas: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def world(self) -> str:
@@ -81,8 +83,12 @@ class Mechanism:
         return {name: item for name, item in self.components.items() if isinstance(item, kind)}
 
 
-def flatten(system: System) -> Mechanism:
+def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechanism:
     """Return a system as a mechanism: sub-systems are resolved, and the names in it are checked.
+
+    Args:
+        system: the system.
+        formulas: inputs that are given as expressions of ``time``, by full name.
 
     Raises:
         ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
@@ -94,7 +100,7 @@ def flatten(system: System) -> Mechanism:
     starts: dict[str, Entry] = {}
     _collect(system, "", system.planar, {}, "", components, connections, entries, starts)
     mechanism = Mechanism(
-        system.name, system.planar, system.description, components, tuple(connections), entries, starts
+        system.name, system.planar, system.description, components, tuple(connections), entries, starts, formulas or {}
     )
     _check(mechanism)
     return mechanism
