@@ -19,7 +19,7 @@ from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formulas, pieces
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, count
-from mbfmu.model import Model
+from mbfmu.model import Model, RotationalMove, TranslationalMove
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
@@ -65,8 +65,8 @@ def simulate(
         inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a
             column of that name, or a function of the time. In a model, an expression is part of the equations; a table
             is followed by lines from point to point, a function by lines from step to step. An .fmu gets its inputs at
-            steps of its own length, with their derivatives if it takes these. A row of the result holds the input that
-            acts from its time on.
+            steps of its own length, with their derivatives if it takes these, else their means. A row of the result
+            holds the input that acts from its time on.
         input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         progress: called with the fraction done.
@@ -414,6 +414,9 @@ def _opened(path: Path, description: Any, **how: Any) -> Iterator[Any]:
 def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: float) -> Iterator[None]:
     """Let an instance of FMPy divide its communication steps into some of its own length, each with new inputs.
 
+    An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order. A
+    motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its parabola.
+
     Args:
         instance: the instance.
         description: FMPy's model description.
@@ -428,6 +431,13 @@ def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: f
         (c_int * len(ramped))(*[1] * len(ramped)),
         (c_uint * len(ramped))(*(references[name] for name in ramped)),
     )
+    motions = _motions(variables)
+    mean = [
+        name
+        for name in given
+        if not (name in ramped or name in motions or variables[name].variability == "discrete")
+        and variables[name].type == "Real"
+    ]
     step = instance.doStep
 
     def give(values: Mapping[str, float]) -> None:
@@ -441,10 +451,13 @@ def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: f
         times = pieces(given.values() if free else (), start, end, own, divide=True)
         lines = {name: (item.lines if free else item.secants)(times) for name, item in given.items()}
         for k, (t, t1) in enumerate(pairwise(times)):
-            give({name: values[k] for name, (values, _) in lines.items()})
+            give({
+                name: values[k] + (rates[k] * (t1 - t) / 2 if name in mean else 0.0)
+                for name, (values, rates) in lines.items()
+            })  # fmt: skip
             if ramped:
-                rates = (c_double * len(ramped))(*(lines[name][1][k] for name in ramped))
-                instance.fmi2SetRealInputDerivatives(instance.component, vrs, len(ramped), orders, rates)
+                slopes = (c_double * len(ramped))(*(lines[name][1][k] for name in ramped))
+                instance.fmi2SetRealInputDerivatives(instance.component, vrs, len(ramped), orders, slopes)
             step(currentCommunicationPoint=t, communicationStepSize=t1 - t)
         give({name: item.at(end) for name, item in given.items()})  # the outputs of the row that follows belong to it
 
@@ -453,6 +466,18 @@ def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: f
         yield
     finally:
         del instance.doStep
+
+
+def _motions(variables: Mapping[str, Any]) -> set[str]:
+    """Return the names of the inputs that are motions: coordinate, rate and acceleration of one axis."""
+    inputs = {name for name, item in variables.items() if item.causality == "input"}
+    found: set[str] = set()
+    for name in inputs:
+        axis = name.rpartition(".")[0]
+        for kind in (RotationalMove, TranslationalMove):
+            motion = {f"{axis}.{part}" for part, _, _ in kind.given}
+            found |= motion if motion <= inputs else set()
+    return found
 
 
 def _rows(given: Mapping[str, Course], points: npt.NDArray[np.float64], own: float) -> npt.NDArray[np.void]:

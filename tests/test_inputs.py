@@ -260,7 +260,7 @@ def test_the_stop_time_does_not_change_the_motion_of_an_fmu(backend: str, cart_f
     fmu, expected = cart_fmus[backend], exact(wave, np.empty(0))
     ends = [place(fmu, WAVE, stop) for stop in (1.0, 2.0)]
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-10)
-    assert np.abs(ends[0] - expected).max() < {"python": 0.02, "native": 1e-4}[backend]
+    assert np.abs(ends[0] - expected).max() < 1e-4
 
 
 def test_a_row_of_an_fmu_holds_the_input_that_acts_from_its_time_on(cart: System, cart_fmus: dict[str, Path]) -> None:
