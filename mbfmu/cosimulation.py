@@ -20,8 +20,9 @@ import numpy as np
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
+from mbfmu.inputs import InputFunction
 from mbfmu.result import Result
-from mbfmu.simulation import InputFunction, Messages, communication_points, read_fmu, unit_of
+from mbfmu.simulation import Messages, communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 

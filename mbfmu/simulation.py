@@ -2,29 +2,36 @@
 
 import math
 import os
+import shutil
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from ctypes import c_double, c_int, c_uint
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK, move
-from mbfmu.model import Model
-from mbfmu.model.expression import Expression
+from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formulas, pieces
+from mbfmu.kernel import Status, vector
+from mbfmu.kernel.runtime import OK, UNFINISHED, count
+from mbfmu.model import Model, RotationalMove, TranslationalMove
+from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.result import Result, read_csv
+from mbfmu.result import Result
 
-InputFunction = Callable[[float], float]
 Progress = Callable[[float], None]
 POINTS = 500
 """Default number of output points of a run, approximately."""
 MOST_POINTS = 10_000_000
+CALL = 2000
+"""Largest number of steps between two looks at the keyboard."""
+PROBES = 129
+"""Number of times within a failed step at which its inputs are tried."""
 
 
 def simulate(
@@ -37,7 +44,8 @@ def simulate(
     tolerance: float | None = None,
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
     coordinates: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -52,12 +60,14 @@ def simulate(
         step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
             are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu).
-        output_interval: time between outputs, s, which is the communication step: inputs are held within it. Default:
-            a multiple of the step that gives about 500 points.
+        output_interval: time between outputs, s. Default: a multiple of the step that gives about 500 points.
         values: parameters and start values by name.
-        inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
-            that name, or a function of the time. A row of the result holds the input that acts from its time on; for an
-            .fmu, it holds the input that acted until then.
+        inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a
+            column of that name, or a function of the time. In a model, an expression is part of the equations; a table
+            is followed by lines from point to point, a function by lines from step to step. An .fmu gets its inputs at
+            steps of its own length, with their derivatives if it takes these, else their means. A row of the result
+            holds the input that acts from its time on.
+        input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         progress: called with the fraction done.
 
@@ -69,7 +79,7 @@ def simulate(
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
+    given = courses(inputs, input_hold)
     report = progress or (lambda _: None)
     if isinstance(model, Model):
         prepared = prepare(
@@ -79,8 +89,9 @@ def simulate(
             1e-3 if step is None else step,
             tolerance or 0.0,
             coordinates,
+            formulas(given),
         )
-        return run_prepared(prepared, stop, output_interval, signals, report)
+        return run_prepared(prepared, stop, output_interval, given, report)
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
@@ -88,9 +99,15 @@ def simulate(
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     messages = Messages()
     return simulate_fmu(
-        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, signals, report,
+        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, given, report,
         logger=messages.note, debug_logging=True,
     )  # fmt: skip
+
+
+VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
+"""Functions that make a number a value of a variable, by the variable's type."""
+SETTERS = {"Enumeration": "Integer"}
+"""Type whose function of the standard sets a type that has none."""
 
 
 def communication_points(stop: float, step: float, interval: float | None) -> npt.NDArray[np.float64]:
@@ -118,47 +135,11 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     return points
 
 
-def input_function(name: str, given: str | InputFunction) -> InputFunction:
-    """Return an input as a function of the time, from the value that a user gives for it (see `simulate`).
-
-    Raises:
-        UsageError: the value is neither an expression of ``time`` nor a file with such a column.
-    """
-    if callable(given):
-        return given
-    if given.endswith(".csv"):
-        columns = read_csv(given)
-        if name not in columns:
-            raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
-        times, column = columns["time"], columns[name]
-        return lambda t: float(np.interp(t, times, column))
-    expression = Expression(given)
-    unknown = expression.names - {"time"}
-    if unknown:
-        raise UsageError(
-            f"input {name} = '{given}': an input is an expression of 'time', not of {sorted(unknown)[0]!r}"
-        )
-    symbol = ca.SX.sym("time")
-    function = ca.Function("input", [symbol], [expression.evaluate(lambda _: symbol)])
-    return lambda t: float(function(t))
-
-
-def _sampled(
-    signals: Mapping[str, InputFunction], points: npt.NDArray[np.float64]
-) -> dict[str, npt.NDArray[np.float64]]:
-    table = {name: np.array([signal(float(t)) for t in points]) for name, signal in signals.items()}
-    for name, column in table.items():
-        if not np.all(np.isfinite(column)):
-            bad = points[np.argmin(np.isfinite(column))]
-            raise UsageError(f"input {name} is not finite at t = {bad:g} s")
-    return table
-
-
 def run_prepared(
     prepared: Prepared,
     stop: float,
     interval: float | None = None,
-    signals: Mapping[str, InputFunction] | None = None,
+    given: Mapping[str, Course] | None = None,
     report: Progress = lambda _: None,
     *,
     s: Any = None,
@@ -171,7 +152,7 @@ def run_prepared(
         prepared: the model with its stepper.
         stop: end of the run, s.
         interval: time between outputs, s; None: about 500 points.
-        signals: inputs as functions of the time, by name; the others keep their start values.
+        given: inputs over time, by name; the others keep their start values.
         report: called with the fraction done.
         s: start values, shape (n_s,); None: the model's.
         p: parameters, shape (n_p,); None: the model's.
@@ -183,44 +164,101 @@ def run_prepared(
         UsageError, UnknownNameError: an input is invalid.
     """
     outline = prepared.outline
-    name, step, tolerance = outline.name, prepared.step, prepared.tolerance
-    signals = signals or {}
-    inputs = [item.name for item in outline.inputs]
-    for item in signals:
-        if item not in inputs:
-            raise UnknownNameError(f"'{name}' has no input '{item}'; {nearest(item, inputs)}")
+    step, tolerance, given = prepared.step, prepared.tolerance, given or {}
+    _refuse_inputs(outline, given)
     points = communication_points(stop, step, interval)
-    table = _sampled(signals, points)
-    columns = [table.get(item.name, np.full(len(points), item.start)) for item in outline.inputs]
+    inputs = [given.get(item.name) or Constant(item.name, item.start) for item in outline.inputs]
+    exact = {item.name: item for item in inputs if isinstance(item, Formula) and item.name in outline.formulas}
+    columns = {name: item.column(points).tolist() for name, item in exact.items()}
+    followed = [item for item in inputs if not (item.name in exact or isinstance(item, Constant))]
+    divide = any(item.curved for item in followed) or (outline.multistep and bool(followed))
+    corners = [] if outline.multistep else followed
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
-    u, still = vector([column[0] for column in columns]), vector([0.0] * len(inputs))
+    u = vector([item.at(0.0) for item in inputs])
     x = prepared.initial_state(u, None if s is None else vector(s), p)
     watch(0.0, x)
-    rows = [[*u, *kernel.outputs(x, u, p, 0.0)]]
+    rows: list[list[float]] = []
     steps, seconds = 0, 0.0
-    for k, (t, t1) in enumerate(zip(points[:-1].tolist(), points[1:].tolist(), strict=True)):
-        begin = clock.perf_counter()
-        x, status = move(kernel, x, u, still, p, t, t1 - t, step, tolerance)
-        seconds += clock.perf_counter() - begin
-        if status.code != OK:
-            raise StepError(status.message(name))
-        steps += int(status.substeps)
-        watch(t1, x)
-        u = vector([column[k + 1] for column in columns])
-        rows.append([*u, *kernel.outputs(x, u, p, t1)])
-        report((k + 1) / (len(points) - 1))
-    signals_out = [*outline.inputs, *outline.outputs]
-    n_shown = len(signals_out)
+    for k, (start, end) in enumerate(pairwise(points.tolist())):
+        times = pieces(corners, start, end, step, divide)
+        lines = [
+            ([columns[item.name][k]] * len(times), [0.0] * len(times))
+            if item.name in exact
+            else (item.secants if outline.multistep else item.lines)(times)
+            for item in inputs
+        ]
+        for i, (t, t1) in enumerate(pairwise(times)):
+            u, du = (vector([line[part][i] for line in lines]) for part in (0, 1))
+            if i == 0:
+                rows.append([*u, *kernel.outputs(x, u, p, t)])
+            begin = clock.perf_counter()
+            x, status = _moved(kernel, x, u, du, p, t, t1 - t, step, tolerance, lambda time: report(time / stop))
+            seconds += clock.perf_counter() - begin
+            if status.code != OK:
+                for item in exact.values():
+                    item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
+                raise StepError(status.message(outline.name))
+            steps += int(status.substeps)
+        watch(end, x)
+        report(end / stop)
+    u = vector([item.at(stop) for item in inputs])
+    rows.append([*u, *kernel.outputs(x, u, p, stop)])
+    shown = [*outline.inputs, *outline.outputs]
     return Result(
         points,
-        tuple(item.name for item in signals_out),
-        np.array(rows)[:, :n_shown],
-        {item.name: item.unit for item in signals_out},
+        tuple(item.name for item in shown),
+        np.array(rows)[:, : len(shown)],
+        {item.name: item.unit for item in shown},
         steps,
         seconds,
-        tuple(item.derivative_of for item in signals_out if item.derivative_of and item.kind == "output"),
+        tuple(item.derivative_of for item in shown if item.derivative_of and item.kind == "output"),
     )
+
+
+def _refuse_inputs(outline: Outline, given: Mapping[str, Course]) -> None:
+    """Raise an error for an input that does not exist, or one of a motion that is given as another kind than the rest.
+
+    Raises:
+        UnknownNameError, UsageError: see above.
+    """
+    known = [item.name for item in outline.inputs]
+    for name, item in given.items():
+        if name not in known:
+            raise UnknownNameError(f"'{outline.name}' has no input '{name}'; {nearest(name, known)}")
+        if name in outline.formulas and not isinstance(item, Formula | Constant):
+            others = [other for other in outline.formulas if isinstance(given.get(other), Formula)]
+            raise UsageError(
+                f"inputs {name} and {others[0]} describe motions: give all of {', '.join(outline.formulas)} as "
+                "expressions of time, or none of them"
+            )
+
+
+def _moved(
+    kernel: Any, x: Any, u: Any, du: Any, p: Any, t: float, span: float, step: float, tolerance: float, told: Progress
+) -> tuple[Any, Status]:
+    """Return the state and status after a span, in calls short enough for a user to interrupt the run between them.
+
+    The arguments are those of `runtime.move`; `told` is called between two calls with the time reached, s.
+    """
+    substeps, done, n = 0.0, 0.0, count(span, step)
+
+    def later() -> Any:
+        return vector([a + b * done for a, b in zip(u, du, strict=True)]) if done else u
+
+    while tolerance:
+        x, status = kernel.control(x, later(), du, p, t + done, span - done, step, tolerance, CALL)
+        substeps, done = substeps + status.substeps, status.time - t
+        if status.code != UNFINISHED:
+            return x, status._replace(substeps=substeps)
+        told(t + done)
+    for first in range(0, n, CALL):
+        x, status = kernel.advance(x, later(), du, p, t + done, span / n, min(CALL, n - first))
+        substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
+        if status.code != OK or first + CALL >= n:
+            break
+        told(t + done)
+    return x, status._replace(substeps=substeps)
 
 
 class Messages(list[str]):
@@ -257,7 +295,7 @@ def simulate_fmu(
     tolerance: float | None,
     interval: float | None,
     values: Mapping[str, float],
-    signals: Mapping[str, InputFunction],
+    given: Mapping[str, Course],
     report: Progress = lambda _: None,
     **how: Any,
 ) -> Result:
@@ -272,7 +310,7 @@ def simulate_fmu(
         tolerance: value of solver.tolerance; None: the FMU's own.
         interval: time between outputs, s; None: about 500 points.
         values: parameters and start values by name.
-        signals: inputs as functions of the time, by name.
+        given: inputs over time, by name.
         report: called with the fraction done.
         how: further arguments of FMPy's simulate_fmu, such as an instance to use.
 
@@ -283,10 +321,10 @@ def simulate_fmu(
     import fmpy
 
     variables = {item.name: item for item in description.modelVariables}
-    for name in [*values, *signals]:
+    for name in [*values, *given]:
         if name not in variables:
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
-    for name in signals:
+    for name in given:
         if variables[name].causality != "input":
             raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
     start_values = dict(values)
@@ -299,14 +337,12 @@ def simulate_fmu(
         if TOLERANCE not in variables:
             raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
         start_values[TOLERANCE] = tolerance
-    points = communication_points(stop, default if step is None else step, interval)
-    table = _sampled(signals, points)
-    if table:  # FMPy needs every input in its table
-        rest = [item for item in description.modelVariables if item.causality == "input" and item.name not in table]
-        for item in rest:
-            table[item.name] = np.full(len(points), float(values.get(item.name, item.start or 0.0)))
-    dtype = [("time", float), *((name, float) for name in table)]
-    rows = np.array(list(zip(points, *table.values(), strict=True)), dtype=dtype) if table else None
+    own = start_values.get(STEP, default)
+    points = communication_points(stop, own, interval)
+    for item in given.values():
+        if isinstance(item, Formula):
+            item.column(points)
+        start_values[item.name] = VALUES[variables[item.name].type](item.at(0.0))
     shown = [
         item.name
         for item in description.modelVariables
@@ -317,19 +353,28 @@ def simulate_fmu(
         report(min(1.0, time / stop))
         return True
 
+    changing = {name: item for name, item in given.items() if not isinstance(item, Constant)}
     begin = clock.perf_counter()
     try:
-        found = fmpy.simulate_fmu(
-            str(path),
-            stop_time=stop,
-            output_interval=float(points[1] - points[0]),
-            start_values=start_values,
-            input=rows,
-            output=shown,
-            step_finished=finished,
-            set_stop_time=False,
-            **how,
-        )
+        with ExitStack() as stack:
+            if changing and description.coSimulation is not None:
+                if "fmu_instance" not in how:
+                    how = {"fmu_instance": stack.enter_context(_opened(path, description, **how))}
+                stack.enter_context(_driven(how["fmu_instance"], description, changing, own))
+            elif changing:
+                how["input"] = _rows(changing, points, own)
+            found = fmpy.simulate_fmu(
+                str(path),
+                stop_time=stop,
+                output_interval=float(points[1] - points[0]),
+                start_values=start_values,
+                output=shown,
+                step_finished=finished,
+                set_stop_time=False,
+                **how,
+            )
+    except MbfmuError:
+        raise
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}': {'; '.join(messages) or error}") from None
     seconds = clock.perf_counter() - begin
@@ -347,6 +392,104 @@ def simulate_fmu(
             if item.derivative is not None and item.causality == "output"
         ),
     )
+
+
+@contextmanager
+def _opened(path: Path, description: Any, **how: Any) -> Iterator[Any]:
+    """Give an instance of an FMU for co-simulation, from its file, for as long as the context lasts."""
+    import fmpy
+
+    folder = fmpy.extract(str(path))
+    try:
+        instance = fmpy.instantiate_fmu(folder, description, "CoSimulation", **how)
+        try:
+            yield instance
+        finally:
+            instance.freeInstance()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: float) -> Iterator[None]:
+    """Let an instance of FMPy divide its communication steps into some of its own length, each with new inputs.
+
+    An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order. A
+    motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its parabola.
+
+    Args:
+        instance: the instance.
+        description: FMPy's model description.
+        given: the inputs, by name.
+        own: length of a step, s.
+    """
+    about = description.coSimulation
+    variables = {item.name: item for item in description.modelVariables}
+    references = {name: variables[name].valueReference for name in given}
+    ramped = [name for name in given if about.canInterpolateInputs and variables[name].type == "Real"]
+    orders, vrs = (
+        (c_int * len(ramped))(*[1] * len(ramped)),
+        (c_uint * len(ramped))(*(references[name] for name in ramped)),
+    )
+    motions = _motions(variables)
+    mean = [
+        name
+        for name in given
+        if not (name in ramped or name in motions or variables[name].variability == "discrete")
+        and variables[name].type == "Real"
+    ]
+    step = instance.doStep
+
+    def give(values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            kind = variables[name].type
+            getattr(instance, f"set{SETTERS.get(kind, kind)}")([references[name]], [VALUES[kind](value)])
+
+    def do_step(currentCommunicationPoint: float, communicationStepSize: float) -> None:
+        start, end = currentCommunicationPoint, currentCommunicationPoint + communicationStepSize
+        free = about.canHandleVariableCommunicationStepSize
+        times = pieces(given.values() if free else (), start, end, own, divide=True)
+        lines = {name: (item.lines if free else item.secants)(times) for name, item in given.items()}
+        for k, (t, t1) in enumerate(pairwise(times)):
+            give({
+                name: values[k] + (rates[k] * (t1 - t) / 2 if name in mean else 0.0)
+                for name, (values, rates) in lines.items()
+            })  # fmt: skip
+            if ramped:
+                slopes = (c_double * len(ramped))(*(lines[name][1][k] for name in ramped))
+                instance.fmi2SetRealInputDerivatives(instance.component, vrs, len(ramped), orders, slopes)
+            step(currentCommunicationPoint=t, communicationStepSize=t1 - t)
+        give({name: item.at(end) for name, item in given.items()})  # the outputs of the row that follows belong to it
+
+    instance.doStep = do_step
+    try:
+        yield
+    finally:
+        del instance.doStep
+
+
+def _motions(variables: Mapping[str, Any]) -> set[str]:
+    """Return the names of the inputs that are motions: coordinate, rate and acceleration of one axis."""
+    inputs = {name for name, item in variables.items() if item.causality == "input"}
+    found: set[str] = set()
+    for name in inputs:
+        axis = name.rpartition(".")[0]
+        for kind in (RotationalMove, TranslationalMove):
+            motion = {f"{axis}.{part}" for part, _, _ in kind.given}
+            found |= motion if motion <= inputs else set()
+    return found
+
+
+def _rows(given: Mapping[str, Course], points: npt.NDArray[np.float64], own: float) -> npt.NDArray[np.void]:
+    """Return inputs as FMPy's table, which an FMU for model exchange follows by lines."""
+    times = [float(points[0])]
+    for start, end in pairwise(points.tolist()):
+        times += pieces(given.values(), start, end, own, divide=True)[1:]
+    columns = [[item.at(time) for time in times] for item in given.values()]
+    rows: npt.NDArray[np.void] = np.array(
+        list(zip(times, *columns, strict=True)), dtype=[("time", float), *((name, float) for name in given)]
+    )
+    return rows
 
 
 def _default_step(description: Any) -> float:

@@ -26,6 +26,7 @@ ORDER = (
     "fmu",
     "linearization",
     "result",
+    "inputs",
     "compare",
     "plot",
     "simulation",

@@ -48,13 +48,13 @@ def swing() -> System:
 
 
 def moved(**choices: Any) -> mbfmu.Result:
-    return mbfmu.simulate(swing(), 2.0, output_interval=H, inputs=WAVE, **choices)
+    return mbfmu.simulate(swing(), 2.0, step=H, output_interval=H, inputs=WAVE, **choices)
 
 
 @pytest.mark.parametrize("coordinates", ["absolute", "joint"])
 @pytest.mark.parametrize("stepper", STEPPERS)
 def test_an_axis_follows_its_inputs_and_tells_the_torque(stepper: str, coordinates: str) -> None:
-    """Between communication points the motion is a parabola: off by jerk H^3/6 in angle, jerk H^2/2 in rate."""
+    """Between two steps the motion is a parabola: off by jerk H^3/6 in angle, jerk H^2/2 in rate."""
     run = moved(stepper=stepper, coordinates=coordinates)
     t = run.time
     assert np.abs(run["hinge.phi"] - WAVE["drive.phi"](t)).max() == pytest.approx(JERK * H**3 / 6, rel=0.2)
@@ -88,7 +88,7 @@ def test_a_driven_slider_pushes_a_loop() -> None:
 
 
 def test_an_fmu_takes_its_motion_from_inputs(tmp_path: Path) -> None:
-    path = mbfmu.export(swing(), tmp_path / "swing.fmu")
+    path = mbfmu.export(swing(), tmp_path / "swing.fmu", step=H)
     assert not mbfmu.check(path)
     inside = mbfmu.simulate(path, 2.0, output_interval=H, inputs=WAVE)
     assert np.abs(inside["hinge.phi"] - moved()["hinge.phi"]).max() < 1e-12

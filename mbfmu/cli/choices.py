@@ -60,6 +60,9 @@ Inputs = Annotated[
         autocompletion=complete.inputs,
     ),
 ]
+InputHold = Annotated[
+    bool, typer.Option("--input-hold", help="inputs from files hold each value until the next; default: lines between")
+]
 Coordinates = Annotated[
     str | None,
     typer.Option(

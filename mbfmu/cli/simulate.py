@@ -9,6 +9,7 @@ from rich.table import Table
 import mbfmu
 from mbfmu.cli.choices import (
     Coordinates,
+    InputHold,
     Inputs,
     ModelOrFmu,
     Options,
@@ -47,6 +48,7 @@ def simulate(
     ] = None,
     values: Values = None,
     inputs: Inputs = None,
+    input_hold: InputHold = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> Report:
@@ -71,6 +73,7 @@ def simulate(
         output_interval=output_interval,
         values=numbers(values) if isinstance(source, Path) else None,
         inputs=pairs(inputs),
+        input_hold=input_hold,
         coordinates=coordinates,
         progress=lambda fraction: tell("simulate", fraction),
     )

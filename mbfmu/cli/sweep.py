@@ -12,6 +12,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import (
     Coordinates,
+    InputHold,
     Inputs,
     ModelOrFmu,
     Options,
@@ -72,6 +73,7 @@ def sweep(
     ] = None,
     values: Values = None,
     inputs: Inputs = None,
+    input_hold: InputHold = False,
     scheduler: Annotated[
         str | None,
         typer.Option("--scheduler", metavar="ADDRESS", help="address of a Dask cluster; default: this machine"),
@@ -105,6 +107,7 @@ def sweep(
         output_interval=output_interval,
         values=fixed if isinstance(source, Path) else None,
         inputs=pairs(inputs),
+        input_hold=input_hold,
         coordinates=coordinates,
         output=output,
         again=again,

@@ -7,7 +7,7 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import Coordinates, InputHold, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
 
@@ -37,6 +37,7 @@ def view(
     ] = None,
     values: Values = None,
     inputs: Inputs = None,
+    input_hold: InputHold = False,
     up: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +63,9 @@ def view(
     path = output or Path(f"{name}.html")
     refuse_page(path)
     if is_table(model):
-        if stop is not None or any((stepper, option, step, tolerance, coordinates, output_interval, values, inputs)):
+        if stop is not None or any(
+            (stepper, option, step, tolerance, coordinates, output_interval, values, inputs, input_hold)
+        ):
             raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
         motion = motion_of_result(result_of_csv(model), model, up)
     else:
@@ -70,14 +73,14 @@ def view(
         if model.endswith(".fmu"):
             result = mbfmu.simulate(
                 model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
-                output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
+                output_interval=output_interval, values=numbers(values), inputs=pairs(inputs), input_hold=input_hold,
                 coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
             )  # fmt: skip
             motion = motion_of_result(result, model, up)
         else:
             motion = motion_of_model(
                 mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
-                tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs),
+                tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs), input_hold=input_hold,
                 coordinates=coordinates, up=up, looks=looks_of(model), progress=lambda fraction: tell("view", fraction),
             )  # fmt: skip
     shown = float(motion.result.time[-1])

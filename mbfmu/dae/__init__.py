@@ -1,12 +1,14 @@
 """Model -> Dae, by automatic differentiation and recursive algorithms."""
 
+from collections.abc import Mapping
+
 from mbfmu.dae.absolute import absolute
 from mbfmu.dae.dae import Dae, Layout, ParameterSignal, Signal, StateSignal
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.redundancy import independent
-from mbfmu.errors import UsageError, nearest
+from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, flatten
 
 __all__ = [
@@ -18,28 +20,40 @@ COORDINATES = {"absolute": absolute, "joint": joint}
 """Functions that derive a System's equations, by the name of its coordinates."""
 
 
-def derive(model: Model, coordinates: str | None = None) -> Dae:
+def derive(model: Model, coordinates: str | None = None, formulas: Mapping[str, str] | None = None) -> Dae:
     """Derive the equations of a model of any kind.
 
     Args:
         model: the mechanism or block.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer. Lagrangians and blocks have
             their own.
+        formulas: inputs that are expressions of ``time`` in the equations, by name. If one of them is a sampled input
+            (see `Input`), all of these are formulas: they change at every instant, and those not given are zero.
 
     Raises:
         ModelError: the model is invalid; the message says what to mend.
+        UnknownNameError: a formula is given for an input that does not exist.
         UsageError: there are no such coordinates.
     """
+    dae = _derived(model, coordinates, formulas or {})
+    known = [item.name for item in dae.inputs]
+    for name in formulas or {}:
+        if name not in known:
+            raise UnknownNameError(f"'{model.name}' has no input '{name}'; {nearest(name, known)}")
+    return dae
+
+
+def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str]) -> Dae:
     if isinstance(model, LagrangianSystem | Block):
         if coordinates is not None:
             raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
-        return first_order(model) if isinstance(model, Block) else lagrangian(model)
+        return first_order(model, formulas) if isinstance(model, Block) else lagrangian(model, formulas)
     if coordinates is None:
-        tree = JointTree(flatten(model))
-        coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model))
+        tree = JointTree(flatten(model, formulas))
+        coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model, formulas=formulas))
     elif coordinates in COORDINATES:
-        dae = COORDINATES[coordinates](model)
+        dae = COORDINATES[coordinates](model, formulas=formulas)
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return independent(dae, lambda: made(model, turning=True))
+    return independent(dae, lambda: made(model, turning=True, formulas=formulas))

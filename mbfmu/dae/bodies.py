@@ -10,6 +10,7 @@ import numpy as np
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX, Frame, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
@@ -114,19 +115,27 @@ class Bodies:
             path: {item.name: ca.SX.sym(f"{path}.{item.name}", item.size) for item in component.inputs(self.planar)}
             for path, component in mechanism.components.items()
         }
-        sampled = [
-            self.inputs[path][item.name]
+        sampled = {
+            f"{path}.{item.name}": self.inputs[path][item.name]
             for path, component in mechanism.components.items()
             for item in component.inputs(self.planar)
             if item.sampled
-        ]
+        }
+        self.formulas = {name: Expression(text).evaluate(lambda _: self.t) for name, text in mechanism.formulas.items()}
+        names = [label for name, symbol in sampled.items() for label in labels(name, symbol)]
+        if any(name in self.formulas for name in names):  # they change all the time: the time since a change is zero
+            self.formulas = {**dict.fromkeys(names, ca.SX(0)), **self.formulas}
+            sampled = {}
         changed = [ca.SX.sym("changed")] if sampled else []
-        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled)
+        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values())
         since = self.t - changed[0] if sampled else ca.SX(0)
         self.values = {
-            path: quantities(mechanism, path, self.symbols, self.t, since, self.inputs[path])
+            path: quantities(
+                mechanism, path, self.symbols, self.t, since,
+                {name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
+            )
             for path in mechanism.components
-        }
+        }  # fmt: skip
         joints = mechanism.of(Joint).items()
         found = {path: self._open_rows(path, joint) for path, joint in joints}
         self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
@@ -139,6 +148,11 @@ class Bodies:
         self.q, self.v = self.coordinates.q, self.coordinates.v
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
         self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
+
+    def acting(self, name: str, symbol: SX) -> SX:
+        """Return an input as it acts on the mechanism: formulas of the time in place of the symbols they replace."""
+        entries = zip(labels(name, symbol), symbol.elements(), strict=True)
+        return ca.vertcat(*(self.formulas.get(label, entry) for label, entry in entries))
 
     @property
     def still(self) -> tuple[Frame, Frame]:

@@ -246,6 +246,7 @@ class Dae(Layout):
         constant_mass: whether M does not depend on q.
         skeleton: points and lines of a picture; None for a system given by its Lagrangian, and for a block.
         sampled: numbers of the sampled inputs; if any, p ends in the time they last changed, and their values then.
+        formulas: names of the inputs that are formulas of the time in these equations, whatever u says of them.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
         row_lengths: largest lengths of the rows of [Phi_q; G] near the start, shape (m + k,); empty without loops.
     """
@@ -285,6 +286,7 @@ class Dae(Layout):
     constant_mass: bool
     skeleton: Skeleton | None = None
     sampled: tuple[int, ...] = ()
+    formulas: tuple[str, ...] = ()
     dropped: tuple[int, ...] = ()
     row_lengths: tuple[float, ...] = ()
 

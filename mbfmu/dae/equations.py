@@ -92,6 +92,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
         sampled=found.sampled,
+        formulas=tuple(item.name for item in found.signals if item.name in bodies.formulas),
         constant_mass=not ca.depends_on(inertial.M, q),
     )
 

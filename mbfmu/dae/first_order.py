@@ -1,5 +1,6 @@
 """Block -> Dae: first-order equations z' = flow(z, u, p, t), without coordinates or constraints."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -9,14 +10,21 @@ from mbfmu.model.block import Block
 from mbfmu.model.expression import Expression
 
 
-def first_order(block: Block) -> Dae:
-    """Derive the equations of a block."""
+def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
+    """Derive the equations of a block.
+
+    Args:
+        block: the block.
+        formulas: inputs that are given as expressions of ``time``, by name.
+    """
     free = [item for item in block.parameters if not isinstance(item.value, str)]
     bound = [item for item in block.parameters if isinstance(item.value, str)]
     z, u, p = (_column(ca.SX.sym(item.name) for item in items) for items in (block.states, block.inputs, free))
     t, none = ca.SX.sym("t"), ca.SX(0, 1)
     values: dict[str, Any] = {"time": t}
     values.update((symbol.name(), symbol) for column in (z, u, p) for symbol in column.elements())
+    given = {item.name: (formulas or {})[item.name] for item in block.inputs if item.name in (formulas or {})}
+    values.update((name, Expression(text).evaluate(lambda _: t)) for name, text in given.items())
     texts = block.texts()
 
     def value(name: str) -> Any:
@@ -92,6 +100,7 @@ def first_order(block: Block) -> Dae:
             norms=0,
         ),
         constant_mass=True,
+        formulas=tuple(given),
     )
 
 

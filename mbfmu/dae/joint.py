@@ -4,7 +4,7 @@ A joint that cannot carry coordinates leaves its body free: the body then has th
 world, and the joint's equations hold with multipliers, as those of a joint that closes a loop.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -31,17 +31,18 @@ from mbfmu.model.relative import cross
 from mbfmu.model.system import System
 
 
-def joint(system: System, turning: bool = False) -> Dae:
+def joint(system: System, turning: bool = False, formulas: Mapping[str, str] | None = None) -> Dae:
     """Derive the equations of a system in joint coordinates.
 
     Args:
         system: the mechanism.
         turning: see `Bodies`.
+        formulas: see `flatten`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
-    return JointTree(flatten(system), turning).dae()
+    return JointTree(flatten(system, formulas), turning).dae()
 
 
 @dataclass(frozen=True)

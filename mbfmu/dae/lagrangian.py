@@ -17,8 +17,12 @@ RATE_UNITS = {"m": ("m/s", "m/s2"), "rad": ("rad/s", "rad/s2"), "1": ("1/s", "1/
 EFFORTS = {"m": "N", "rad": "N.m"}
 
 
-def lagrangian(system: LagrangianSystem) -> Dae:
+def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = None) -> Dae:
     """Derive the equations of a system from its energies and constraints.
+
+    Args:
+        system: the system.
+        formulas: inputs that are given as expressions of ``time``, by name.
 
     Raises:
         ModelError: a coordinate has no inertia in the kinetic energy, or parameters are defined in a circle.
@@ -45,8 +49,9 @@ def lagrangian(system: LagrangianSystem) -> Dae:
     Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
     rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
     drive = ca.SX(len(names), 1)
-    for number, name in enumerate(system.inputs):
-        drive[names.index(name)] = u[number]
+    given = {label: Expression(text).evaluate(lambda _: t) for label, text in (formulas or {}).items()}
+    for number, (name, label) in enumerate(system.inputs.items()):
+        drive[names.index(name)] = given.get(label, u[number])
     M, momentum = ca.hessian(T, v)[0], ca.gradient(T, v)
     _check(system, M, q, p, free)
     load = drive - ca.gradient(V, q)
@@ -108,6 +113,7 @@ def lagrangian(system: LagrangianSystem) -> Dae:
         n_angles=0,
         assembly=_assembly(system, q, v, p, t, Phi),
         constant_mass=not ca.depends_on(M, q),
+        formulas=tuple(label for label in system.inputs.values() if label in given),
     )  # fmt: skip
 
 

@@ -61,13 +61,14 @@ def loads(bodies: Bodies) -> Loads:
             text = f"effort of the drive on {path}.{motion.position}"
             signals += [Signal(name, motion.effort_unit, text, "input") for name in names]
             symbols.append(effort)
-            power.append((rate, effort))
-            efforts[path][number] += effort
+            acting = bodies.acting(f"{path}.{motion.effort}", effort)
+            power.append((rate, acting))
+            efforts[path][number] += acting
     for path, component in bodies.mechanism.components.items():
         for item in component.inputs(bodies.planar):
             symbol = bodies.inputs[path][item.name]
             names = labels(f"{path}.{item.name}", symbol)
-            if item.sampled:
+            if item.sampled and names[0] not in bodies.formulas:
                 sampled += range(len(signals), len(signals) + len(names))
                 symbol = ca.SX.sym("unsampled", len(names))
             signals += [Signal(name, item.unit, item.description, "input") for name in names]

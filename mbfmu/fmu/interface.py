@@ -28,16 +28,13 @@ TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
 
 LIMITS = {
     "largest": 1e100,
-    "most_steps": 1e9,
     "step_part": 1e-6,
     "time_part": 16 * float_info.epsilon,
 }
 """Numbers that both back ends compare with.
 
-``largest``: largest magnitude of a value that may be set. ``most_steps``: most steps of the stepper in one
-communication step; more would not end, or not fit the kernel's counter. ``step_part``, ``time_part``: largest
-difference between the beginning of a communication step and the time of the FMU, as a part of the step plus a part of
-the time.
+``largest``: largest magnitude of a value that may be set. ``step_part``, ``time_part``: largest difference between the
+beginning of a communication step and the time of the FMU, as a part of the step plus a part of the time.
 """
 
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import OK, Compiled, Interpreted, Vector, vector
+from mbfmu.kernel.runtime import MOST_STEPS, OK, Compiled, Interpreted, Vector, vector
 
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
@@ -51,8 +51,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             model = json.load(file)
         self._name = model["name"]
         limits = model["limits"]
-        self._largest, self._most_steps = limits["largest"], limits["most_steps"]
-        self._step_part, self._time_part = limits["step_part"], limits["time_part"]
+        self._largest, self._step_part, self._time_part = (
+            limits[name] for name in ("largest", "step_part", "time_part")
+        )
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "input"}
         self._outputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "output"}
@@ -217,9 +218,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if not abs(time - now) <= self._step_part * step_size + self._time_part * abs(now):
             return f"{name}: no step from t = {time} s: the FMU stands at t = {now} s, and a step must begin there"
         longest, tolerance = self._settings
-        if step_size / longest > self._most_steps:
-            count = f"{step_size / longest:.3g}"
-            return f"{name}: a communication step of {step_size} s needs {count} steps; take a longer solver.step"
+        if step_size / longest > MOST_STEPS:
+            return (
+                f"{name}: a communication step of {step_size} s takes {step_size / longest:.3g} steps, and at most "
+                f"{MOST_STEPS:.3g} are taken at once; take shorter communication steps or a longer solver.step"
+            )
         x, y, failure = self._kernel.communicate(
             self._x, self._u, self._du, self._p, time, step_size, longest, tolerance
         )

@@ -14,7 +14,7 @@ ENTRIES = (
     "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "long long n, double *x1, double *status, double *work);",
     "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
-    "double h_max, double tol, double *x1, double *status, double *work);",
+    "double h_max, double tol, long long most, double *x1, double *status, double *work);",
     "int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work);",
     "int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol);",
     "long long mbfmu_count(double span, double longest);",

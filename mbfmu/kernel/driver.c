@@ -268,16 +268,22 @@ static int attempt(const double *x, const double *u, const double *du, const dou
  *
  * h_max bounds the steps. The step chosen last is part of x, so that the next call goes on with it, and a restored
  * state gives the same steps again. A step shortened by the end of the span leaves the planned step as it is; if it is
- * so short that its error is round-off, it is accepted. */
+ * so short that its error is round-off, it is accepted. After `most` steps, those that are repeated included, x1 is the
+ * state at status[S_TIME], from where another call can go on. */
 static int control(const double *x, const double *u, const double *du, const double *p, double t, double H,
-                   double h_max, double tol, double *x1, double *status, struct memory *m) {
+                   double h_max, double tol, long long most, double *x1, double *status, struct memory *m) {
     const int order = ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER;
     struct tangent *const d = m->d;
     double now[NX], inputs[NU + 1], done = 0, h = x[MAPPED] > 0 && x[MAPPED] < h_max ? x[MAPPED] : h_max;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h < H ? h : H;
-    while (done < H) {
+    for (long long tried = 0; done < H; ++tried) {
+        if (tried == most) {
+            status[S_TIME] = t + done;
+            status[S_CODE] = UNFINISHED;
+            break;
+        }
         const int last = done + h >= H * (1 - CLOSE), unknown = d && d->unknown;
         double small = last ? H - done : h, error = NAN;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
@@ -303,13 +309,13 @@ static int control(const double *x, const double *u, const double *du, const dou
     }
     now[MAPPED] = h;
     memcpy(x1, now, sizeof(double) * NX);
-    return OK;
+    return (int)status[S_CODE];
 }
 
 MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
-                               double h_max, double tol, double *x1, double *status, double *work) {
+                               double h_max, double tol, long long most, double *x1, double *status, double *work) {
     struct memory m = carve(work);
-    return control(x, u, du, p, t, H, h_max, tol, x1, status, &m);
+    return control(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);
 }
 
 /* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
@@ -329,7 +335,7 @@ MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
 static int move(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                 double tol, double *x1, double *status, struct memory *m) {
     long long n = mbfmu_count(H, h_max);
-    return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, x1, status, m)
+    return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, MOST_STEPS, x1, status, m)
                    : advance(x, u, du, p, t, H / n, n, x1, status, m);
 }
 

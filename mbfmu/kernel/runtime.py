@@ -5,7 +5,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
 
     initialize(s, u, p, t, h)        -> x, status     consistent state of the start values s at time t
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
-    control(x, u, du, p, t, H, h_max, tol) -> x1, status    over the span H, steps chosen for the tolerance
+    control(x, u, du, p, t, H, h_max, tol, most) -> x1, status    over the span H, steps chosen for the tolerance
     outputs(x, u, p, t)              -> y
     communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
 """
@@ -23,9 +23,19 @@ CODES = (
     "NOT_ACCURATE",
     "OUTPUTS_NOT_FINITE",
     "NOT_COMPILED",
+    "UNFINISHED",
 )
 """Outcomes of a call; a code is an index into them."""
-OK, NOT_CONVERGED, NOT_FINITE, INCONSISTENT_START, NOT_ACCURATE, OUTPUTS_NOT_FINITE, NOT_COMPILED = range(len(CODES))
+(
+    OK,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    INCONSISTENT_START,
+    NOT_ACCURATE,
+    OUTPUTS_NOT_FINITE,
+    NOT_COMPILED,
+    UNFINISHED,
+) = range(len(CODES))
 
 MAX_CORRECTIONS = 40
 """Number of corrections of a stage after which it counts as not converged."""
@@ -49,6 +59,8 @@ CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
 """Largest residual of a consistent start."""
+MOST_STEPS = 10_000_000
+"""Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
 MAX_TANGENT_CORRECTIONS = 400
 """Number of corrections of a tangent after which it counts as unknown."""
 TANGENT_SETTLED = 1e-15
@@ -65,7 +77,7 @@ class Status(NamedTuple):
         code: one of the CODES.
         iterations: number of all corrections.
         correction: size of the last correction (m, rad); after an inconsistent start the residual.
-        time: start of the last substep tried, s.
+        time: start of the last substep tried, s; of an unfinished call the time that x1 belongs to.
         substeps: number of substeps done.
         least_step: the shortest of these substeps, s.
     """
@@ -90,6 +102,11 @@ class Status(NamedTuple):
             return (
                 f"{where}: only a compiled kernel chooses steps by solver.tolerance, and this one is interpreted; "
                 "set solver.tolerance to 0, or install a C compiler or ziglang and start again"
+            )
+        if self.code == UNFINISHED:
+            return (
+                f"{model}: a communication step takes more than {MOST_STEPS} steps, of which the last ended at "
+                f"t = {self.time:.9g} s; take shorter communication steps or a larger solver.tolerance"
             )
         if self.code == NOT_ACCURATE:
             return f"{where} meets solver.tolerance, however short; take a larger one, or a stepper of higher order"
@@ -116,8 +133,13 @@ def move(
     """Return the state and status after a span, in equal steps of at most `step` or in steps chosen for a tolerance."""
     if tolerance:
         return kernel.control(x, u, du, p, t, span, step, tolerance)  # type: ignore[no-any-return]
-    n = max(1, math.ceil(span / step * (1 - 1e-9)))
+    n = count(span, step)
     return kernel.advance(x, u, du, p, t, span / n, n)  # type: ignore[no-any-return]
+
+
+def count(span: float, longest: float) -> int:
+    """Return the number of equal steps, each at most `longest`, that a span takes."""
+    return max(1, math.ceil(span / longest * (1 - CLOSE)))
 
 
 class Compiled:
@@ -146,7 +168,7 @@ class Compiled:
         self._advance = library.mbfmu_advance
         self._advance.argtypes = [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3
         self._control = library.mbfmu_control
-        self._control.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
+        self._control.argtypes = [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3
         self._outputs = library.mbfmu_outputs
         self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
         self._communicate = library.mbfmu_communicate
@@ -169,12 +191,16 @@ class Compiled:
         return (x1 if code == OK else x), self._read_status()
 
     def control(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
-    ) -> tuple[Vector, Status]:
-        """Return the state after the span H, with steps chosen for the tolerance, and how it went."""
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float,
+        most: int = MOST_STEPS,
+    ) -> tuple[Vector, Status]:  # fmt: skip
+        """Return the state after the span H, with steps chosen for the tolerance, and how it went.
+
+        After `most` steps, those that are repeated included, the call is unfinished: x1 belongs to the status's time.
+        """
         x1 = self._state()
-        code = self._control(x, u, du, p, t, H, h_max, tol, x1, self._status, self._work)
-        return (x1 if code == OK else x), self._read_status()
+        code = self._control(x, u, du, p, t, H, h_max, tol, most, x1, self._status, self._work)
+        return (x1 if code in {OK, UNFINISHED} else x), self._read_status()
 
     def communicate(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
@@ -262,8 +288,9 @@ class Interpreted:
         return vector([*now, chosen]), counts.status(OK)
 
     def control(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
-    ) -> tuple[Vector, Status]:
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float,
+        most: int = MOST_STEPS,
+    ) -> tuple[Vector, Status]:  # fmt: skip
         """Return the state as it is and the status NOT_COMPILED: the search for steps is left to compiled kernels."""
         return x, _Counts(t).status(NOT_COMPILED)
 

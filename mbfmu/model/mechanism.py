@@ -62,6 +62,7 @@ class Mechanism:
         connections: between full frame names.
         entries: scalar parameters by full name.
         starts: scalar start values by full name (only those given).
+        formulas: inputs that are given as expressions of ``time``, by full name.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Mechanism:
     connections: tuple[Connection, ...]
     entries: Mapping[str, Entry]
     starts: Mapping[str, Entry]
+    formulas: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def world(self) -> str:
@@ -82,8 +84,12 @@ class Mechanism:
         return {name: item for name, item in self.components.items() if isinstance(item, kind)}
 
 
-def flatten(system: System) -> Mechanism:
+def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechanism:
     """Return a system as a mechanism: sub-systems are resolved, and the names in it are checked.
+
+    Args:
+        system: the system.
+        formulas: inputs that are given as expressions of ``time``, by full name.
 
     Raises:
         ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
@@ -93,7 +99,7 @@ def flatten(system: System) -> Mechanism:
     parts.add_system(system, "", {}, "")
     mechanism = Mechanism(
         system.name, system.planar, system.description, parts.components, tuple(parts.connections), parts.entries,
-        parts.starts,
+        parts.starts, formulas or {},
     )  # fmt: skip
     _check(mechanism)
     return mechanism

@@ -22,6 +22,8 @@ class Outline(Layout):
         outputs: what the kernel puts out, without bound parameters.
         start_values: entries of s.
         sampled: number of entries that p of the Dae has beyond the parameters, for sampled inputs.
+        formulas: names of the inputs that are formulas of the time in the equations.
+        multistep: whether the stepper takes steps of one length best (see `Scheme`).
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
     """
 
@@ -31,6 +33,8 @@ class Outline(Layout):
     outputs: tuple[Signal, ...]
     start_values: tuple[ParameterSignal, ...]
     sampled: int
+    formulas: tuple[str, ...]
+    multistep: bool
     rows: Any
 
     @property
@@ -49,7 +53,9 @@ class Outline(Layout):
 def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
-    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
+    return Outline(
+        dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep, rows
+    )
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

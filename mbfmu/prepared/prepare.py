@@ -143,6 +143,7 @@ def prepare(
     step: float,
     tolerance: float = 0.0,
     coordinates: str | None = None,
+    formulas: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -154,6 +155,7 @@ def prepare(
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -165,12 +167,12 @@ def prepare(
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
-    options = dict(options or {})
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0)
+    options, formulas = dict(options or {}), dict(formulas or {})
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, coordinates)
+    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas)
     prepared = Prepared(derived, step, tolerance, key, cached)
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
@@ -178,9 +180,10 @@ def prepare(
 
 
 def _derived(
-    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None
-) -> Parts:
-    dae = derive(system, coordinates)
+    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
+    formulas: Mapping[str, str],
+) -> Parts:  # fmt: skip
+    dae = derive(system, coordinates, formulas)
     stepper = stepper or system.stepper or _usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:

@@ -62,6 +62,7 @@ def cache_key(
     options: Mapping[str, Any],
     coordinates: str | None,
     tolerant: bool,
+    formulas: Mapping[str, str] | None = None,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -71,12 +72,13 @@ def cache_key(
         options: its options, as a user gives them.
         coordinates: as a user gives them.
         tolerant: a tolerance is asked for, which not every stepper takes.
+        formulas: inputs that are formulas in the equations, by name.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
         return None
     try:
-        request = _canonical([system, stepper, dict(options), coordinates, tolerant])
+        request = _canonical([system, stepper, dict(options), coordinates, tolerant, dict(formulas or {})])
     except _ForeignError:
         return None
     return _hash(repr([request, compiler, PROGRAM]).encode())
@@ -166,6 +168,8 @@ def load(key: str) -> CachedStart | None:
             tuple(Signal(*item) for item in found["outputs"]),
             tuple(ParameterSignal(*item) for item in found["start_values"]),
             found["sampled"],
+            tuple(found["formulas"]),
+            found["multistep"],
             found["rows"] and ca.Function.deserialize(found["rows"]),
         ),
         library,
@@ -185,6 +189,8 @@ def store(key: str, start: CachedStart) -> None:
         "outputs": [astuple(item) for item in view.outputs],
         "start_values": [astuple(item) for item in view.start_values],
         "sampled": view.sampled,
+        "formulas": list(view.formulas),
+        "multistep": view.multistep,
         "rows": view.rows and view.rows.serialize(),
     }
     with contextlib.suppress(MbfmuError, OSError):

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import UsageError
+from mbfmu.inputs import Course, InputValue, courses, formulas
 from mbfmu.model import Model
-from mbfmu.simulation import InputFunction, Progress, input_function
+from mbfmu.simulation import Progress
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure
 from mbfmu.study.points import grid, points
@@ -37,7 +38,8 @@ def sweep(
     tolerance: float | None = None,
     output_interval: float | None = None,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
     coordinates: str | None = None,
     output: str | os.PathLike[str] | None = None,
     again: bool = False,
@@ -62,6 +64,7 @@ def sweep(
         output_interval: time between the values that measures are computed from, s; see `simulate`.
         values: values that all runs share.
         inputs: see `simulate`; they are the same in all runs.
+        input_hold: see `simulate`.
         coordinates: see `simulate`.
         output: a .csv or .parquet file: its rows are not run again, and new rows are added as they are done.
         again: whether failed rows of the file are run again.
@@ -93,7 +96,7 @@ def sweep(
     names, todo = points(vary or {}, sample, distributions or {}, seed)
     if taken := {*names} & {item.label for item in wanted}:
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
-    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
+    given = courses(inputs, input_hold)
     subject: Subject
     if isinstance(model, Model):
         choices = {
@@ -102,19 +105,20 @@ def sweep(
             "step": 1e-3 if step is None else step,
             "tolerance": tolerance or 0.0,
             "coordinates": coordinates,
+            "formulas": formulas(given),
         }
         system = model.with_values(values or {})
-        subject = model_subject(system, names, wanted, choices, todo[0], stop, output_interval, signals)
+        subject = model_subject(system, names, wanted, choices, todo[0], stop, output_interval, given)
     else:
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         if Path(model).suffix != ".fmu":
             raise UsageError(f"'{model}' is not an .fmu file; read a model file with mbfmu.load")
-        subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
+        subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, given)
     labels = tuple(item.label for item in wanted)
     table = None
     if output is not None:
-        table = Table(Path(output), names, labels, _fingerprint(subject, wanted, stop, output_interval, signals))
+        table = Table(Path(output), names, labels, _fingerprint(subject, wanted, stop, output_interval, given))
     found = table.read() if table else {}
     if again:
         found = {point: row for point, row in found.items() if not row.failure}
@@ -130,8 +134,10 @@ def _fingerprint(
     measures: Sequence[Measure],
     stop: float,
     interval: float | None,
-    signals: Mapping[str, InputFunction],
+    given: Mapping[str, Course],
 ) -> str:
-    sampled = {name: [given(float(t)) for t in np.linspace(0, stop, 101)] for name, given in signals.items()}
+    sampled = {
+        name: item.identity or [item.at(float(t)) for t in np.linspace(0, stop, 101)] for name, item in given.items()
+    }
     told = [subject.fingerprint(), [(m.label, m.function, m.name) for m in measures], stop, interval, sampled]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]

@@ -15,12 +15,13 @@ from typing import Any, Protocol
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
+from mbfmu.inputs import Course
 from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
-from mbfmu.simulation import InputFunction, Messages, read_fmu, run_prepared, simulate_fmu
+from mbfmu.simulation import Messages, read_fmu, run_prepared, simulate_fmu
 from mbfmu.study.measures import Measure
 from mbfmu.study.points import Point
 from mbfmu.study.table import Row
@@ -50,7 +51,7 @@ class ModelSubject:
     choices: Mapping[str, Any]
     stop: float
     interval: float | None
-    signals: Mapping[str, InputFunction]
+    given: Mapping[str, Course]
 
     def prepared(self) -> Prepared:
         """Return the model with its stepper."""
@@ -71,7 +72,7 @@ class ModelSubject:
                     p[p_names.index(name)] = value
                 else:
                     s[s_names.index(name)] = value
-            return run_prepared(prepared, self.stop, self.interval, self.signals, s=s, p=p)
+            return run_prepared(prepared, self.stop, self.interval, self.given, s=s, p=p)
 
         return run
 
@@ -98,7 +99,7 @@ class FmuSubject:
     values: Mapping[str, float]
     stop: float
     interval: float | None
-    signals: Mapping[str, InputFunction]
+    given: Mapping[str, Course]
 
     def open(self) -> Run:
         """Return a runner that keeps one instance."""
@@ -135,7 +136,7 @@ class _Instance:
         try:
             result = simulate_fmu(
                 self._folder, self._description, self._messages, subject.stop, subject.step, subject.tolerance,
-                subject.interval, {**subject.values, **values}, subject.signals, fmu_instance=instance,
+                subject.interval, {**subject.values, **values}, subject.given, fmu_instance=instance,
             )  # fmt: skip
         except MbfmuError as error:
             instance.freeInstance()
@@ -207,7 +208,7 @@ def model_subject(
     first: Point,
     stop: float,
     interval: float | None,
-    signals: Mapping[str, InputFunction],
+    given: Mapping[str, Course],
 ) -> ModelSubject:
     """Return a model as the subject of a study.
 
@@ -231,8 +232,8 @@ def model_subject(
         if name not in free:
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
-    _check(measures, signals, shown, [item.name for item in outline.inputs], system.name)
-    return ModelSubject(system.with_values(missing), names, choices, stop, interval, signals)
+    _check(measures, given, shown, [item.name for item in outline.inputs], system.name)
+    return ModelSubject(system.with_values(missing), names, choices, stop, interval, given)
 
 
 def fmu_subject(
@@ -244,7 +245,7 @@ def fmu_subject(
     values: Mapping[str, float],
     stop: float,
     interval: float | None,
-    signals: Mapping[str, InputFunction],
+    given: Mapping[str, Course],
 ) -> FmuSubject:
     """Return an .fmu file as the subject of a study.
 
@@ -261,14 +262,14 @@ def fmu_subject(
         settable = item.causality in {"parameter", "input"} or item.initial in {"exact", "approx"}
         if not settable or item.variability == "constant":
             raise UsageError(f"'{name}' of '{path}' is calculated: vary parameters, start values or inputs")
-    for name, given in ((STEP, step), (TOLERANCE, tolerance)):
-        if given is not None and name not in variables:
+    for name, value in ((STEP, step), (TOLERANCE, tolerance)):
+        if value is not None and name not in variables:
             raise UsageError(f"'{path}' has no parameter {name}")
     kinds = {"input", "output", "local"}
     shown = [name for name, item in variables.items() if item.causality in kinds and item.type == "Real"]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
-    _check(measures, signals, shown, inputs, str(path))
-    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, signals)
+    _check(measures, given, shown, inputs, str(path))
+    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given)
 
 
 def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:
@@ -304,7 +305,7 @@ def _structural(name: str, model: str) -> UsageError:
 
 def _check(
     measures: Sequence[Measure],
-    signals: Mapping[str, InputFunction],
+    given: Mapping[str, Course],
     shown: Sequence[str],
     inputs: Sequence[str],
     model: str,
@@ -312,6 +313,6 @@ def _check(
     for item in measures:
         if item.name not in shown:
             raise UnknownNameError(f"'{model}' has no output '{item.name}'; {nearest(item.name, shown)}")
-    for name in signals:
+    for name in given:
         if name not in inputs:
             raise UnknownNameError(f"'{model}' has no input '{name}'; {nearest(name, inputs)}")

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Bone
 from mbfmu.errors import ModelError, UsageError
+from mbfmu.inputs import InputValue, courses, formulas
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_csv
-from mbfmu.simulation import InputFunction, Progress, input_function, run_prepared
+from mbfmu.simulation import Progress, run_prepared
 from mbfmu.view.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -99,7 +100,8 @@ def motion_of_model(
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
     coordinates: str | None = None,
     up: str | None = None,
     looks: tuple[Look, ...] = (),
@@ -116,6 +118,7 @@ def motion_of_model(
         tolerance: see `simulate`.
         output_interval: time between two pictures, s; None: about 500 pictures.
         inputs: see `simulate`.
+        input_hold: see `simulate`.
         coordinates: see `simulate`.
         up: axis of the world that points upwards; None: the direction against gravity.
         looks: solids fixed to the bodies, as `looks_of` returns them for a URDF.
@@ -128,8 +131,10 @@ def motion_of_model(
     """
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
-    prepared = prepare(model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates)
+    given = courses(inputs, input_hold)
+    prepared = prepare(
+        model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates, formulas(given)
+    )
     skeleton = prepared.mechanism.skeleton
     if skeleton is None:
         raise ModelError(f"'{model.name}' is given by its Lagrangian: there are no bodies to show")
@@ -139,7 +144,7 @@ def motion_of_model(
     def watch(t: float, x: Any) -> None:
         found.append(np.array(skeleton.points(prepared.coordinates_of(x, t=t), p, t)).T)
 
-    result = run_prepared(prepared, stop, output_interval, signals, progress or (lambda _: None), watch=watch)
+    result = run_prepared(prepared, stop, output_interval, given, progress or (lambda _: None), watch=watch)
     points = np.stack(found)
     upward = _upward(up, points.shape[2], tuple(-item for item in skeleton.down))
     return replace(_with_axes(result, points, skeleton.bones, skeleton.joints, upward), looks=looks)

@@ -266,6 +266,11 @@ enum outcome core_enter(struct core *m, enum phase phase) {
 
 static enum outcome not_done(struct core *m, int code, const double *status) {
     struct text halved = {"", 0};
+    if (code == UNFINISHED)
+        return discard(m,
+                       "a communication step takes more than %d steps, of which the last ended at t = %.9g s; take "
+                       "shorter communication steps or a larger solver.tolerance",
+                       MOST_STEPS, status[S_TIME]);
     if (!CORRECTIONS) add(&halved, ", even with the step halved %d times", MAX_HALVINGS);
     if (code == NOT_ACCURATE)
         return discard(m,
@@ -307,7 +312,10 @@ static enum outcome step(struct core *m, double t, double H) {
     if (H / h > MOST_STEPS) {
         struct text size = {"", 0};
         add_number(&size, H);
-        return discard(m, "a communication step of %s s needs %.3g steps; take a longer solver.step", size.all, H / h);
+        return discard(m,
+                       "a communication step of %s s takes %.3g steps, and at most %.3g are taken at once; take shorter "
+                       "communication steps or a longer solver.step",
+                       size.all, H / h, (double)MOST_STEPS);
     }
     double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
     int code = mbfmu_communicate(all, t, H, h, tolerance);
