@@ -3,6 +3,7 @@
 import math
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.dae.energy import STORED, Constant
+from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK, move
+from mbfmu.kernel.runtime import OK, Energy, move
 from mbfmu.model import Model
 from mbfmu.model.expression import Expression
 from mbfmu.prepared.prepare import Prepared, prepare
@@ -25,6 +27,8 @@ Progress = Callable[[float], None]
 POINTS = 500
 """Default number of output points of a run, approximately."""
 MOST_POINTS = 10_000_000
+MOST_NOTICES = 5
+"""Largest number of different messages of an FMU that are kept as notices."""
 
 
 def simulate(
@@ -39,9 +43,12 @@ def simulate(
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, str | InputFunction] | None = None,
     coordinates: str | None = None,
+    energy_balance: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
+
+    Gives a `ResultWarning` for each notice of the result: an error of the energy, or a message of the FMU.
 
     Args:
         model: a model, or the path of an .fmu file (which contains its stepper).
@@ -59,6 +66,8 @@ def simulate(
             that name, or a function of the time. A row of the result holds the input that acts from its time on; for an
             .fmu, it holds the input that acted until then.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
+        energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus
+            losses minus what was put in, J.
         progress: called with the fraction done.
 
     Raises:
@@ -79,18 +88,28 @@ def simulate(
             1e-3 if step is None else step,
             tolerance or 0.0,
             coordinates,
+            energy_balance,
         )
-        return run_prepared(prepared, stop, output_interval, signals, report)
+        return _warned(run_prepared(prepared, stop, output_interval, signals, report))
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
-    if options or stepper or coordinates:
-        raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
+    if options or stepper or coordinates or energy_balance:
+        raise UsageError(
+            f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export"
+        )
     messages = Messages()
-    return simulate_fmu(
+    result = simulate_fmu(
         path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, signals, report,
         logger=messages.note, debug_logging=True,
     )  # fmt: skip
+    return _warned(result)
+
+
+def _warned(result: Result) -> Result:
+    for text in result.notices:
+        warnings.warn(text, ResultWarning, stacklevel=3)
+    return result
 
 
 def communication_points(stop: float, step: float, interval: float | None) -> npt.NDArray[np.float64]:
@@ -211,16 +230,37 @@ def run_prepared(
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
         report((k + 1) / (len(points) - 1))
     signals_out = [*outline.inputs, *outline.outputs]
-    n_shown = len(signals_out)
+    names, table_out = tuple(item.name for item in signals_out), np.array(rows)[:, : len(signals_out)]
     return Result(
         points,
-        tuple(item.name for item in signals_out),
-        np.array(rows)[:, :n_shown],
+        names,
+        table_out,
         {item.name: item.unit for item in signals_out},
         steps,
         seconds,
         tuple(item.derivative_of for item in signals_out if item.derivative_of and item.kind == "output"),
+        _energy_notices(outline.constant, names, table_out, len(inputs)),
     )
+
+
+def _energy_notices(
+    constant: Constant, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int
+) -> tuple[str, ...]:
+    """Return a notice if the energy of a run has a noticeable error.
+
+    Args:
+        constant: the quantity that only errors change.
+        names: names of the columns; those of the inputs come first.
+        rows: values at the output points.
+        n_u: number of inputs.
+    """
+    if not constant.name or (constant.undriven and rows[:, :n_u].any()):
+        return ()
+    total, kinetic, potential = (rows[:, names.index(name)] for name in (constant.name, *STORED[1:]))
+    energy = Energy(total[0], kinetic.max(), potential.min(), potential.max())
+    farthest = total[np.abs(total - total[0]).argmax()]
+    text = energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance")
+    return (text,) if text else ()
 
 
 class Messages(list[str]):
@@ -346,6 +386,7 @@ def simulate_fmu(
             for item in description.modelVariables
             if item.derivative is not None and item.causality == "output"
         ),
+        notices=tuple(dict.fromkeys(messages))[:MOST_NOTICES],
     )
 
 

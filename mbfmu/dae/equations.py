@@ -92,6 +92,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
         sampled=found.sampled,
+        power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
     )
 

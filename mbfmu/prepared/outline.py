@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
+from mbfmu.dae.energy import Constant, constant_of
 from mbfmu.steppers import Scheme
 
 
@@ -23,6 +24,7 @@ class Outline(Layout):
         start_values: entries of s.
         sampled: number of entries that p of the Dae has beyond the parameters, for sampled inputs.
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
+        constant: the output that is constant without errors of the steps.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Outline(Layout):
     start_values: tuple[ParameterSignal, ...]
     sampled: int
     rows: Any
+    constant: Constant
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
@@ -49,7 +52,7 @@ class Outline(Layout):
 def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
-    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
+    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows, constant_of(dae))
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

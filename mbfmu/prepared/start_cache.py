@@ -25,6 +25,7 @@ import numpy as np
 
 import mbfmu
 from mbfmu.dae import ParameterSignal, Signal
+from mbfmu.dae.energy import Constant
 from mbfmu.errors import MbfmuError
 from mbfmu.files import write_aside
 from mbfmu.kernel.toolchain import cache_folder, host
@@ -62,6 +63,7 @@ def cache_key(
     options: Mapping[str, Any],
     coordinates: str | None,
     tolerant: bool,
+    energy_balance: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -71,12 +73,13 @@ def cache_key(
         options: its options, as a user gives them.
         coordinates: as a user gives them.
         tolerant: a tolerance is asked for, which not every stepper takes.
+        energy_balance: the output `energy.balance` is asked for.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
         return None
     try:
-        request = _canonical([system, stepper, dict(options), coordinates, tolerant])
+        request = _canonical([system, stepper, dict(options), coordinates, tolerant, energy_balance])
     except _ForeignError:
         return None
     return _hash(repr([request, compiler, PROGRAM]).encode())
@@ -167,6 +170,7 @@ def load(key: str) -> CachedStart | None:
             tuple(ParameterSignal(*item) for item in found["start_values"]),
             found["sampled"],
             found["rows"] and ca.Function.deserialize(found["rows"]),
+            Constant(*found["constant"]),
         ),
         library,
     )
@@ -186,6 +190,7 @@ def store(key: str, start: CachedStart) -> None:
         "start_values": [astuple(item) for item in view.start_values],
         "sampled": view.sampled,
         "rows": view.rows and view.rows.serialize(),
+        "constant": view.constant,
     }
     with contextlib.suppress(MbfmuError, OSError):
         content["library_hash"] = _hash(start.library.read_bytes())
