@@ -29,6 +29,7 @@ ORDER = (
     "compare",
     "plot",
     "simulation",
+    "bonds",
     "cosimulation",
     "study",
     "view",
