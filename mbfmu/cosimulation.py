@@ -8,23 +8,37 @@ value of the line in the middle of the step, and after the step the value at its
 import math
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_double, c_int, c_uint
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
+from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
 from mbfmu.inputs import InputFunction
 from mbfmu.result import Result
 from mbfmu.simulation import Messages, communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
+
+
+@dataclass(frozen=True)
+class CoupledResult(Result):
+    """Values of a coupled run over time, with the energy that its bonds have made out of nothing.
+
+    Args:
+        bonds: the pairs of an effort and a rate by which FMUs exchange power.
+    """
+
+    bonds: tuple[BondEnergy, ...] = ()
+
 
 SAFETY = 0.9
 """Ratio of a chosen step to the step that is expected to meet the tolerance."""
@@ -40,24 +54,26 @@ def couple(
     stop: float,
     step: float,
     *,
-    order: Order = "jacobi",
-    extrapolation: int = 0,
+    order: Order = "gauss_seidel",
+    extrapolation: int = 1,
     passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, InputFunction] | None = None,
     outputs: Sequence[str] = (),
-) -> Result:
+) -> CoupledResult:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
+
+    Gives a `ResultWarning` if the coupling makes energy out of nothing that is a noticeable part of what it exchanges.
 
     Args:
         fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
         connections: ``component.variable`` of an output to that of an input, times a factor.
         stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
-        order: ``jacobi``: all FMUs step with the outputs at the step's start; ``gauss_seidel``: they step one after the
-            other, each with the outputs of those before it at the step's end.
-        extrapolation: 0: inputs are held over the step; 1: they continue the line through their last two values.
+        order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
+            step's end; ``jacobi``: all step with the outputs at the step's start.
+        extrapolation: 1: inputs continue the line through their last two values; 0: they are held over the step.
         passes: number of times that each communication step is done: after the first, all FMUs go back and step again,
             with inputs on the line from the step's start to the outputs at its end; all must save their state.
         tolerance: 0: equal steps. Otherwise a step is compared with two of half its length, which are kept, and is
@@ -68,12 +84,12 @@ def couple(
         outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
-        The recorded outputs at every communication point.
+        The recorded outputs at every communication point, and the energy of each bond.
 
     Raises:
         UsageError, UnknownNameError: the arguments do not fit each other or the FMUs.
         FmuError: an FMU cannot be read or started.
-        StepError: a step failed.
+        StepError: a step failed; the message has what the coupling made until then.
     """
     _check(stop, step, order, extrapolation, passes, tolerance)
     with ExitStack() as stack:
@@ -89,23 +105,62 @@ def couple(
         run.start()
         if tolerance or passes > 1:
             for part in parts.values():
-                if not part.description.coSimulation.canGetAndSetFMUstate:
+                if not part.saves:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
-        times, rows = [0.0], [_row(shown)]
+        times, rows, sums = [0.0], [_row(shown)], [run.sums()]
 
         def note(time: float) -> None:
             times.append(time)
             rows.append(_row(shown))
+            sums.append(run.sums())
 
-        if tolerance:
-            _controlled(run, stop, step, tolerance, note)
-        else:
-            for time, end in pairwise(communication_points(stop, step, step).tolist()):
-                run.step(time, min(step, stop - time))
-                note(end)
+        remedy = _remedy(parts.values(), step, order, extrapolation, passes, tolerance)
+        try:
+            if tolerance:
+                _controlled(run, stop, step, tolerance, note)
+            else:
+                for time, end in pairwise(communication_points(stop, step, step).tolist()):
+                    run.step(time, min(step, stop - time))
+                    note(end)
+        except StepError as error:
+            notices = _notices(run.energies(sums), remedy)
+            raise StepError("; ".join((str(error), *notices))) from None
+    bonds = run.energies(sums)
+    notices = _notices(bonds, remedy)
+    for text in notices:
+        warnings.warn(text, ResultWarning, stacklevel=2)
     names = tuple(f"{part.name}.{name}" for part, name in shown)
     units = {f"{part.name}.{name}": unit_of(part.variables[name]) for part, name in shown}
-    return Result(np.array(times), names, np.array(rows), units)
+    return CoupledResult(np.array(times), names, np.array(rows), units, notices=notices, bonds=bonds)
+
+
+def _notices(bonds: Sequence[BondEnergy], remedy: str) -> tuple[str, ...]:
+    """Return a notice on the bond that makes most energy, if any of them makes a noticeable part."""
+    wrong = [item for item in bonds if item.noticeable]
+    if not wrong:
+        return ()
+    worst = max(wrong, key=lambda item: abs(item.farthest))
+    made, exchanged = worst.farthest, float(worst.exchanged[-1])
+    what = "makes {:.3g} J out of nothing" if made > 0 else "takes {:.3g} J away"
+    others = f", and {len(wrong) - 1} more pair(s) do likewise" if len(wrong) > 1 else ""
+    percent = 100 * abs(made) / exchanged if exchanged else math.inf
+    part = f"{percent:.3g} % of the {exchanged:.3g} J exchanged there"
+    return (f"the coupling {worst.bond} {what.format(abs(made))}, {part}{others}; take {remedy}",)
+
+
+def _remedy(
+    parts: Iterable["_Part"], step: float, order: Order, extrapolation: int, passes: int, tolerance: float
+) -> str:
+    """Return what would make the coupling's error smaller, of all that is not chosen yet."""
+    saves = all(part.saves for part in parts)
+    ways = {
+        "extrapolation=1": extrapolation == 0,
+        "order='gauss_seidel'": order == "jacobi",
+        f"passes={passes + 1}": saves,
+        "a tolerance such as 1e-5": saves and not tolerance,
+        "a smaller tolerance": tolerance > 0,
+    }
+    return ", ".join([*(way for way, open_ in ways.items() if open_), f"or a step shorter than {step:g} s"])
 
 
 def _check(stop: float, step: float, order: str, extrapolation: int, passes: int, tolerance: float) -> None:
@@ -147,6 +202,7 @@ class _Part:
             raise FmuError(f"'{path}' is not for co-simulation")
         self.variables = {item.name: item for item in self.description.modelVariables if item.type == "Real"}
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
+        self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
             unpacked = fmpy.extract(str(path), unzipdir=str(folder))
             self.slave = FMU2Slave(
@@ -260,6 +316,20 @@ class _Line:
         return factor * part.get([name])[0]
 
 
+class _Saved(NamedTuple):
+    """State of a coupled run, to which it can go back.
+
+    Args:
+        parts: states of the FMUs by the name of the component.
+        past: last values of the inputs.
+        sums: energies of the bonds.
+    """
+
+    parts: dict[str, Any]
+    past: dict[str, tuple[float, float] | None]
+    sums: list[tuple[float, float, float]]
+
+
 class _Run:
     """The FMUs and the sources of their inputs."""
 
@@ -280,6 +350,28 @@ class _Run:
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
             self.lines[end] = _Line(part, name, signal=signal)
+        self.tallies = [Tally(bond) for bond in bonds_of(connections, self._unit)]
+        self.powers: dict[str, list[str]] = {name: [] for name in parts}  # outputs that make powers, by component
+        for tally in self.tallies:
+            for start in (tally.bond.effort.start, tally.bond.rate.start):
+                part, name = _end(parts, start)
+                self.powers[part.name].append(name)
+
+    def _unit(self, text: str) -> str:
+        part, name = _end(self.parts, text)
+        return unit_of(part.variables[name])
+
+    def sums(self) -> list[tuple[float, float, float]]:
+        """Return what the bonds have made and exchanged (J), and their largest effort (N or N.m)."""
+        return [tally.sums for tally in self.tallies]
+
+    def energies(self, sums: Sequence[Sequence[tuple[float, float, float]]]) -> tuple[BondEnergy, ...]:
+        """Return the energies of the bonds, from their sums at all times."""
+        columns = np.array(sums).reshape(len(sums), len(self.tallies), 3)
+        return tuple(
+            BondEnergy(tally.bond, columns[:, k, 0], columns[:, k, 1], AT_REST * float(columns[-1, k, 2]))
+            for k, tally in enumerate(self.tallies)
+        )
 
     def _input(self, parts: Mapping[str, _Part], end: str) -> tuple[_Part, str]:
         part, name = _end(parts, end)
@@ -319,6 +411,7 @@ class _Run:
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
         """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
         done: set[str] = set()
+        given: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
         for name, part in self.parts.items():
             held: dict[str, float] = {}
             slopes: dict[str, float] = {}
@@ -330,11 +423,24 @@ class _Run:
                 part.ramp(slopes)
             elif held:
                 part.set({item: value + slopes[item] * size / 2 for item, value in held.items()})
+            shown = self.powers[name]
+            first = part.get(shown) if shown else []
             part.step(time, size)
+            if shown:
+                ends = zip(first, part.get(shown), strict=True)
+                given.update(zip((f"{name}.{item}" for item in shown), ends, strict=True))
+                bend = (0.0, 1.0) if part.ramps else (0.5, 0.5)
+                given.update(
+                    (f"{name}.{item}", (value + bend[0] * size * slopes[item], value + bend[1] * size * slopes[item]))
+                    for item, value in held.items()
+                )
             if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
                 part.set({item: value + slopes[item] * size for item, value in held.items()})
             if self.order == "gauss_seidel":
                 done.add(name)
+        for tally in self.tallies:
+            effort, rate = tally.bond.effort, tally.bond.rate
+            tally.add(size, given[effort.start], given[rate.end], given[rate.start], given[effort.end])
 
     def _along(
         self, line: _Line, now: float, ahead: float | None, time: float, size: float, done: set[str]
@@ -355,24 +461,27 @@ class _Run:
             return now, (now - value) / (time - before)
         return now, 0.0
 
-    def save(self) -> tuple[dict[str, Any], dict[str, tuple[float, float] | None]]:
+    def save(self) -> "_Saved":
         """Return the state of all FMUs."""
-        return (
+        return _Saved(
             {name: part.slave.getFMUState() for name, part in self.parts.items()},
             {end: line.past for end, line in self.lines.items()},
+            self.sums(),
         )
 
-    def restore(self, state: tuple[dict[str, Any], dict[str, tuple[float, float] | None]]) -> None:
+    def restore(self, state: "_Saved") -> None:
         """Restore a state of all FMUs."""
         for name, part in self.parts.items():
-            part.slave.setFMUState(state[0][name])
+            part.slave.setFMUState(state.parts[name])
         for end, line in self.lines.items():
-            line.past = state[1][end]
+            line.past = state.past[end]
+        for tally, sums in zip(self.tallies, state.sums, strict=True):
+            tally.sums = sums
 
-    def forget(self, state: tuple[dict[str, Any], dict[str, tuple[float, float] | None]]) -> None:
+    def forget(self, state: "_Saved") -> None:
         """Free a state."""
         for name, part in self.parts.items():
-            part.slave.freeFMUState(state[0][name])
+            part.slave.freeFMUState(state.parts[name])
 
     def followed(self) -> list[float]:
         """Return the current values for the inputs that follow outputs."""

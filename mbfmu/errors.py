@@ -87,6 +87,10 @@ class UsageError(MbfmuError):
     """A call or command with arguments that are invalid."""
 
 
+class ResultWarning(UserWarning):
+    """A run that went through, with results that are wrong by a noticeable part."""
+
+
 MOST_NAMES = 1000
 """Largest number of known names that are compared with a wrong one."""
 MOST_SHOWN = 30

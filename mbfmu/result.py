@@ -36,6 +36,7 @@ class Result:
         steps: number of steps the stepper made, 0 if unknown.
         seconds: wall time of these steps, s.
         motions: names of coordinates and rates: outputs whose time derivative is an output too.
+        notices: what is wrong with the values by a noticeable part, a sentence each.
     """
 
     time: npt.NDArray[np.float64]
@@ -45,6 +46,7 @@ class Result:
     steps: int = 0
     seconds: float = 0.0
     motions: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).

@@ -4,6 +4,7 @@ import math
 import os
 import shutil
 import time as clock
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from ctypes import c_double, c_int, c_uint
@@ -14,11 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.dae.energy import STORED
+from mbfmu.dae.energy import Constant as ConstantEnergy
+from mbfmu.errors import FmuError, MbfmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formulas, pieces
 from mbfmu.kernel import Status, vector
-from mbfmu.kernel.runtime import OK, UNFINISHED, count
+from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.model import Model, RotationalMove, TranslationalMove
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
@@ -32,6 +35,8 @@ CALL = 2000
 """Largest number of steps between two looks at the keyboard."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
+MOST_NOTICES = 5
+"""Largest number of different messages of an FMU that are kept as notices."""
 
 
 def simulate(
@@ -47,9 +52,12 @@ def simulate(
     inputs: Mapping[str, InputValue] | None = None,
     input_hold: bool = False,
     coordinates: str | None = None,
+    energy_balance: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
+
+    Gives a `ResultWarning` for each notice of the result: an error of the energy, or a message of the FMU.
 
     Args:
         model: a model, or the path of an .fmu file (which contains its stepper).
@@ -69,6 +77,8 @@ def simulate(
             holds the input that acts from its time on.
         input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
+        energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus
+            losses minus what was put in, J.
         progress: called with the fraction done.
 
     Raises:
@@ -90,18 +100,28 @@ def simulate(
             tolerance or 0.0,
             coordinates,
             formulas(given),
+            energy_balance,
         )
-        return run_prepared(prepared, stop, output_interval, given, report)
+        return _warned(run_prepared(prepared, stop, output_interval, given, report))
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
-    if options or stepper or coordinates:
-        raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
+    if options or stepper or coordinates or energy_balance:
+        raise UsageError(
+            f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export"
+        )
     messages = Messages()
-    return simulate_fmu(
+    result = simulate_fmu(
         path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, given, report,
         logger=messages.note, debug_logging=True,
     )  # fmt: skip
+    return _warned(result)
+
+
+def _warned(result: Result) -> Result:
+    for text in result.notices:
+        warnings.warn(text, ResultWarning, stacklevel=3)
+    return result
 
 
 VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
@@ -205,14 +225,16 @@ def run_prepared(
     u = vector([item.at(stop) for item in inputs])
     rows.append([*u, *kernel.outputs(x, u, p, stop)])
     shown = [*outline.inputs, *outline.outputs]
+    names, table = tuple(item.name for item in shown), np.array(rows)[:, : len(shown)]
     return Result(
         points,
-        tuple(item.name for item in shown),
-        np.array(rows)[:, : len(shown)],
+        names,
+        table,
         {item.name: item.unit for item in shown},
         steps,
         seconds,
         tuple(item.derivative_of for item in shown if item.derivative_of and item.kind == "output"),
+        _energy_notices(outline.constant, names, table, len(inputs)),
     )
 
 
@@ -259,6 +281,26 @@ def _moved(
             break
         told(t + done)
     return x, status._replace(substeps=substeps)
+
+
+def _energy_notices(
+    constant: ConstantEnergy, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int
+) -> tuple[str, ...]:
+    """Return a notice if the energy of a run has a noticeable error.
+
+    Args:
+        constant: the quantity that only errors change.
+        names: names of the columns; those of the inputs come first.
+        rows: values at the output points.
+        n_u: number of inputs.
+    """
+    if not constant.name or (constant.undriven and rows[:, :n_u].any()):
+        return ()
+    total, kinetic, potential = (rows[:, names.index(name)] for name in (constant.name, *STORED[1:]))
+    energy = Energy(total[0], kinetic.max(), potential.min(), potential.max())
+    farthest = total[np.abs(total - total[0]).argmax()]
+    text = energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance")
+    return (text,) if text else ()
 
 
 class Messages(list[str]):
@@ -391,6 +433,7 @@ def simulate_fmu(
             for item in description.modelVariables
             if item.derivative is not None and item.causality == "output"
         ),
+        notices=tuple(dict.fromkeys(messages))[:MOST_NOTICES],
     )
 
 

@@ -30,6 +30,7 @@ ORDER = (
     "compare",
     "plot",
     "simulation",
+    "bonds",
     "cosimulation",
     "study",
     "view",

@@ -22,7 +22,7 @@ from mbfmu import cli
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.model import System
 from mbfmu.result import Result
-from mbfmu.study import Row, cluster, subjects
+from mbfmu.study import Row, cluster
 from mbfmu.study.measures import measure
 from mbfmu.study.points import points
 from mbfmu.study.subjects import Study
@@ -190,7 +190,7 @@ class Trail(Poison):
 
     def open(self) -> Callable[[Mapping[str, float]], Result]:
         """Return the runner."""
-        folder = Path(tempfile.mkdtemp(dir=subjects._scratch()))
+        folder = Path(tempfile.mkdtemp())
         (folder / "unit.fmu").write_bytes(b"unpacked")
 
         def run(values: Mapping[str, float]) -> Result:

@@ -234,6 +234,7 @@ def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
     found["option"] = cache_key(two_link, "direct", {"method": "rk4"}, None, False)
     found["coordinates"] = cache_key(two_link, None, {}, "absolute", False)
     found["tolerance"] = cache_key(two_link, None, {}, None, True)
+    found["energy balance"] = cache_key(two_link, None, {}, None, False, True)
     monkeypatch.setattr(start_cache, "PROGRAM", start_cache.PROGRAM + " ")
     found["versions or sources"] = cache_key(two_link, None, {}, None, False)
     monkeypatch.setenv("CC", sys.executable)

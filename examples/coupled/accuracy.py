@@ -22,10 +22,10 @@ STOP = 3.0
 STEPS = (1e-3, 5e-4, 2.5e-4, 1.25e-4)
 """s; the valve's corners are communication points of all."""
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "both at once, held": ("native", {}),
-    "one after the other, held": ("native", {"order": "gauss_seidel"}),
-    "both at once, lines, pythonfmu": ("python", {"extrapolation": 1}),
-    "both at once, lines": ("native", {"extrapolation": 1}),
+    "both at once, held": ("native", {"order": "jacobi", "extrapolation": 0}),
+    "one after the other, held": ("native", {"order": "gauss_seidel", "extrapolation": 0}),
+    "both at once, lines, pythonfmu": ("python", {"order": "jacobi", "extrapolation": 1}),
+    "both at once, lines": ("native", {"order": "jacobi", "extrapolation": 1}),
     "one after the other, lines": ("native", {"order": "gauss_seidel", "extrapolation": 1}),
     "done twice": ("native", {"order": "gauss_seidel", "extrapolation": 1, "passes": 2}),
 }

@@ -116,7 +116,7 @@ def run() -> Found:
         parts = fmus(Path(folder), "native")
         found = coupled(parts, order="gauss_seidel", extrapolation=1, passes=2)
         once = coupled(parts, order="gauss_seidel", extrapolation=1)
-        held = coupled(parts)
+        held = coupled(parts, order="jacobi", extrapolation=0)
     points, exact = monolithic(STEP)
     numbers = {
         "length": error(found),

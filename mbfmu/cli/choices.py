@@ -72,6 +72,10 @@ Coordinates = Annotated[
         autocompletion=complete.coordinates,
     ),
 ]
+EnergyBalance = Annotated[
+    bool,
+    typer.Option("--energy-balance", help="output energy.balance: stored energy plus losses minus what was put in, J"),
+]
 
 
 def pairs(items: Sequence[str] | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import Coordinates, EnergyBalance, Options, Step, Stepper, Tolerance, Values, numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
 
@@ -52,6 +52,7 @@ def export(
     corrections: Annotated[
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
     ] = None,
+    energy_balance: EnergyBalance = False,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
 ) -> Report:
@@ -69,6 +70,7 @@ def export(
         output or Path(f"{Path(model).stem}.fmu"),
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
+        energy_balance=energy_balance,
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
         **recipe.choices(),
     )

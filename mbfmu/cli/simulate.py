@@ -9,6 +9,7 @@ from rich.table import Table
 import mbfmu
 from mbfmu.cli.choices import (
     Coordinates,
+    EnergyBalance,
     InputHold,
     Inputs,
     ModelOrFmu,
@@ -31,7 +32,7 @@ DRIFT = 1e-6
 """Smallest constraint residual that gives a notice."""
 MOST = 12
 """Largest number of coordinates and rates in the table; of a model without them it shows twice as many quantities."""
-MONITORS = ("energy.total", "constraint.position", "constraint.velocity")
+MONITORS = ("energy.total", "energy.balance", "constraint.position", "constraint.velocity")
 
 
 def simulate(
@@ -43,6 +44,7 @@ def simulate(
     step: Step = None,
     tolerance: Tolerance = None,
     coordinates: Coordinates = None,
+    energy_balance: EnergyBalance = False,
     output_interval: Annotated[
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
@@ -58,8 +60,11 @@ def simulate(
 
         picture_format(plot)
     if model.endswith(".fmu"):
-        if stepper or option or coordinates:
-            raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
+        if stepper or option or coordinates or energy_balance:
+            raise UsageError(
+                f"'{model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
+                "export"
+            )
         source: Any = Path(model)
     else:
         source = mbfmu.load(model, numbers(values))
@@ -75,6 +80,7 @@ def simulate(
         inputs=pairs(inputs),
         input_hold=input_hold,
         coordinates=coordinates,
+        energy_balance=energy_balance,
         progress=lambda fraction: tell("simulate", fraction),
     )
     if output:
@@ -82,7 +88,7 @@ def simulate(
     if plot:
         tell("plot", 0.0)
         plot_result(result, plot, Path(model).stem)
-    drift = max((result[name].max() for name in MONITORS[1:] if name in result.names), default=0.0)
+    drift = max((result[name].max() for name in MONITORS[2:] if name in result.names), default=0.0)
     violated = f"the constraints are violated by up to {drift:.2g}: take a smaller step, or the stepper 'rattle'"
     return Report(
         {
@@ -91,6 +97,7 @@ def simulate(
             "steps": result.steps,
             "seconds": result.seconds,
             "drift": drift,
+            "notices": result.notices,
             "variables": {name: _extremes(result, name) for name in result.names},
         },
         (_table(result), *_speed(result)),

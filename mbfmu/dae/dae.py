@@ -69,15 +69,17 @@ class StateSignal:
         name: full dotted name.
         unit: SI unit.
         description: one line.
-        start: default start value.
+        start: default start value; None: the state has no start value, it begins as `Dae.first_states` says.
         nominal: usual size; implicit steppers solve for the state in units of this size.
+        controlled: whether its error counts where steps are chosen for a tolerance.
     """
 
     name: str
     unit: str
     description: str
-    start: float = 0.0
+    start: float | None = 0.0
     nominal: float = 1.0
+    controlled: bool = True
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,10 @@ class Dae(Layout):
         formulas: names of the inputs that are formulas of the time in these equations, whatever u says of them.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
         row_lengths: largest lengths of the rows of [Phi_q; G] near the start, shape (m + k,); empty without loops.
+        power: (q, v, z, u, p, t) -> W: what inputs and losses add to the energy, and what a potential that depends on
+            the time adds; without the constraints' part. None: the equations have no energy.
+        first_states: (q, v, s, p, t) -> z at the start, from the start values s of the states that have one; None: all
+            have one.
     """
 
     name: str
@@ -289,6 +295,8 @@ class Dae(Layout):
     formulas: tuple[str, ...] = ()
     dropped: tuple[int, ...] = ()
     row_lengths: tuple[float, ...] = ()
+    power: Function | None = None
+    first_states: Function | None = None
 
     @property
     def n(self) -> int:
@@ -308,6 +316,7 @@ class Dae(Layout):
             *(
                 ParameterSignal(item.name, item.unit, item.description, item.start, -math.inf, math.inf, False)
                 for item in self.states
+                if item.start is not None
             ),
         )
 

@@ -93,6 +93,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         skeleton=skeleton(bodies),
         sampled=found.sampled,
         formulas=tuple(item.name for item in found.signals if item.name in bodies.formulas),
+        power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
     )
 

@@ -1,6 +1,6 @@
 """LagrangianSystem -> Dae: Lagrange's equations by automatic differentiation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
@@ -112,9 +112,23 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         bound_values=function("bound_values", [p], ca.vertcat(ca.SX(0, 1), *(values[item.name] for item in bound))),
         n_angles=0,
         assembly=_assembly(system, q, v, p, t, Phi),
+        power=_power(function, q, v, z, u, p, t, T, V, drive),
         constant_mass=not ca.depends_on(M, q),
         formulas=tuple(label for label in system.inputs.values() if label in given),
     )  # fmt: skip
+
+
+def _power(function: Callable[..., Any], q: SX, v: SX, z: SX, u: SX, p: SX, t: SX, T: SX, V: SX, drive: SX) -> Any:
+    """Return the function `Dae.power`; None unless the kinetic energy is quadratic in the rates and free of the time.
+
+    Only then is it the energy that generalised forces change by their power.
+    """
+    still = ca.SX.zeros(v.numel())
+    lower = ca.substitute([T, ca.gradient(T, v)], [v], [still])
+    quadratic = all(item.is_zero() for item in lower) and not ca.depends_on(ca.hessian(T, v)[0], v)
+    if not quadratic or ca.depends_on(T, t):
+        return None
+    return function("power", [q, v, z, u, p, t], ca.dot(drive, v) + ca.jacobian(V, t))
 
 
 def _resolved(item: Parameter, table: Mapping[str, Parameter], symbols: Mapping[str, SX], chain: tuple[str, ...]) -> SX:

@@ -41,7 +41,7 @@ def start_formula(dae: Dae) -> Formula:
     """Return the formula s -> [q; v; z; counted angles; residual], with the largest residual of all its equations."""
     given = arguments(len(dae.inputs), dae.n_p, ca.SX)
     every = ca.SX.sym("s", len(dae.starts))
-    s, z = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
+    s, own = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
     p, t = given.p, given.t
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     solve = dae.over_mass(q, p) if dae.assembly.mass_metric else _alike
@@ -56,6 +56,7 @@ def start_formula(dae: Dae) -> Formula:
         dae.assembly.rates(q, v, s, p, t),
     )
     dv = _least_change(solve, ca.jacobian(moving, v), moving)
+    z = dae.first_states(q, v, own, p, t) if dae.first_states else own
     residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
     return Formula(
         every,

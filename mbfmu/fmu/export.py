@@ -51,6 +51,7 @@ def export(
     tolerance: float = 0.0,
     stop: float = 10.0,
     coordinates: str | None = None,
+    energy_balance: bool = False,
     backend: str = "python",
     platforms: Sequence[str] | None = None,
     real_time: int | None = None,
@@ -67,6 +68,7 @@ def export(
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        energy_balance: whether `energy.balance` is an output: stored energy plus losses minus what was put in, J.
         backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
             and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
         platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
@@ -102,7 +104,7 @@ def export(
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     if real_time and tolerance:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
-    prepared = prepare(system, stepper, options, step, tolerance, coordinates)
+    prepared = prepare(system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance)
     x = prepared.initial_state()
     made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
     picture = None
@@ -193,6 +195,12 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
     return {
         "name": name,
         "limits": LIMITS,
+        "watched": {
+            "name": table.watched.constant.name,
+            "undriven": table.watched.constant.undriven,
+            "energies": table.watched.energies,
+            "residual": table.watched.residual,
+        },
         "variables": [_row(item) for item in table.variables],
     }
 

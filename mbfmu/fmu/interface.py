@@ -10,6 +10,7 @@ from sys import float_info
 from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
+from mbfmu.dae.energy import STORED, Constant
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
@@ -20,6 +21,7 @@ TOLERANCE = "solver.tolerance"
 SETTINGS = (STEP, TOLERANCE)
 """Parameters of the solver, in the order of their vector."""
 CORRECTION = "solver.correction"
+RESIDUAL = "constraint.position"
 
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
@@ -78,6 +80,21 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Watched:
+    """The outputs by which an FMU notices that its steps are too long; places are among the outputs.
+
+    Args:
+        constant: the output that only errors of the steps change.
+        energies: places of that output, of the kinetic and of the potential energy; empty: it has none.
+        residual: place of the largest residual of the constraints on the coordinates; None: there is none.
+    """
+
+    constant: Constant
+    energies: tuple[int, ...]
+    residual: int | None
+
+
+@dataclass(frozen=True)
 class Interface:
     """The variables of an FMU and their dependencies.
 
@@ -85,11 +102,13 @@ class Interface:
         variables: variables in the order of modelDescription.xml and of their value references.
         feedthrough: names of the inputs that each output depends on directly, by the output's name.
         bound_on: names of the parameters that each calculated parameter depends on, by its name.
+        watched: outputs that the FMU itself watches.
     """
 
     variables: tuple[Variable, ...]
     feedthrough: dict[str, tuple[str, ...]]
     bound_on: dict[str, tuple[str, ...]]
+    watched: Watched
 
     def index(self, name: str) -> int:
         """Return the 1-based position of a variable in modelDescription.xml."""
@@ -142,7 +161,14 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), _bound_on(dae))
+    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), _bound_on(dae), _watched(prepared))
+
+
+def _watched(prepared: Prepared) -> Watched:
+    constant = prepared.outline.constant
+    places = {signal.name: place for place, signal in enumerate(prepared.dae.outputs)}
+    energies = tuple(places[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
+    return Watched(constant, energies, places.get(RESIDUAL))
 
 
 def _settings(scheme: Scheme, step: float, tolerance: float, corrections: int) -> tuple[ParameterSignal, ...]:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import MOST_STEPS, OK, Compiled, Interpreted, Vector, vector
+from mbfmu.kernel.runtime import DRIFTED, MOST_STEPS, OK, Compiled, Energy, Interpreted, Vector, vector
 
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
@@ -57,6 +57,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "input"}
         self._outputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "output"}
+        watched = model["watched"]
+        self._constant, self._undriven = watched["name"], watched["undriven"]
+        self._energies = itemgetter(*watched["energies"]) if watched["energies"] else None
+        self._residual = watched["residual"]
+        self._told: set[str] = set()  # what has been said once
+        self._energy: Energy | None = None  # what the energy is judged by; None: the next outputs begin it
         self._kernel = _load(self.resources)
         self._u: Vector = vector(self._defaults("offset", "input"))
         self._du = vector([0.0] * len(self._u))
@@ -127,6 +133,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._refused.pop(name, None)
             target, offset = self._places[vr]
             target[offset] = value
+            if target is self._p:
+                self._energy = None  # a parameter may change the energy
         self._stale = True
 
     def _why_not(self, vr: int, value: float) -> str:
@@ -195,6 +203,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if problem:
             self._fail(problem)
         self._phase = RUNNING
+        if self._energies:
+            self._judge_energy(self._energies(self._y))
 
     def do_step(self, current_time: float, step_size: float) -> bool:
         """Advance by the communication step, in steps of at most solver.step; False discards the step."""
@@ -229,7 +239,31 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if failure is not None:
             return str(failure.message(name))
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
+        if self._energies:
+            self._judge_energy(self._energies(self._y))
+        if self._residual is not None and self._y[self._residual] > DRIFTED:
+            remedy = "take a smaller solver.step, or a stepper that keeps them, such as 'rattle'"
+            self._tell_once("residual", f"the constraints are violated by {self._y[self._residual]:.2g}; {remedy}")
         return ""
+
+    def _judge_energy(self, energies: tuple[float, float, float]) -> None:
+        """Warn once if the energy has a noticeable error, by the constant, the kinetic and the potential energy."""
+        constant, kinetic, potential = energies
+        if self._energy is None or (self._undriven and any(self._u)):
+            self._energy = Energy(constant, kinetic, potential, potential)
+            return
+        self._energy = self._energy.after(kinetic, potential)
+        remedy = "take a smaller solver.step, or set solver.tolerance"
+        text = "" if "energy" in self._told else self._energy.message(self._constant, constant, remedy)
+        if text:
+            self._tell_once("energy", text)
+
+    def _tell_once(self, what: str, text: str) -> None:
+        """Give a warning unless one on the same subject has been given."""
+        if what in self._told:
+            return
+        self._told.add(what)
+        self._say(f"{self._name}: {text} (said once, at t = {self._time:.9g} s)", Fmi2Status.warning)
 
     def _say(self, text: str, status: Fmi2Status) -> None:
         self.log(text.replace("%", "%%"), status)
@@ -253,7 +287,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def _get_fmu_state(self) -> bytes:
         """Return everything that the next step depends on, as bytes."""
         x = self._x if self._x is not None else ()
-        numbers = [self._time, *self._settings, *self._u, *self._p, *self._s, *x]
+        energy = self._energy or (math.nan,) * len(Energy._fields)
+        numbers = [self._time, *self._settings, *self._u, *self._p, *self._s, *energy, *x]
         refused = json.dumps(self._refused).encode("utf-8")
         head = struct.pack(HEAD, FMU.encode()[:32], self._phase, self._stale, len(x), len(refused))
         body = head + struct.pack(f"<{len(numbers)}d", *numbers) + refused
@@ -271,6 +306,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         for target in (self._settings, self._u, self._p, self._s):
             target[:] = rest[: len(target)]
             rest = rest[len(target) :]
+        energy, rest = Energy(*rest[: len(Energy._fields)]), rest[len(Energy._fields) :]
+        self._energy = None if math.isnan(energy.constant) else energy
         self._x = vector(rest) if n_x or phase == RUNNING else None
         self._phase, self._stale = phase, bool(stale)
         self._refused = json.loads(state[end : end + n_text].decode("utf-8"))

@@ -66,6 +66,13 @@ MAX_TANGENT_CORRECTIONS = 400
 TANGENT_SETTLED = 1e-15
 """Relative change at which a tangent is at rest."""
 
+NOTICEABLE = 0.01
+"""Error of the energy that gives a notice, as a part of the energy that the motion exchanges."""
+UNNOTICED = 1e-9
+"""Error of the energy that gives none, as a part of the potential energy, which is large where its zero is far away."""
+DRIFTED = 1e-6
+"""Residual of the constraints on the coordinates that gives a notice."""
+
 Vector = Any
 """A ctypes array of c_double."""
 
@@ -119,6 +126,41 @@ class Status(NamedTuple):
             f"{where}: the equations did not converge (last correction {self.correction:.2g}), even with the step "
             f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, or for stiff forces 'radau'"
         )
+
+
+class Energy(NamedTuple):
+    """The energies of a motion since a point of time, J, to judge the error of its energy by.
+
+    Args:
+        constant: value at that time of the quantity that only errors change.
+        kinetic: largest kinetic energy.
+        least: least potential energy.
+        most: largest potential energy.
+    """
+
+    constant: float
+    kinetic: float
+    least: float
+    most: float
+
+    def after(self, kinetic: float, potential: float) -> "Energy":
+        """Return the energies with those of a later time."""
+        return Energy(self.constant, max(self.kinetic, kinetic), min(self.least, potential), max(self.most, potential))
+
+    def message(self, name: str, constant: float, remedy: str) -> str:
+        """Return a sentence on the error if it is noticeable, else an empty text.
+
+        Args:
+            name: name of the quantity that only errors change.
+            constant: its value now.
+            remedy: what the user can do.
+        """
+        error, exchanged = abs(constant - self.constant), self.kinetic + self.most - self.least
+        if not error > max(NOTICEABLE * exchanged, UNNOTICED * max(abs(self.least), abs(self.most))):
+            return ""
+        percent = 100 * error / exchanged if exchanged else math.inf
+        part = f"{percent:.3g} % of the {exchanged:.3g} J that the motion exchanges"
+        return f"errors of the steps change the energy by {error:.3g} J, {part} (see {name}); {remedy}"
 
 
 def vector(values: Iterable[float]) -> Vector:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
+from mbfmu.dae.energy import Constant, constant_of
 from mbfmu.steppers import Scheme
 
 
@@ -25,6 +26,7 @@ class Outline(Layout):
         formulas: names of the inputs that are formulas of the time in the equations.
         multistep: whether the stepper takes steps of one length best (see `Scheme`).
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
+        constant: the output that is constant without errors of the steps.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Outline(Layout):
     formulas: tuple[str, ...]
     multistep: bool
     rows: Any
+    constant: Constant
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
@@ -54,8 +57,9 @@ def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
     return Outline(
-        dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep, rows
-    )
+        dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep, rows,
+        constant_of(dae),
+    )  # fmt: skip
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.dae import Dae, derive
+from mbfmu.dae.energy import with_balance
 from mbfmu.dae.start import dependent, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
@@ -144,6 +145,7 @@ def prepare(
     tolerance: float = 0.0,
     coordinates: str | None = None,
     formulas: Mapping[str, str] | None = None,
+    energy_balance: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -156,10 +158,11 @@ def prepare(
         tolerance: default of solver.tolerance; 0: equal steps.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
+        energy_balance: whether `energy.balance` is an output.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
-        UsageError: the step is not a positive number.
+        UsageError: the step is not a positive number, or the model has no energy balance.
     """
     if not (math.isfinite(step) and step > 0):
         raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
@@ -168,11 +171,11 @@ def prepare(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
     options, formulas = dict(options or {}), dict(formulas or {})
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas)
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas, energy_balance)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas)
+    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas, energy_balance)
     prepared = Prepared(derived, step, tolerance, key, cached)
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
@@ -181,9 +184,11 @@ def prepare(
 
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str],
+    formulas: Mapping[str, str], energy_balance: bool,
 ) -> Parts:  # fmt: skip
     dae = derive(system, coordinates, formulas)
+    if energy_balance:
+        dae = with_balance(dae)
     stepper = stepper or system.stepper or _usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:

@@ -25,6 +25,7 @@ import numpy as np
 
 import mbfmu
 from mbfmu.dae import ParameterSignal, Signal
+from mbfmu.dae.energy import Constant
 from mbfmu.errors import MbfmuError
 from mbfmu.files import write_aside
 from mbfmu.kernel.toolchain import cache_folder, host
@@ -63,6 +64,7 @@ def cache_key(
     coordinates: str | None,
     tolerant: bool,
     formulas: Mapping[str, str] | None = None,
+    energy_balance: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -73,12 +75,15 @@ def cache_key(
         coordinates: as a user gives them.
         tolerant: a tolerance is asked for, which not every stepper takes.
         formulas: inputs that are formulas in the equations, by name.
+        energy_balance: the output `energy.balance` is asked for.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
         return None
     try:
-        request = _canonical([system, stepper, dict(options), coordinates, tolerant, dict(formulas or {})])
+        request = _canonical(
+            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance]
+        )
     except _ForeignError:
         return None
     return _hash(repr([request, compiler, PROGRAM]).encode())
@@ -171,6 +176,7 @@ def load(key: str) -> CachedStart | None:
             tuple(found["formulas"]),
             found["multistep"],
             found["rows"] and ca.Function.deserialize(found["rows"]),
+            Constant(*found["constant"]),
         ),
         library,
     )
@@ -192,6 +198,7 @@ def store(key: str, start: CachedStart) -> None:
         "formulas": list(view.formulas),
         "multistep": view.multistep,
         "rows": view.rows and view.rows.serialize(),
+        "constant": view.constant,
     }
     with contextlib.suppress(MbfmuError, OSError):
         content["library_hash"] = _hash(start.library.read_bytes())

@@ -41,14 +41,17 @@ NAN_CARRIER = 1e-300
 def relative_change(dae: Dae) -> Any:
     """Return the Function (change, y) -> the largest entry of a change of y = [q; v; z].
 
-    Each entry counts relative to its size and to 1, that of z relative to its nominal size.
+    Each entry counts relative to its size and to 1, that of z relative to its nominal size. States whose error does not
+    count (`StateSignal.controlled`) are left out.
 
     Args:
         dae: the equations.
     """
     change, y = (ca.SX.sym(name, 2 * dae.n + dae.n_z) for name in ("change", "y"))
     size = ca.vertcat(ca.DM.ones(2 * dae.n), ca.DM(dae.nominal_states))
-    parts = ca.vertcat(0, ca.fabs(change / size) / (1 + ca.fabs(y / size)))  # a block may have no state
+    counted = [*range(2 * dae.n), *(2 * dae.n + row for row, item in enumerate(dae.states) if item.controlled)]
+    each = ca.fabs(change / size) / (1 + ca.fabs(y / size))
+    parts = ca.vertcat(0, each[counted])  # a block may have no state
     largest = ca.mmax(ca.densify(parts)) + NAN_CARRIER * ca.sum1(parts)
     return ca.Function("relative_change", [change, y], ca.cse([largest]))
 

@@ -2,11 +2,11 @@
 
 import itertools
 import signal
+import tempfile
 import time as clock
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from mbfmu.errors import MbfmuError, UsageError
@@ -103,7 +103,7 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
         return
     count = min(workers or CPU_COUNT, most)
     with (
-        TemporaryDirectory(prefix="mbfmu_sweep_", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(prefix="mbfmu_sweep_", ignore_cleanup_errors=True) as folder,
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # a row that kills its worker is tried twice
         distributed.LocalCluster(
             n_workers=count,
@@ -115,14 +115,15 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        client.register_worker_callbacks(_leave_to_the_command)
+        client.register_worker_callbacks(_settle)
         yield client
 
 
-def _leave_to_the_command() -> None:
-    """Ignore Ctrl-C and the warning about compilers in a worker: the command handles both."""
+def _settle(dask_worker: Any) -> None:
+    """Leave Ctrl-C and the warning about compilers to the command, and keep files in the worker's own folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", RuntimeWarning)
+    tempfile.tempdir = dask_worker.local_directory  # it is removed even if the worker dies
 
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:

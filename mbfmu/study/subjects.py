@@ -121,7 +121,7 @@ class _Instance:
         import fmpy
 
         self._subject, self._messages = subject, Messages()
-        self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_", dir=_scratch()))
+        self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         file = self._folder / "unit.fmu"
         file.write_bytes(subject.content)
@@ -159,16 +159,6 @@ class _Instance:
         return fmpy.instantiate_fmu(
             str(self._folder), self._description, "CoSimulation", logger=self._messages.note, debug_logging=True
         )
-
-
-def _scratch() -> str | None:
-    """Return the folder of the Dask worker, which is removed even if the worker dies; None outside a worker."""
-    from distributed import get_worker
-
-    try:
-        return str(get_worker().local_directory)
-    except ValueError:
-        return None
 
 
 class Study:

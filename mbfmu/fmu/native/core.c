@@ -213,10 +213,61 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
             continue;
         }
         if (now->refused) forgive(now, vr[i]);
+        if (VARIABLES[vr[i]].kind == PARAMETER) now->judged = 0; /* it may change the energy */
         *place = value[i];
     }
     m->stale = 1;
     return outcome;
+}
+
+/* -- errors that show in the outputs ------------------------------------------------------------------------------ */
+
+/* Judge the energy by that of the present outputs. */
+static void judge_from_here(struct core *m) {
+    struct state *now = &m->now;
+    now->judged = 1;
+    now->constant = m->y[CONSTANT_ENERGY];
+    now->kinetic = m->y[KINETIC_ENERGY];
+    now->least = now->most = m->y[POTENTIAL_ENERGY];
+}
+
+/* Whether inputs acted in the last step. */
+static int driven(const struct state *now) {
+    for (int i = 0; i < NU; ++i)
+        if (now->from_u[i] != 0 || now->from_du[i] != 0) return 1;
+    return 0;
+}
+
+/* Tell once if the energy has a noticeable error: Energy.message of runtime.py. */
+static void judge_energy(struct core *m) {
+    struct state *now = &m->now;
+    const double *y = m->y;
+    if (!now->judged || (ENERGY_UNDRIVEN && driven(now))) {
+        judge_from_here(m);
+        return;
+    }
+    now->kinetic = fmax(now->kinetic, y[KINETIC_ENERGY]);
+    now->least = fmin(now->least, y[POTENTIAL_ENERGY]);
+    now->most = fmax(now->most, y[POTENTIAL_ENERGY]);
+    const double error = fabs(y[CONSTANT_ENERGY] - now->constant), exchanged = now->kinetic + now->most - now->least;
+    const double size = fmax(fabs(now->least), fabs(now->most));
+    if (m->told_energy || !(error > fmax(NOTICEABLE * exchanged, UNNOTICED * size))) return;
+    m->told_energy = 1;
+    core_say(&m->host, NOTED,
+             "errors of the steps change the energy by %.3g J, %.3g %% of the %.3g J that the motion exchanges (see %s); "
+             "take a smaller solver.step, or set solver.tolerance (said once, at t = %.9g s)",
+             error, 100 * error / exchanged, exchanged, ENERGY_NAME, now->time);
+}
+
+/* Tell once if the constraints are violated noticeably. */
+static void judge_residual(struct core *m) {
+    const double residual = m->y[RESIDUAL];
+    if (m->told_residual || !(residual > DRIFTED)) return;
+    m->told_residual = 1;
+    core_say(&m->host, NOTED,
+             "the constraints are violated by %.2g; take a smaller solver.step, or a stepper that keeps them, such as "
+             "'rattle' (said once, at t = %.9g s)",
+             residual, m->now.time);
 }
 
 /* -- life cycle -------------------------------------------------------------------------------------------------- */
@@ -237,6 +288,7 @@ void core_reset(struct core *m) {
         if (place) *place = VARIABLES[i].value;
     }
     memset(m->outputs, 0, sizeof m->outputs);
+    m->told_energy = m->told_residual = 0;
     m->stale = 1;
 }
 
@@ -257,6 +309,7 @@ enum outcome core_enter(struct core *m, enum phase phase) {
         struct text t = {"", 0};
         add_refusals(&t, &m->now);
         if (t.used || (m->stale && !refresh(m, &t))) return tell(&m->host, REFUSED, &t);
+        if (WATCHES_ENERGY) judge_from_here(m);
     }
     m->now.phase = phase;
     return DONE;
@@ -337,6 +390,8 @@ static enum outcome step(struct core *m, double t, double H) {
     now->time = t + H;
     now->correction = status[S_CORRECTION];
     swap_outputs(m);
+    if (WATCHES_ENERGY) judge_energy(m);
+    if (WATCHES_RESIDUAL) judge_residual(m);
     if (CORRECTIONS && now->correction > UNSOLVED)
         core_say(&m->host, NOTED,
                  "the step to t = %.9g s leaves a correction of %.2g; take a smaller solver.step or more passes",

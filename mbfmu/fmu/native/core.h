@@ -71,10 +71,13 @@ struct state {
     double from_time, span, from_settings[N_SETTINGS];
     double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
     struct refusal refusals[N_VARIABLES + 1];
+    int64_t judged;                     /* whether the energies below are known */
+    double constant, kinetic, least, most; /* energies since then: Energy of runtime.py */
 };
 
 struct core {
     struct host host;
+    int told_energy, told_residual; /* whether a message has said that they are wrong */
     int stale; /* whether values have changed since outputs were computed */
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from mbfmu.fmu.interface import KINDS, LIMITS, SETTINGS, Interface, Variable
+from mbfmu.fmu.interface import KINDS, LIMITS, SETTINGS, Interface, Variable, Watched
 
 ROW = """
 /* What a value reference refers to. */
@@ -57,11 +57,30 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             f"#define N_VARIABLES {len(interface.variables)}",
             f"#define CORRECTIONS {corrections}",
             *(f"#define {limit.upper()} {_number(value)}" for limit, value in LIMITS.items()),
+            *_watched(interface.watched),
             _enumeration("setting", [*(item.rpartition(".")[2] for item in SETTINGS), "n_settings"]),
             "#endif",
             "",
         ]
     )
+
+
+def _watched(watched: Watched) -> list[str]:
+    """Return the definitions of the outputs that are watched; those that do not exist have the place 0."""
+    energies, residual = watched.energies, watched.residual
+    return [
+        f"#define WATCHES_ENERGY {int(bool(energies))}",
+        f"#define ENERGY_NAME {_text(watched.constant.name)}",
+        f"#define ENERGY_UNDRIVEN {int(watched.constant.undriven)}",
+        _places("energy", ("constant", "kinetic", "potential"), energies or (0, 0, 0)),
+        f"#define WATCHES_RESIDUAL {int(residual is not None)}",
+        f"#define RESIDUAL {residual or 0}",
+    ]
+
+
+def _places(name: str, items: Iterable[str], places: Iterable[int]) -> str:
+    given = (f"{item.upper()}_ENERGY = {place}" for item, place in zip(items, places, strict=True))
+    return f"enum {name} {{ {', '.join(given)} }};"
 
 
 def _row(item: Variable) -> str:

@@ -1,0 +1,123 @@
+"""The energy balance: stored energy minus what was put in, as an output that shows the error of a run.
+
+With the kinetic energy T, the potential energy V and the applied forces Q, which have no potential, the motion obeys
+
+    d/dt (T + V) = Q . v + V_t + lambda . Phi_t + mu . g
+
+the power of inputs and losses, of a potential that depends on the time, and of driven constraints: their forces are
+-Phi_q^T lambda - G^T mu, and Phi_q v + Phi_t = 0, G v + g = 0. The right side is integrated beside the motion as a
+first-order state, from T + V at the start. What T + V differs from it later is the balance.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from mbfmu.dae.dae import SX, Dae, Signal, StateSignal
+from mbfmu.errors import UsageError
+
+BALANCE = "energy.balance"
+EXPECTED = "energy.expected"
+"""Name of the first-order state that holds the energy by the balance of power."""
+STORED = ("energy.total", "energy.kinetic", "energy.potential")
+"""Names of the outputs that say what a mechanism stores."""
+
+
+class Constant(NamedTuple):
+    """An output that is constant without errors of the steps.
+
+    Args:
+        name: its name; empty: no output is.
+        undriven: whether it is constant only as long as all inputs are zero.
+    """
+
+    name: str = ""
+    undriven: bool = False
+
+
+WITH_STATES = ("force", "free_acceleration", "momentum_rate", "impulse_rate", "flow")
+"""Functions of (q, v, z, u, p, t) that steppers call."""
+
+
+def with_balance(dae: Dae) -> Dae:
+    """Return the equations with the output `energy.balance`, and a first-order state for it.
+
+    Raises:
+        UsageError: the equations have no energy that forces change by their power.
+    """
+    if dae.power is None:
+        what = "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the rates"
+        raise UsageError(f"'{dae.name}' {what}: it has no energy balance")
+    longer = replace(dae, states=(*dae.states, StateSignal(EXPECTED, "J", "", None, _size(dae), controlled=False)))
+    q, v, z, u, p, t = given = longer.symbols()
+    own = z[: dae.n_z]
+    s = ca.SX.sym("s", len(dae.starts) - len(dae.assembly.starts))
+    turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
+    lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
+    stored = dae.kinetic(q, v, p) + dae.potential(q, p, t)
+
+    def function(name: str, arguments: list[SX], result: SX) -> Any:
+        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+
+    changed = {name: getattr(dae, name)(q, v, own, u, p, t) for name in WITH_STATES}
+    changed["flow"] = ca.vertcat(changed["flow"], supplied(dae, q, v, own, u, p, t))
+    first = dae.first_states(q, v, s, p, t) if dae.first_states else s
+    every = [q, v, z, turned, a, lambda_, u, p, t]
+    shown = dae.output(q, v, own, turned, a, lambda_, u, p, t)
+    text = "kinetic and potential energy, plus losses, minus what was put in; 0 without errors of the steps"
+    return replace(
+        longer,
+        outputs=(*dae.outputs, Signal(BALANCE, "J", text, "output")),
+        output=function("output", every, ca.vertcat(shown, stored - z[-1])),
+        power=function("power", list(given), dae.power(q, v, own, u, p, t)),
+        first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored)),
+        **{name: function(name, list(given), result) for name, result in changed.items()},
+    )
+
+
+def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:
+    """Return the power that changes the energy, W, by inputs, losses, the time and driven constraints.
+
+    Args:
+        dae: the equations, with a power.
+        q: coordinates, SX, shape (n,).
+        v: rates, SX, shape (n,).
+        z: first-order states, SX, shape (n_z,).
+        u: inputs, SX, shape (n_u,).
+        p: parameters, SX, shape (n_p,).
+        t: time, SX, s.
+    """
+    assert dae.power is not None
+    power = dae.power(q, v, z, u, p, t)
+    driven = _driven(dae, q, p, t)
+    if not driven.is_zero():
+        power += ca.dot(dae.acceleration(q, v, z, u, p, t)[1], driven)
+    return power
+
+
+def constant_of(dae: Dae) -> Constant:
+    """Return the energy balance if it is an output; the energy if the equations can change it by inputs alone."""
+    if any(item.name == BALANCE for item in dae.outputs):
+        return Constant(BALANCE)
+    if dae.power is None:
+        return Constant()
+    q, v, z, u, p, t = dae.symbols()
+    still = dae.power(q, v, z, ca.SX.zeros(u.numel()), p, t)
+    return Constant(STORED[0], True) if still.is_zero() and _driven(dae, q, p, t).is_zero() else Constant()
+
+
+def _driven(dae: Dae, q: SX, p: SX, t: SX) -> SX:
+    """Return the part [Phi_t; g] of the constraints' rates that does not come from velocities."""
+    return ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+
+
+def _size(dae: Dae) -> float:
+    """Return a usual size of the energy, J: a power of two, from masses and forces at the start, at a rate of 1."""
+    s, p = dae.s_default()[: len(dae.assembly.starts)], dae.extended(dae.p_default())
+    q, still = dae.assembly.guess(s, p, 0.0), np.zeros(dae.n)
+    force = dae.force(q, still, np.zeros(dae.n_z), dae.u_default(), p, 0.0)
+    size = float(ca.trace(dae.M(q, p)) / 2 + ca.norm_1(force))
+    return 2.0 ** round(math.log2(size)) if math.isfinite(size) and size > 0 else 1.0
