@@ -13,7 +13,7 @@ from mbfmu.errors import UsageError
 
 
 def export(
-    _: Tell,
+    tell: Tell,
     model: Annotated[
         str,
         typer.Argument(
@@ -70,6 +70,7 @@ def export(
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
+        progress=tell,
         **recipe.choices(),
     )
     return Report({"model": recipe.model, "backend": backend, **recipe.choices()}, wrote=(path,))
