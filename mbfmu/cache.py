@@ -3,6 +3,8 @@
 Beside each file lies its seal, a hash of its name and content. A file without its seal, or with another content, counts
 as not there, so that whoever looks for it makes it anew. Both are written aside and renamed: processes that write at
 once disturb nobody, and a file that is removed or replaced stays whole for those that have it open or loaded.
+
+Files that another program writes into the cache are listed after it ran, and held to the list before it runs again.
 """
 
 import atexit
@@ -11,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +40,8 @@ GRACE = 60.0
 """Time for which a file stays after its last use, s: a process may have verified it and be about to load it."""
 SEAL = ".sha256"
 """Ending of the name of a seal."""
+LIST = "files.sha256"
+"""Name of the list of the files in a folder that another program fills: a hash of the rest, then a line for each."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,37 @@ def keep(path: Path, content: bytes) -> None:
     write_aside(_seal(path), _sealed(path, content))
     if path.is_relative_to(cache_folder()):
         _trim(largest)
+
+
+def check_folder(folder: Path) -> None:
+    """Remove a folder that another program fills, if a file that `list_folder` listed has changed or is gone."""
+    try:
+        seal, _, text = (folder / LIST).read_text(encoding="utf-8").partition("\n")
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError):
+        seal, text = "", "damaged"
+    lines = (line.partition(" ") for line in text.splitlines())
+    if seal != _hash(text.encode()) or any(_hash_of(folder / path) != told for told, _, path in lines):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def list_folder(folder: Path, parts: Iterable[str]) -> None:
+    """List the files in some sub-folders with hashes of their contents; those listed before keep their hashes.
+
+    Raises:
+        MbfmuError: the list cannot be written.
+    """
+    listed = {}
+    with suppress(OSError, ValueError):
+        before = (folder / LIST).read_text(encoding="utf-8").partition("\n")[2]
+        listed = {path: told for told, _, path in (line.partition(" ") for line in before.splitlines())}
+    found = (Path(path) for part in parts for path, _ in _files(folder / part))
+    names = [path.relative_to(folder).as_posix() for path in found]
+    if new := set(names) - set(listed):
+        listed.update({name: told for name in new if (told := _hash_of(folder / name))})
+        text = "".join(f"{told} {name}\n" for name, told in sorted(listed.items()))
+        write_aside(folder / LIST, f"{_hash(text.encode())}\n{text}".encode())
 
 
 def limit() -> float:
@@ -170,4 +205,16 @@ def _seal(path: Path) -> Path:
 
 
 def _sealed(path: Path, content: bytes) -> bytes:
-    return hashlib.sha256(path.name.encode() + b"\n" + content).hexdigest().encode()
+    return _hash(path.name.encode() + b"\n" + content).encode()
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _hash_of(path: Path) -> str:
+    """Return the hash of a file's content; empty if it cannot be read."""
+    try:
+        return _hash(path.read_bytes())
+    except OSError:
+        return ""

@@ -97,6 +97,32 @@ def test_a_file_with_another_content_than_was_kept_counts_as_not_there(
     assert store.verified(path) == b"a constant of 0.25"
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("o/1/libc.a", b""), ("o/1/libc.a", None), (store.LIST, b"damaged\nlist"), (store.LIST, b"\xff")],
+    ids=["cut", "gone", "list", "bytes"],
+)
+def test_a_folder_of_another_program_is_removed_when_a_listed_file_changes(
+    name: str, content: bytes | None, tmp_path: Path
+) -> None:
+    for made in ("o/1/libc.a", "o/2/crt1.o", "h/notes.txt"):
+        (tmp_path / made).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / made).write_text("made")
+    store.check_folder(tmp_path)
+    store.list_folder(tmp_path, ("o", "z"))
+    (tmp_path / "o/3.o").write_text("newer, not yet listed")
+    (tmp_path / "h/notes.txt").write_text("not of these parts")
+    store.check_folder(tmp_path)
+    store.list_folder(tmp_path, ("o", "z"))
+    store.check_folder(tmp_path)
+    assert (tmp_path / "o/3.o").exists()
+    (tmp_path / name).write_bytes(content) if content is not None else (tmp_path / name).unlink()
+    if name != store.LIST:
+        store.list_folder(tmp_path, ("o", "z"))
+    store.check_folder(tmp_path)
+    assert not tmp_path.exists()
+
+
 def test_a_file_under_the_name_of_another_counts_as_not_there(folder: Path) -> None:
     one, other = folder / "kernels" / "one", folder / "kernels" / "other"
     store.keep(one, b"content")
