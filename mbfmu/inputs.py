@@ -27,7 +27,7 @@ Array = npt.NDArray[np.float64]
 InputFunction: TypeAlias = Callable[[float], float]
 """A function of the time, s."""
 InputValue: TypeAlias = str | float | InputFunction
-"""What a user gives for an input: an expression of ``time``, the path of a .csv file, a number, or a function."""
+"""An input as a user gives it: an expression of ``time``, the path of a .csv file, a number, or a function."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
  *
  * It ends with status 0 if all went as it should, and says on stderr what did not. */
 #include "kernel.h"
+#include "guid.h"
 #include "model.h"
 
 #include <stdarg.h>

@@ -17,6 +17,7 @@ PACKAGE = ROOT / "mbfmu"
 ORDER = (
     "errors",
     "files",
+    "cache",
     "model",
     "dae",
     "steppers",

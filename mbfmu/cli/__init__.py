@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from mbfmu.cli import (
+    cache,
     check,
     compare,
     console,
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "check": check.check,
     "ssp": ssp.ssp,
     "modelica": modelica.modelica,
+    "cache": cache.cache,
 }
 """The table of commands."""
 

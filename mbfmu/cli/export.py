@@ -13,7 +13,7 @@ from mbfmu.errors import UsageError
 
 
 def export(
-    _: Tell,
+    tell: Tell,
     model: Annotated[
         str,
         typer.Argument(
@@ -72,6 +72,7 @@ def export(
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         energy_balance=energy_balance,
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
+        progress=tell,
         **recipe.choices(),
     )
     return Report({"model": recipe.model, "backend": backend, **recipe.choices()}, wrote=(path,))

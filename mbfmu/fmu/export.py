@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -22,9 +22,10 @@ from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.interface import LIMITS, Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
-from mbfmu.fmu.native import STANDARD, Native, default_platforms, native_members
+from mbfmu.fmu.native import STANDARD, Native, compiling, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
-from mbfmu.kernel import Compiled, describe
+from mbfmu.kernel import Interpreted, describe
+from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare
 
@@ -34,6 +35,8 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
+DERIVE, START, WRITE, COMPILE, PACK = "derive", "start", "write C", "compile", "pack"
+"""Phases of an export; a native one compiles for each platform."""
 CORRECTIONS = 4
 """Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
@@ -55,6 +58,7 @@ def export(
     backend: str = "python",
     platforms: Sequence[str] | None = None,
     real_time: int | None = None,
+    progress: Callable[[str, float], None] = lambda _phase, _done: None,
 ) -> Path:
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
@@ -75,6 +79,7 @@ def export(
             machine's, as others need the package ziglang.
         real_time: fixed number of corrections of each stage of a step, converged or not, so that all steps do the same
             work (native only); None: as many as the equations need.
+        progress: called at the beginning of each phase, with its name and the fraction of the phases that are done.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -83,7 +88,7 @@ def export(
         ModelError, StepperError, UnknownNameError: the model or stepper is invalid.
         StartError: the default start values contradict the constraints.
         UsageError: the path does not end in .fmu, the step is not positive, or there is no such back end or platform.
-        FmuError: there is no compiler for a platform.
+        FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
@@ -104,8 +109,15 @@ def export(
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     if real_time and tolerance:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
+    phases = [DERIVE, *([START, WRITE, *map(compiling, platforms)] if native else [COMPILE]), PACK]
+
+    def tell(phase: str) -> None:
+        progress(phase, phases.index(phase) / len(phases))
+
+    tell(DERIVE)
     prepared = prepare(system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance)
-    x = prepared.initial_state()
+    tell(START if native else COMPILE)
+    x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)
     made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
     picture = None
     if prepared.dae.skeleton:
@@ -115,9 +127,10 @@ def export(
     members = _common(prepared, table, picture, native)
     header = _header(prepared, stop)
     if made:
-        members = _native(made, header, members, platforms)
+        members = _native(made, header, members, platforms, tell)
     else:
         members = _python(prepared, table, header, members, platforms)
+    tell(PACK)
     return write_aside(target, _archive(members))
 
 
@@ -152,14 +165,14 @@ def _unique(contents: Iterable[bytes], members: Mapping[str, bytes]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _native(native: Native, header: Header, members: dict[str, bytes], platforms: Sequence[str]) -> dict[str, bytes]:
+def _native(
+    native: Native, header: Header, members: dict[str, bytes], platforms: Sequence[str], tell: Callable[[str], None]
+) -> dict[str, bytes]:
     """Return the archive of a native FMU; the GUID is a hash of its content without the binaries."""
-    sources = native.sources()
-    header = dataclasses.replace(header, sources=tuple(name for name in sources if name.endswith(".c")))
-    nameless = (model_description(native.interface, header, ""), native.header("").encode())
-    guid = f"{{{_unique((*nameless, *(text.encode() for text in sources.values())), members)}}}"
-    sources = {**sources, "model.h": native.header(guid)}
-    members = {**members, **native_members(sources, native.identifier, platforms)}
+    tell(WRITE)
+    header = dataclasses.replace(header, sources=tuple(name for name in native.sources("") if name.endswith(".c")))
+    guid = native.guid(_unique((model_description(native.interface, header, ""),), members))
+    members = {**members, **native_members(native.sources(guid), native.identifier, platforms, tell)}
     members["modelDescription.xml"] = model_description(native.interface, header, guid)
     return members
 
@@ -174,9 +187,13 @@ def _python(
         "resources/kernel.json": _json(describe(prepared.bundle)),
         **_pythonfmu(header.identifier, platforms),
     }
-    here = sys.platform == "linux" and "linux64" in platforms
-    if here and isinstance(prepared.kernel, Compiled):
-        members["resources/kernel_linux64.so"] = Path(prepared.kernel.path).read_bytes()
+    if sys.platform == "linux" and "linux64" in platforms:
+        try:
+            library = prepared.library()
+        except BuildError as error:
+            raise FmuError(f"the C compiler failed: {error}") from None
+        if library:
+            members["resources/kernel_linux64.so"] = library
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
     runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
     unique = _unique((model_description(table, header, ""), slave.encode(), runtime.encode()), members)

@@ -274,10 +274,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         raise ValueError(text.replace("%", "%%"))
 
     def _hold(self) -> None:
-        """Prepare for an exception that reaches pythonfmu's binary.
+        """Add references before an exception reaches pythonfmu's binary.
 
-        It drops its references to class, instance and messages then, and drops them again when the instance is freed or
-        reset: without one more reference to each, that corrupts the process.
+        It drops its own to class, instance and messages then, and drops them again when the instance is freed or
+        reset: without one more of each, that corrupts the process.
         """
         for item in (type(self), self, self.log_queue):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))

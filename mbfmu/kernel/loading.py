@@ -8,19 +8,23 @@ from typing import Any
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled, Interpreted
-from mbfmu.kernel.toolchain import BuildError, built, host, remedy
+from mbfmu.kernel.toolchain import BuildError, Library, built, host, remedy
 
 
 def load(bundle: Bundle) -> Compiled | Interpreted:
     """Return a kernel for this machine: compiled if there is a C compiler, else interpreted (with one notice)."""
-    library = compiled_library(bundle)
-    if library is None:
+    try:
+        found = library(bundle)
+    except BuildError as error:
+        _notice(f"the C compiler failed: {error}")
+        found = None
+    if found is None:
         return Interpreted(describe(bundle))
     try:
-        return Compiled(str(library))
-    except OSError:  # an incomplete library, such as a crash of the machine leaves behind
-        library.unlink(missing_ok=True)
-        return Compiled(str(compiled_library(bundle)))
+        return Compiled(str(found.path))
+    except OSError:  # another process removed it
+        again = library(bundle)
+        return Compiled(str(again.path)) if again else Interpreted(describe(bundle))
 
 
 def describe(bundle: Bundle) -> dict[str, Any]:
@@ -33,16 +37,26 @@ def describe(bundle: Bundle) -> dict[str, Any]:
 
 
 def compiled_library(bundle: Bundle) -> Path | None:
-    """Return the path of the compiled kernel, made now or found in the user's cache; None without a compiler."""
+    """Return the path of the compiled kernel; None without a compiler (with one notice).
+
+    Raises:
+        BuildError: the compiler fails.
+    """
+    found = library(bundle)
+    return found.path if found else None
+
+
+def library(bundle: Bundle) -> Library | None:
+    """Return the compiled kernel, made now or found in the user's cache; None without a compiler (with one notice).
+
+    Raises:
+        BuildError: the compiler fails.
+    """
     compiler = host()
     if compiler is None:
         _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
         return None
-    try:
-        return built(c_sources(bundle), compiler, "kernel")
-    except BuildError as error:
-        _notice(f"the C compiler failed: {error}")
-        return None
+    return built(c_sources(bundle), compiler, "kernel")
 
 
 @cache

@@ -1,23 +1,24 @@
 """C sources -> a shared library in the user's cache: by this machine's compiler, or by zig, for any platform."""
 
-import atexit
 import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
-from mbfmu.errors import UsageError
+from mbfmu.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
+from mbfmu.errors import MbfmuError, UsageError
 
 LARGE, HUGE = 600_000, 1_500_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions.
@@ -29,6 +30,8 @@ STANDARD = ("-std=c99", "-fvisibility=hidden")
 """Flags of every compiler."""
 LEVEL = "MBFMU_OPTIMIZATION"
 """Environment variable that sets one level of optimisation, 0 to 3, for every file, whatever its size."""
+PARTS = ("b", "o", "z")
+"""Folders of zig's cache whose files never change."""
 TARGETS = {
     "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
     "win64": (("x86_64-windows-gnu",), ".dll"),
@@ -47,6 +50,13 @@ PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 """Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
+SCANT = 50e6
+"""Free bytes of a disk below which they are told where a compiler fails."""
+INCLUDED = re.compile(r'^#include "(.+)"', re.MULTILINE)
+"""Includes of the files that are compiled, all of which mbfmu writes."""
+UNPAIRED = "-fno-tree-slp-vectorize"
+"""Flag that keeps clang from looking for pairs of operations in straight code, which takes a third to half of its time
+and makes steps no faster."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
@@ -125,7 +135,7 @@ def _zig(name: str, target: str) -> Toolchain:
         (sys.executable, "-m", "ziglang", "cc", "-target", target),
         f"ziglang {version('ziglang')}",
         TARGETS[name][1],
-        ("-g0", "-fno-sanitize=undefined", ROUNDED, *position),
+        ("-g0", "-fno-sanitize=undefined", ROUNDED, UNPAIRED, *position),
         ("-s",) if name == "win64" else ("-lm", "-s"),
         _level(),
     )
@@ -139,21 +149,29 @@ def _level() -> str:
     return level and f"-O{level}"
 
 
-def cache_folder() -> Path:
-    """Return the user's folder for files that can be made again."""
-    return Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
-
-
 def is_here(name: str) -> bool:
     """Return whether libraries for an FMI platform run on this machine."""
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
 
 
-def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
-    """Return the path of the shared library of the sources, made now or found in the user's cache.
+@dataclass(frozen=True)
+class Library:
+    """A shared library.
 
-    Its name in the cache is a hash of the sources, the compiler's version and the flags. If the cache cannot be
-    written, the library lasts as long as this process.
+    Args:
+        content: bytes of the file.
+        path: path of the file, which has this content unless it was removed or damaged meanwhile.
+    """
+
+    content: bytes
+    path: Path
+
+
+def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Library:
+    """Return the shared library of the sources, compiled now or found in the user's cache.
+
+    Its name in the cache is a hash of the files that are compiled, with those they include, the compiler's version and
+    the flags. If the cache cannot be written, the library lasts as long as this process.
 
     Args:
         sources: texts by file name; files in .h are included, the others are compiled in parallel.
@@ -162,43 +180,102 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
 
     Raises:
         BuildError: the compiler reports an error.
+        MbfmuError: there is no room for the library, not even where temporary files are.
     """
     flags = {
         file: (*STANDARD, *toolchain.compiling, toolchain.optimisation or _by_size(file, len(text)))
         for file, text in sources.items()
         if file.endswith(".c")
     }
+    needed = {file: sources[file] for file in _included(sources, flags)}
     told = [
         *toolchain.command,
         toolchain.version,
         *toolchain.linking,
         *(flag for each in flags.values() for flag in each),
     ]
-    key = hashlib.sha256("\n".join([name, *sources, *sources.values(), *told]).encode()).hexdigest()[:32]
-    library = cache_folder() / "kernels" / f"{key}{toolchain.suffix}"
-    if os.path.exists(library):
-        return library
-    lasting = cache_folder() if _writable(library.parent) else _passing_folder()
-    folder = lasting / "kernels"
-    folder.mkdir(exist_ok=True)
-    library = folder / library.name
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    key = hashlib.sha256("\n".join([name, *needed, *needed.values(), *told]).encode()).hexdigest()[:32]
+    place = Path("kernels", f"{key}{toolchain.suffix}")
+    try:
+        for folder in _folders():
+            if content := verified(folder / place):
+                return Library(content, folder / place)
+        content = _compiled(needed, toolchain, name, flags)
+        return Library(content, _kept(place, content))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise MbfmuError(f"cannot write temporary files: {reason}; free some space, or set TMPDIR") from None
+
+
+def _included(sources: Mapping[str, str], files: Iterable[str]) -> list[str]:
+    """Return the names of files with those of all that they include."""
+    found, waiting = set(), list(files)
+    while waiting:
+        file = waiting.pop()
+        if file in sources and file not in found:
+            found.add(file)
+            waiting += INCLUDED.findall(sources[file])
+    return sorted(found)
+
+
+def _folders() -> list[Path]:
+    """Return the folders where libraries may be found; the last can be written."""
+    return [cache_folder()] if _writable(cache_folder()) else [cache_folder(), passing_folder()]
+
+
+def _compiled(
+    sources: Mapping[str, str], toolchain: Toolchain, name: str, flags: Mapping[str, tuple[str, ...]]
+) -> bytes:
+    """Return the content of the shared library of the sources.
+
+    Args:
+        sources: texts by file name.
+        toolchain: the compiler.
+        name: name of the library.
+        flags: flags of the compiler by the name of each file to compile.
+    """
+    with tempfile.TemporaryDirectory(prefix="mbfmu-") as scratch:
         for file, text in sources.items():
             (Path(scratch) / file).write_text(text, encoding="utf-8")
         made = f"{name}{toolchain.suffix}"
         compiling = [[*toolchain.command, *flags[file], "-c", file, "-o", f"{file}.o"] for file in flags]
         linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
-        environment = {
-            **os.environ,
-            "ZIG_LOCAL_CACHE_DIR": str(Path(scratch) / "zig"),
-            "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR", str(lasting / "zig")),
-        }
-        for commands in (compiling, [linking]):
-            _run_together(commands, scratch, environment)
-        if toolchain.suffix == ".dll":
-            _forget_time(Path(scratch) / made)
-        os.replace(Path(scratch) / made, library)
-    return library
+        lasting = _folders()[-1]
+        zigs = lasting / "zig"
+        environment = {"ZIG_GLOBAL_CACHE_DIR": str(zigs), **os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
+        checked = "ziglang" in toolchain.command and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
+        if checked:
+            check_folder(zigs)
+        try:
+            for commands in (compiling, [linking]):
+                _run_together(commands, scratch, environment)
+        except BuildError as error:
+            scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
+            if not scant:
+                raise
+            free = shutil.disk_usage(scant[0]).free / 1e6
+            raise BuildError(f"{error} ({free:.1f} MB are free in '{scant[0]}')") from None
+        if checked:
+            with suppress(MbfmuError):  # no room for the list
+                list_folder(zigs, PARTS)
+        content = (Path(scratch) / made).read_bytes()
+        if not content:
+            raise BuildError("it reports no error, but its library is empty")
+        return _timeless(content) if toolchain.suffix == ".dll" else content
+
+
+def _kept(place: Path, content: bytes) -> Path:
+    """Keep a library in the user's cache, or else as long as this process lasts; return its path."""
+    path = _folders()[-1] / place
+    try:
+        keep(path, content)
+    except UsageError:
+        raise
+    except MbfmuError as error:
+        warnings.warn(f"{error}; what was compiled lasts as long as this process", RuntimeWarning, stacklevel=2)
+        path = passing_folder() / place
+        keep(path, content)
+    return path
 
 
 def _writable(folder: Path) -> bool:
@@ -209,20 +286,12 @@ def _writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
-@cache
-def _passing_folder() -> Path:
-    """Return a folder for files that cannot be kept; it is deleted when this process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="mbfmu-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def _forget_time(dll: Path) -> None:
-    """Set the link time of a DLL, in its PE header, to zero."""
-    content = bytearray(dll.read_bytes())
+def _timeless(dll: bytes) -> bytes:
+    """Return a DLL whose link time, in its PE header, is zero."""
+    content = bytearray(dll)
     time = int.from_bytes(content[0x3C:0x40], "little") + 8
     content[time : time + 4] = bytes(4)
-    dll.write_bytes(content)
+    return bytes(content)
 
 
 def _by_size(name: str, size: int) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.start import dependent, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
-from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, load, vector
+from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
@@ -84,18 +85,30 @@ class Prepared:
             start_cache.store(self.key, CachedStart(self.outline, Path(kernel.path)))
         return kernel
 
+    def library(self) -> bytes | None:
+        """Return the compiled kernel for this machine, verified or made anew; None without a compiler.
+
+        Raises:
+            BuildError: the compiler fails.
+        """
+        if isinstance(self.kernel, Compiled) and (content := verified(Path(self.kernel.path))):
+            return content
+        made = library(self.bundle)
+        return made.content if made else None
+
     @property
     def stepper(self) -> str:
         """The stepper with its options, as a user writes it."""
         return " ".join([self.scheme.name, *(f"{key}={value}" for key, value in self.scheme.options.items())])
 
-    def initial_state(self, u: Any = None, s: Any = None, p: Any = None) -> Any:
+    def initial_state(self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None) -> Any:
         """Return the consistent state x at t = 0.
 
         Args:
             u: inputs at t = 0 (default: their start values).
             s: start values (default: the model's).
             p: parameters (default: the model's).
+            kernel: what solves for it (default: the kernel for this machine).
 
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
@@ -103,7 +116,7 @@ class Prepared:
         s = vector(self.outline.s_default()) if s is None else s
         p = vector(self.outline.p_default()) if p is None else p
         u = vector(self.outline.u_default()) if u is None else u
-        x, status = self.kernel.initialize(s, u, p, 0.0, self.step)
+        x, status = (kernel or self.kernel).initialize(s, u, p, 0.0, self.step)
         if status.code == OK:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)

@@ -5,9 +5,9 @@ it, and the C compiler. A model with a class, a stepper or a value that is not m
 behind it could be anything: it is derived each time. The step and the tolerance decide nothing here: they are given to
 the kernel. Code of mbfmu that is replaced while it runs is not seen.
 
-A file holds a checksum and, as JSON, an outline, a CasADi Function, and name and hash of a compiled library. Nothing is
-unpickled: what can run is the library and the Function, which is as safe as to load the library alone, from the same
-user's folder. A file that is not whole counts as not there; a library that is not is made again.
+A file holds, as JSON, an outline, a CasADi Function, and the name of a compiled library. Nothing is unpickled: what can
+run is the library and the Function, which is as safe as to load the library alone, from the same user's folder. A file
+that is not whole counts as not there, and so does one whose library is not.
 """
 
 import contextlib
@@ -24,22 +24,17 @@ import casadi as ca
 import numpy as np
 
 import mbfmu
+from mbfmu.cache import cache_folder, keep, verified
 from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Constant
 from mbfmu.errors import MbfmuError
-from mbfmu.files import write_aside
-from mbfmu.kernel.toolchain import cache_folder, host
+from mbfmu.kernel.toolchain import host
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
 from mbfmu.steppers import FAMILIES
 
 ROOMS = ("model", "dae", "steppers", "kernel", "prepared")
 """Folders of mbfmu whose source decides what is stored."""
-MAX_FILES = 500
-"""Largest number of files; the oldest are removed first.
-
-The file of a small model has 5 kB, that of 128 spatial links 250 kB.
-"""
 PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types whose `repr` says all of a value."""
 
@@ -151,19 +146,12 @@ PROGRAM = repr(
 
 def load(key: str) -> CachedStart | None:
     """Return what is stored under a hash; None unless it and its library are there and undamaged."""
-    try:
-        checksum, _, text = _path(key).read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    if checksum != _checksum(key, text):
+    text = verified(_path(key))
+    if text is None:
         return None
     found = json.loads(text)
     library = cache_folder() / found["library"]
-    try:
-        if _hash(library.read_bytes()) != found["library_hash"]:
-            library.unlink()  # lookups by source hash shall not find it either
-            return None
-    except OSError:
+    if verified(library) is None:
         return None
     return CachedStart(
         Outline(
@@ -186,7 +174,7 @@ def store(key: str, start: CachedStart) -> None:
     """Store a start under a hash; if it or its library cannot be written, nothing is stored and no error is raised."""
     if not start.library.is_relative_to(cache_folder()):
         return
-    view, path = start.outline, _path(key)
+    view = start.outline
     content = {
         "library": start.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
@@ -200,18 +188,9 @@ def store(key: str, start: CachedStart) -> None:
         "rows": view.rows and view.rows.serialize(),
         "constant": view.constant,
     }
-    with contextlib.suppress(MbfmuError, OSError):
-        content["library_hash"] = _hash(start.library.read_bytes())
-        text = json.dumps(content, separators=(",", ":")).encode()
-        write_aside(path, _checksum(key, text) + b"\n" + text)
-        others = sorted(path.parent.glob("*.json"), key=lambda other: other.stat().st_mtime)
-        for other in others[:-MAX_FILES]:
-            other.unlink()
+    with contextlib.suppress(MbfmuError):
+        keep(_path(key), json.dumps(content, separators=(",", ":")).encode())
 
 
 def _path(key: str) -> Path:
     return cache_folder() / "starts" / f"{key}.json"
-
-
-def _checksum(key: str, text: bytes) -> bytes:
-    return _hash(key.encode() + text).encode()

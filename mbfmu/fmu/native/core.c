@@ -272,8 +272,39 @@ static void judge_residual(struct core *m) {
 
 /* -- life cycle -------------------------------------------------------------------------------------------------- */
 
-void core_open(struct core *m, const struct host *host) {
+#define BITS 16 /* hexadecimal digits of a double */
+
+/* The double whose bits a text begins with, in lower-case hexadecimal; NAN if they are none. */
+static double read_bits(const char *text) {
+    static const char digits[] = "0123456789abcdef";
+    uint64_t bits = 0;
+    double value;
+    for (int i = 0; i < BITS; ++i) {
+        const char *digit = strchr(digits, text[i]);
+        if (!text[i] || !digit) return NAN;
+        bits = bits << 4 | (uint64_t)(digit - digits);
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A GUID is {code-description-bits of a setting-...}: the hash of these sources, which are the same for all defaults of
+ * the settings, a hash of what else is in the FMU, and the defaults. */
+int core_read_guid(const char *guid, double settings[]) {
+    const size_t code = sizeof MODEL_CODE - 1;
+    if (strlen(guid) != 1 + (code + 1) * 2 + (BITS + 1) * N_SETTINGS) return 0;
+    if (guid[0] != '{' || strncmp(guid + 1, MODEL_CODE, code) != 0) return 0;
+    guid += 1 + (code + 1) * 2;
+    for (int i = 0; i < N_SETTINGS; ++i, guid += BITS + 1) {
+        settings[i] = read_bits(guid);
+        if (!(settings[i] >= 0 && isfinite(settings[i]))) return 0;
+    }
+    return 1;
+}
+
+void core_open(struct core *m, const struct host *host, const double settings[]) {
     m->host = *host;
+    memcpy(m->defaults, settings, sizeof m->defaults);
     m->y = m->outputs[0];
     m->y1 = m->outputs[1];
     core_reset(m);
@@ -287,6 +318,7 @@ void core_reset(struct core *m) {
         double *place = place_of(now, &VARIABLES[i]);
         if (place) *place = VARIABLES[i].value;
     }
+    memcpy(now->settings, m->defaults, sizeof now->settings);
     memset(m->outputs, 0, sizeof m->outputs);
     m->told_energy = m->told_residual = 0;
     m->stale = 1;
@@ -532,7 +564,7 @@ static void sign(struct head *head) {
     memcpy(head->magic, MAGIC, sizeof MAGIC);
     head->version = VERSION;
     head->size = sizeof(struct saved);
-    memcpy(head->owner, MODEL_GUID, sizeof MODEL_GUID);
+    memcpy(head->owner, MODEL_CODE, sizeof MODEL_CODE);
 }
 
 /* Whether a state belongs to this FMU; logs what is wrong. */
@@ -542,7 +574,7 @@ static int is_ours(struct core *m, const struct head *head) {
         return 0;
     }
     if (head->version != VERSION || head->size != sizeof(struct saved) ||
-        memcmp(head->owner, MODEL_GUID, sizeof MODEL_GUID) != 0) {
+        memcmp(head->owner, MODEL_CODE, sizeof MODEL_CODE) != 0) {
         refuse(m, "the state belongs to another FMU");
         return 0;
     }

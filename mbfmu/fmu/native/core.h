@@ -16,6 +16,7 @@
 #define CORE_JOINED(a, b) CORE_JOIN(a, b)
 #define CORE_NAME(name) CORE_JOINED(MODEL_IDENTIFIER, name)
 #define core_say CORE_NAME(core_say)
+#define core_read_guid CORE_NAME(core_read_guid)
 #define core_open CORE_NAME(core_open)
 #define core_reset CORE_NAME(core_reset)
 #define core_enter CORE_NAME(core_enter)
@@ -82,6 +83,7 @@ struct core {
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
     double outputs[2][NY];
+    double defaults[N_SETTINGS];
     double x1[NX + 1];
     double none[NU + 1];
     double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
@@ -93,8 +95,10 @@ struct saved; /* a state with the identity of its FMU */
 /* Log a message, to which the name of the model is prefixed; return its severity. */
 enum outcome core_say(const struct host *host, enum outcome severity, const char *form, ...);
 
-/* Make an instance in zeroed memory. */
-void core_open(struct core *m, const struct host *host);
+/* Read the defaults of the settings from a GUID; 0 if the GUID belongs to another FMU. */
+int core_read_guid(const char *guid, double settings[]);
+/* Make an instance in zeroed memory, with the defaults of the settings. */
+void core_open(struct core *m, const struct host *host, const double settings[]);
 /* Restore the defaults and the first phase. */
 void core_reset(struct core *m);
 /* Enter a phase of the life cycle; RUNNING is refused if there is no consistent start. */

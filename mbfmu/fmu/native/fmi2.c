@@ -134,6 +134,7 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
     if (!functions) return 0;
     struct master master = {*functions, instanceName ? instanceName : "", (1 << N_CATEGORIES) - 1};
     struct host host = {&master, tell, allocate, release};
+    double settings[N_SETTINGS];
     if (!instanceName || !*instanceName) {
         core_say(&host, REFUSED, "an instance needs a name");
         return 0;
@@ -142,9 +143,9 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
         core_say(&host, REFUSED, "this FMU is for co-simulation only");
         return 0;
     }
-    if (!fmuGUID || strcmp(fmuGUID, MODEL_GUID) != 0) {
-        core_say(&host, REFUSED, "the GUID is %s and not %s: modelDescription.xml belongs to another FMU",
-                 fmuGUID ? fmuGUID : "NULL", MODEL_GUID);
+    if (!fmuGUID || !core_read_guid(fmuGUID, settings)) {
+        core_say(&host, REFUSED, "the GUID is %s and not {%s-...}: modelDescription.xml belongs to another FMU",
+                 fmuGUID ? fmuGUID : "NULL", MODEL_CODE);
         return 0;
     }
     const size_t length = strlen(instanceName) + 1;
@@ -157,7 +158,7 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
     m->master.name = memcpy(m + 1, instanceName, length);
     if (!loggingOn) m->master.categories = 0;
     host.who = &m->master;
-    core_open(&m->core, &host);
+    core_open(&m->core, &host, settings);
     return m;
 }
 

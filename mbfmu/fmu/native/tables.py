@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from mbfmu.fmu.interface import KINDS, LIMITS, SETTINGS, Interface, Variable, Watched
+from mbfmu.fmu.interface import KINDS, LIMITS, SETTING, SETTINGS, Interface, Variable, Watched
 
 ROW = """
 /* What a value reference refers to. */
@@ -12,7 +12,7 @@ struct variable {
     int offset;     /* where in it */
     int start;      /* where in the vector of start values, for an output that has one; else -1 */
     int tunable;
-    double value; /* default */
+    double value; /* default; those of the settings are in the GUID */
     double min, max;
     const char *name;
 };
@@ -37,7 +37,7 @@ def variables_header(interface: Interface) -> str:
     )
 
 
-def model_header(name: str, identifier: str, interface: Interface, corrections: int, guid: str) -> str:
+def model_header(name: str, identifier: str, interface: Interface, corrections: int, code: str) -> str:
     """Return the C header with names, counts and limits.
 
     Args:
@@ -45,14 +45,14 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
         identifier: identifier of the FMU, with which external names begin.
         interface: the variables.
         corrections: number of corrections of each stage of a step; 0: until it is solved.
-        guid: GUID of the FMU.
+        code: hash of the sources, with which GUIDs of the FMU begin.
     """
     return "\n".join(
         [
             "#ifndef MODEL_H",
             "#define MODEL_H",
             f"#define MODEL_NAME {_text(name)}",
-            f"#define MODEL_GUID {_text(guid)}",
+            f"#define MODEL_CODE {_text(code)}",
             f"#define MODEL_IDENTIFIER {identifier}",
             f"#define N_VARIABLES {len(interface.variables)}",
             f"#define CORRECTIONS {corrections}",
@@ -83,9 +83,15 @@ def _places(name: str, items: Iterable[str], places: Iterable[int]) -> str:
     return f"enum {name} {{ {', '.join(given)} }};"
 
 
+def guid_header(guid: str) -> str:
+    """Return the C header with the GUID of the FMU, for programs that are linked with its sources."""
+    return f"#define MODEL_GUID {_text(guid)}\n"
+
+
 def _row(item: Variable) -> str:
+    value = 0.0 if item.kind == SETTING else item.start or 0.0
     start = -1 if item.start_offset is None else item.start_offset
-    numbers = ", ".join(map(_number, (item.start or 0.0, item.min, item.max)))
+    numbers = ", ".join(map(_number, (value, item.min, item.max)))
     tunable = int(item.variability == "tunable")
     return f"{item.kind.upper()}, {item.offset}, {start}, {tunable}, {numbers}, {_text(item.name)}"
 
