@@ -27,7 +27,7 @@ Array = npt.NDArray[np.float64]
 InputFunction: TypeAlias = Callable[[float], float]
 """A function of the time, s."""
 InputValue: TypeAlias = str | float | InputFunction
-"""What a user gives for an input: an expression of ``time``, the path of a .csv file, a number, or a function."""
+"""An input as a user gives it: an expression of ``time``, the path of a .csv file, a number, or a function."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Course(ABC):
     @property
     @abstractmethod
     def identity(self) -> Any:
-        """What tells it from others, as JSON data; None if nothing but its values does."""
+        """Its content as JSON data; None if only its values are known."""
 
     def _refusal(self, time: float) -> UsageError:
         return UsageError(f"input {self.name} is not finite at t = {time:g} s")
