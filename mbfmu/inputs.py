@@ -76,7 +76,7 @@ class Course(ABC):
     @property
     @abstractmethod
     def identity(self) -> Any:
-        """What tells it from others, as JSON data; None if nothing but its values does."""
+        """Its content as JSON data; None if only its values are known."""
 
     def _refusal(self, time: float) -> UsageError:
         return UsageError(f"input {self.name} is not finite at t = {time:g} s")

@@ -455,7 +455,7 @@ def _opened(path: Path, description: Any, **how: Any) -> Iterator[Any]:
 
 @contextmanager
 def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: float) -> Iterator[None]:
-    """Divide the communication steps of an FMPy instance into some of its own length, each with new inputs.
+    """Make an instance of FMPy step by its own length within each communication step, every time with new inputs.
 
     An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order. A
     motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its parabola.
