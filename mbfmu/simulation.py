@@ -3,7 +3,7 @@
 import math
 import os
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
+from mbfmu.formats import is_table
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import Model
 from mbfmu.model.expression import Expression
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.result import Result, read_csv
+from mbfmu.result import Result, matching, read_table, roles
 
 InputFunction = Callable[[float], float]
 Progress = Callable[[float], None]
@@ -39,6 +40,7 @@ def simulate(
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, str | InputFunction] | None = None,
     coordinates: str | None = None,
+    show: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
@@ -55,10 +57,11 @@ def simulate(
         output_interval: time between outputs, s, which is the communication step: inputs are held within it. Default:
             a multiple of the step that gives about 500 points.
         values: parameters and start values by name.
-        inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
-            that name, or a function of the time. A row of the result holds the input that acts from its time on; for an
-            .fmu, it holds the input that acted until then.
+        inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a table (.csv, .parquet, .mat,
+            .npz) with a column of that name, or a function of the time. A row of the result holds the input that acts
+            from its time on; for an .fmu, it holds the input that acted until then.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
+        show: names that tables and pictures of the result show, or patterns such as ``boom.*``; empty: a selection.
         progress: called with the fraction done.
 
     Raises:
@@ -80,7 +83,7 @@ def simulate(
             tolerance or 0.0,
             coordinates,
         )
-        return run_prepared(prepared, stop, output_interval, signals, report)
+        return run_prepared(prepared, stop, output_interval, signals, report, show=show)
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
@@ -88,7 +91,7 @@ def simulate(
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     messages = Messages()
     return simulate_fmu(
-        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, signals, report,
+        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, signals, report, show,
         logger=messages.note, debug_logging=True,
     )  # fmt: skip
 
@@ -126,8 +129,8 @@ def input_function(name: str, given: str | InputFunction) -> InputFunction:
     """
     if callable(given):
         return given
-    if given.endswith(".csv"):
-        columns = read_csv(given)
+    if is_table(given):
+        columns = read_table(given)
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
         times, column = columns["time"], columns[name]
@@ -164,6 +167,7 @@ def run_prepared(
     s: Any = None,
     p: Any = None,
     watch: Callable[[float, Any], None] = lambda _t, _x: None,
+    show: Sequence[str] = (),
 ) -> Result:
     """Run a prepared model from 0 to `stop`.
 
@@ -176,11 +180,12 @@ def run_prepared(
         s: start values, shape (n_s,); None: the model's.
         p: parameters, shape (n_p,); None: the model's.
         watch: called with time and state x at every communication point.
+        show: see `simulate`.
 
     Raises:
         StartError: there is no consistent state with the start values.
         StepError: a step failed.
-        UsageError, UnknownNameError: an input is invalid.
+        UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
     """
     outline = prepared.outline
     name, step, tolerance = outline.name, prepared.step, prepared.tolerance
@@ -189,6 +194,9 @@ def run_prepared(
     for item in signals:
         if item not in inputs:
             raise UnknownNameError(f"'{name}' has no input '{item}'; {nearest(item, inputs)}")
+    signals_out = [*outline.inputs, *outline.outputs]
+    names = tuple(item.name for item in signals_out)
+    chosen = matching(show, names)
     points = communication_points(stop, step, interval)
     table = _sampled(signals, points)
     columns = [table.get(item.name, np.full(len(points), item.start)) for item in outline.inputs]
@@ -210,16 +218,15 @@ def run_prepared(
         u = vector([column[k + 1] for column in columns])
         rows.append([*u, *kernel.outputs(x, u, p, t1)])
         report((k + 1) / (len(points) - 1))
-    signals_out = [*outline.inputs, *outline.outputs]
-    n_shown = len(signals_out)
     return Result(
         points,
-        tuple(item.name for item in signals_out),
-        np.array(rows)[:, :n_shown],
+        names,
+        np.array(rows)[:, : len(names)],
         {item.name: item.unit for item in signals_out},
         steps,
         seconds,
-        tuple(item.derivative_of for item in signals_out if item.derivative_of and item.kind == "output"),
+        roles((item.name, item.kind, item.unit, item.derivative_of) for item in signals_out),
+        chosen,
     )
 
 
@@ -259,6 +266,7 @@ def simulate_fmu(
     values: Mapping[str, float],
     signals: Mapping[str, InputFunction],
     report: Progress = lambda _: None,
+    show: Sequence[str] = (),
     **how: Any,
 ) -> Result:
     """Run an FMU through FMPy from 0 to `stop`.
@@ -274,11 +282,12 @@ def simulate_fmu(
         values: parameters and start values by name.
         signals: inputs as functions of the time, by name.
         report: called with the fraction done.
+        show: see `simulate`.
         how: further arguments of FMPy's simulate_fmu, such as an instance to use.
 
     Raises:
         FmuError, StepError: the FMU cannot be run.
-        UsageError, UnknownNameError: a value or an input is invalid.
+        UsageError, UnknownNameError: a value or an input is invalid, or a name to show is unknown.
     """
     import fmpy
 
@@ -312,6 +321,7 @@ def simulate_fmu(
         for item in description.modelVariables
         if item.causality in {"input", "output", "local"} and item.type == "Real"
     ]
+    chosen = matching(show, shown)
 
     def finished(time: float, _recorder: Any) -> bool:
         report(min(1.0, time / stop))
@@ -341,11 +351,11 @@ def simulate_fmu(
         np.column_stack([found[name] for name in shown]),
         {name: unit_of(variables[name]) for name in shown},
         seconds=seconds,
-        motions=tuple(
-            item.derivative.name
-            for item in description.modelVariables
-            if item.derivative is not None and item.causality == "output"
+        roles=roles(
+            (item.name, item.causality, unit_of(item), item.derivative and item.derivative.name)
+            for item in (variables[name] for name in shown)
         ),
+        chosen=chosen,
     )
 
 

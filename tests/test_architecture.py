@@ -17,6 +17,7 @@ PACKAGE = ROOT / "mbfmu"
 ORDER = (
     "errors",
     "files",
+    "formats",
     "model",
     "dae",
     "steppers",
@@ -42,7 +43,7 @@ HOMES = {
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},
     "distributed": {"study/__init__.py", "study/cluster.py"},
-    "pyarrow": {"study/__init__.py", "study/table.py"},
+    "pyarrow": {"study/__init__.py", "formats.py"},
     "plotly": {"view/__init__.py"},
     "trimesh": {"view/looks.py"},
 }

@@ -56,8 +56,17 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="NAME=EXPR|FILE.csv",
-        help="an input as an expression of time, or from a file",
+        help="an input as an expression of time, or from a table (.csv, .parquet, .mat, .npz)",
         autocompletion=complete.inputs,
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="NAME,...",
+        help="variables of table and picture; * and ? match any text and any character",
+        autocompletion=complete.shown_list,
     ),
 ]
 Coordinates = Annotated[
