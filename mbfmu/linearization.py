@@ -112,7 +112,7 @@ def linearize(
         model: the mechanism or block.
         values: start values and parameters that differ from the model's, by name, in SI units.
         inputs: inputs by name, in SI units; the others have their start values, mostly 0.
-        outputs: names of outputs; () for all outputs that can be connected: those of the joints.
+        outputs: names of outputs; () for all outputs that can be connected, such as those of the joints.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Raises:

@@ -43,7 +43,7 @@ def linearize(
         typer.Option(
             "--output-name",
             metavar="NAME",
-            help="an output; default: those of the joints",
+            help="an output; default: all that can be connected, such as those of the joints",
             autocompletion=complete.outputs,
         ),
     ] = None,
