@@ -1,7 +1,5 @@
 """Comparison: every stepper with every step on one model, against a reference solution computed for it."""
 
-import csv
-import io
 import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
+from mbfmu.formats import write_columns
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Block, Model
@@ -31,6 +30,8 @@ ROUND_OFF = 1e-10
 """Largest residual, at every step tried, that counts as constraints at round-off."""
 GOOD = 1e-4
 """Largest error that counts as good in the advice, rad or m."""
+ENDINGS = (".csv", ".md")
+"""Endings of the files that a comparison is written to."""
 
 
 @dataclass(frozen=True)
@@ -84,31 +85,16 @@ class Comparison:
         """Write the table as .csv or .md.
 
         Raises:
-            UsageError: the path has another suffix.
+            UsageError: the path has another ending.
             MbfmuError: the file cannot be written.
         """
-        refuse_table(path)
         names = [item.name for item in fields(Row)]
-        if path.suffix == ".csv":
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows(astuple(row) for row in self.rows)
-            return write_aside(path, text.getvalue().encode("utf-8"))
+        if ending_of(path, ENDINGS) == ".csv":
+            return write_columns(path, {name: [getattr(row, name) for row in self.rows] for name in names}, texts=True)
         lines = [f"# {self.model}, {self.stop:g} s", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
         lines += ["| " + " | ".join(shown(value) for value in astuple(row)) + " |" for row in self.rows]
         lines += ["", f"The reference is converged to {self.accuracy:.1e} rad or m. {self.advice}", ""]
         return write_aside(path, "\n".join(lines).encode("utf-8"))
-
-
-def refuse_table(path: Path) -> None:
-    """Raise an error before a comparison if its table cannot be written to a path.
-
-    Raises:
-        UsageError: the path does not end in .csv or .md.
-    """
-    if path.suffix not in {".csv", ".md"}:
-        raise UsageError(f"'{path}': a table ends in .csv or .md")
 
 
 def shown(value: Any) -> str:

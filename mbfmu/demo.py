@@ -140,7 +140,7 @@ def run_demo(folder: Path, progress: Callable[[str, float], None]) -> Demo:
         ("FMU step through FMPy", f"{per_step:.0f} us (set inputs, step, get outputs)"),
     )
     full = Result(run.time, (*run.names, "energy.balance"), np.column_stack([run.values, balance]), run.units)
-    return Demo(fmu, full.write_csv(fmu.with_suffix(".csv")), _picture(run, fmu.with_suffix(".png")), problems, rows)
+    return Demo(fmu, full.write(fmu.with_suffix(".csv")), _picture(run, fmu.with_suffix(".png")), problems, rows)
 
 
 def closed_loop(fmu: Path, stop: float, progress: Callable[[float], None]) -> tuple[Result, float]:

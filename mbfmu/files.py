@@ -1,25 +1,105 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and refusing a path before the work for it begins."""
 
 import contextlib
 import os
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from errno import EACCES, ELOOP
 from pathlib import Path
+from typing import BinaryIO
 
-from mbfmu.errors import MbfmuError
+from mbfmu.errors import MbfmuError, UsageError
 
 
 def write_aside(path: Path, content: bytes) -> Path:
     """Write a file under another name and rename it when it is complete; its folder is made if needed.
 
+    A link stays, and the file that it leads to is replaced; permissions stay. A device, a pipe or the standard output
+    is written through.
+
     Raises:
         MbfmuError: the file cannot be written; nothing is left behind.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    target = Path(os.path.realpath(path))
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = _stream(path)
+        if stream is not None:
+            with stream:
+                stream.write(content)
+            return path
+        if target.is_symlink():
+            raise OSError(ELOOP, os.strerror(ELOOP))
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        if mode is not None and not os.access(target, os.W_OK):
+            raise OSError(EACCES, os.strerror(EACCES))
+        target.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content)
-        os.replace(aside, path)
+        if mode is not None:
+            aside.chmod(mode)
+        os.replace(aside, target)
     except OSError as error:
         with contextlib.suppress(OSError):
             aside.unlink()
         raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
     return path
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path leads to a device, a pipe or a socket, which is written through."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def is_standard_output(path: Path) -> bool:
+    """Return whether a path leads to what the standard output of this process is, the null device excepted."""
+    try:
+        found = path.stat()
+        return os.path.samestat(found, os.fstat(1)) and not os.path.samestat(found, os.stat(os.devnull))
+    except OSError:
+        return False
+
+
+def _stream(path: Path) -> BinaryIO | None:
+    """Return what a path leads to, opened, if it is no regular file."""
+    if is_standard_output(path):
+        sys.stdout.flush()
+        return os.fdopen(os.dup(1), "wb")  # opened anew, a file would be written from its beginning
+    return path.open("wb") if is_stream(path) else None
+
+
+def ending_of(path: Path, endings: Sequence[str]) -> str:
+    """Return the ending that decides the format of a file; a device or a pipe without one has the first format.
+
+    Args:
+        path: path of the file.
+        endings: allowed endings, in lower case, such as ``.csv``.
+
+    Raises:
+        UsageError: the path has another ending.
+    """
+    ending = path.suffix.lower()
+    if ending in endings:
+        return ending
+    if not ending and (is_stream(path) or is_standard_output(path)):
+        return endings[0]
+    *others, last = endings
+    allowed = f"{', '.join(others)} or {last}" if others else last
+    raise UsageError(f"'{path}' must end in {allowed}")
+
+
+def refuse_overwriting(outputs: Iterable[Path | None], sources: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise an error if a file to be written is one that is read.
+
+    Raises:
+        UsageError: a path of `outputs` leads to the file of a path of `sources`.
+    """
+    read = [source for source in sources if os.path.isfile(source)]
+    for path in outputs:
+        for source in read:
+            if path is not None and path.exists() and os.path.samefile(path, source):
+                raise UsageError(f"'{path}' would overwrite '{source}', which is read: name another file")

@@ -18,16 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import UsageError, nearest
+from mbfmu.formats import is_table
 from mbfmu.kernel.runtime import CLOSE, count
 from mbfmu.model.expression import Expression
-from mbfmu.result import read_csv
+from mbfmu.result import read_table
 
 Array = npt.NDArray[np.float64]
 
 InputFunction: TypeAlias = Callable[[float], float]
 """A function of the time, s."""
 InputValue: TypeAlias = str | float | InputFunction
-"""An input as a user gives it: an expression of ``time``, the path of a .csv file, a number, or a function."""
+"""An input as a user gives it: an expression of ``time``, the path of a table, a number, or a function."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
 
     Args:
         name: of the input.
-        given: an expression of ``time``, the path of a .csv file with a column of that name, a number, or a function.
+        given: an expression of ``time``, the path of a table with a column of that name, a number, or a function.
         hold: whether a table holds each value until the next.
 
     Raises:
@@ -237,8 +238,8 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         return Function(name, given)
     if not isinstance(given, str):
         return Constant(name, float(given))
-    if given.endswith(".csv"):
-        columns = read_csv(given)
+    if is_table(given):
+        columns = read_table(given)
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
         return Table(name, columns["time"], columns[name], hold)

@@ -25,7 +25,7 @@ from scipy.linalg import lu_factor, lu_solve, qr
 
 from mbfmu.dae import Dae
 from mbfmu.errors import UnknownNameError, UsageError, nearest
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
 from mbfmu.kernel import vector
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
@@ -34,6 +34,8 @@ Array = npt.NDArray[np.float64]
 
 ARRAYS, NAMES = ("A", "B", "C", "D", "x0", "u0", "y0"), ("states", "inputs", "outputs")
 """Fields of a linearization in a file, beside the eigenvalues: arrays, and tuples of names."""
+ENDINGS = (".npz", ".json")
+"""Endings of the files that a linearization is written to."""
 PREFERENCE = 0.1
 """Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
 
@@ -88,10 +90,8 @@ class Linear:
             UsageError: the path has another suffix.
         """
         target = Path(path)
-        if target.suffix == ".json":
+        if ending_of(target, ENDINGS) == ".json":
             return write_aside(target, json.dumps(self.data(), indent=1).encode())
-        if target.suffix != ".npz":
-            raise UsageError(f"'{target}' must end in .npz or .json")
         content = io.BytesIO()
         arrays = {name: np.array(getattr(self, name)) for name in (*ARRAYS, *NAMES, "eigenvalues")}
         np.savez(content, allow_pickle=False, **arrays)
@@ -112,7 +112,7 @@ def linearize(
         model: the mechanism or block.
         values: start values and parameters that differ from the model's, by name, in SI units.
         inputs: inputs by name, in SI units; the others have their start values, mostly 0.
-        outputs: names of outputs; () for all outputs that can be connected: those of the joints.
+        outputs: names of outputs; () for all outputs that can be connected, such as those of the joints.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
 
     Raises:

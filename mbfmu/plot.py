@@ -14,23 +14,34 @@ from matplotlib.figure import Figure
 from mbfmu.compare import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
-from mbfmu.result import KINDS, Result, coordinates
+from mbfmu.result import KINDS, Result, coordinates, selection
 
 FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
 MARKERS = "osv^D<>ph*"
 COLOURS = 10
-"""Number of colours of curves; further curves are dashed."""
+"""Number of colours of curves; further curves have other styles."""
 FLOOR = 1e-17
 """Smallest residual drawn, which replaces smaller ones, as a log scale has no zero."""
 ROUND_OFF = 100 * float(np.finfo(np.float64).eps)
 """Round-off in the residual of a constraint that has several terms of size 1."""
 ALIKE = 1e-6
 """Largest difference, relative to their size, of curves that are drawn as one."""
-MOST = 12
-"""Largest number of curves in a panel; its legend counts the others."""
+MOST, MOST_CHOSEN = 8, 40
+"""Largest numbers of curves in a panel, of a selection and of chosen variables; the legend counts the others."""
+STYLES = ("-", "--", ":", "-.")
+"""Styles of the first, second, third and fourth `COLOURS` curves."""
+LABELS = {
+    **KINDS,
+    "rad/s2": "ang. acceleration [rad/s2]",
+    "m/s2": "acceleration [m/s2]",
+    "W": "power [W]",
+    "J": "energy [J]",
+}
+"""Labels of panels, by their unit."""
 MOTIONS = ("rad", "m", "rad/s", "m/s")
 """Units of coordinates and rates."""
 RESIDUALS = ("constraint.position", "constraint.velocity")
+RESIDUAL = "constraint residual\n[m, rad; m/s, rad/s]"
 ENERGIES = ("energy.total", "energy.kinetic", "energy.potential")
 
 Array = npt.NDArray[np.float64]
@@ -38,9 +49,11 @@ Curves = dict[str, Array]
 
 
 def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -> Path:
-    """Draw coordinates, rates and inputs, constraint residuals on a log scale, the energy and its change.
+    """Draw the chosen variables of a result, or a selection and its monitors.
 
-    Curves that are always zero are left out, and curves that are alike are drawn once.
+    The selection has driven inputs, what is measured, coordinates and rates, then constraint residuals on a log scale,
+    the energy and its change. In it curves that are always zero are left out, curves that are alike are drawn once, and
+    a legend counts those for which its panel has no room.
 
     Args:
         result: the result to draw.
@@ -51,16 +64,17 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
         UsageError: the suffix names no format, or all curves are zero.
         MbfmuError: the file cannot be written.
     """
+    most = MOST_CHOSEN if result.chosen else MOST
     drawn = [(label, curves) for label, curves in _panels(result) if curves]
     if not drawn:
         raise UsageError("there is nothing to draw: all coordinates, rates and inputs are zero")
-    heights = [max(1.9, 0.22 * min(len(curves), MOST + 1)) for _, curves in drawn]
+    heights = [max(1.9, 0.22 * min(len(curves), most + 1)) for _, curves in drawn]
     figure = Figure(figsize=(10, sum(heights) + 0.6), layout="constrained")
     rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (label, curves) in zip(rows, drawn, strict=True):
         residuals = curves.keys() <= {*RESIDUALS}
-        for number, (name, values) in enumerate(list(curves.items())[:MOST]):
-            style = {"color": f"C{number % COLOURS}", "linestyle": "-" if number < COLOURS else "--"}
+        for number, (name, values) in enumerate(list(curves.items())[:most]):
+            style = {"color": f"C{number % COLOURS}", "linestyle": STYLES[number // COLOURS]}
             shown = np.where(values, np.maximum(np.abs(values), FLOOR), np.nan) if residuals else values
             axes.plot(
                 result.time,
@@ -71,8 +85,8 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
                 markersize=2,
                 **style,
             )
-        if len(curves) > MOST:
-            axes.plot([], [], " ", label=f"and {len(curves) - MOST} more")
+        if len(curves) > most:
+            axes.plot([], [], " ", label=f"and {len(curves) - most} more")
         if residuals:
             axes.set_yscale("log")
             axes.axhspan(FLOOR, round_off(result), color="k", alpha=0.07, linewidth=0, label="round-off")
@@ -87,15 +101,19 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
 
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
-    """Yield the label of each panel with its curves by name."""
-    names = coordinates(result)
-    units = {name: result.units.get(name, "") for name in names}
-    others = {unit: f"[{unit}]" for unit in units.values()}
-    mechanism = RESIDUALS[0] in result.names and any(unit in KINDS for unit in units.values())
-    for kind, label in (KINDS if mechanism else others).items():
-        yield label, _once({name: result[name] for name in names if units[name] == kind})
-    yield "constraint residual\n[m, rad; m/s, rad/s]", _some(result, RESIDUALS)
-    yield "energy [J]", _some(result, ENERGIES)
+    """Yield the label of each panel with its curves by name: those chosen, or a selection and the monitors."""
+    names = [name for name in result.chosen or selection(result) or coordinates(result) if name not in RESIDUALS]
+    units = dict.fromkeys(result.units.get(name, "") for name in names)
+    if not result.chosen and RESIDUALS[0] in result.names and units.keys() & KINDS.keys():
+        units = {unit: None for unit in units if unit in KINDS}
+    for unit in units:
+        curves = {name: result[name] for name in names if result.units.get(name, "") == unit}
+        yield LABELS.get(unit, f"[{unit}]"), curves if result.chosen else _once(curves)
+    if result.chosen:
+        yield RESIDUAL, {name: result[name] for name in RESIDUALS if name in result.chosen}
+        return
+    yield RESIDUAL, _some(result, RESIDUALS)
+    yield LABELS["J"], _some(result, ENERGIES)
     change = {name: result[name] - result[name][0] for name in ENERGIES[:1] if name in result.names}
     yield "energy change [J]", {f"{name} - start": values for name, values in change.items()}
 

@@ -1,9 +1,9 @@
 """Result: the values of variables over time from a simulation."""
 
-import csv
-import io
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import MbfmuError, UnknownNameError, nearest
-from mbfmu.files import write_aside
+from mbfmu.formats import read_columns, write_columns
 
 KINDS = {
     "rad": "angle [rad]",
@@ -22,6 +22,57 @@ KINDS = {
     "N": "force [N]",
 }
 """Labels of coordinates, rates and inputs in a plot, by their unit."""
+MONITORS = ("energy", "constraint", "momentum")
+"""Beginnings of the names of quantities of a mechanism as a whole."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The variables that a reader looks for first, by what they are.
+
+    Args:
+        inputs: names of the inputs.
+        measured: names of the outputs of sensors, forces, couplings and blocks.
+        motions: names of the coordinates of joints and their rates.
+    """
+
+    inputs: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    motions: tuple[str, ...] = ()
+
+
+def roles(variables: Iterable[tuple[str, str, str, str | None]]) -> Roles:
+    """Return the roles of variables.
+
+    A component is a joint if it has rates, and outputs that are neither derivatives nor differentiated are quaternions
+    only; its outputs are coordinates, rates and accelerations. The other components measure.
+
+    Args:
+        variables: name, kind (``input``, ``output`` or ``local``), unit and, if there is one, the name of the variable
+            whose time derivative it is.
+    """
+    items = list(variables)
+    shown = [item for item in items if item[1] == "output" and not item[0].startswith(MONITORS)]
+    differentiated = {derived for *_, derived in shown}
+    moving = {_component(name) for name, *_, derived in shown if derived}
+    measuring = {
+        _component(name)
+        for name, _, unit, derived in shown
+        if not derived and name not in differentiated and not (unit == "1" and _component(name) in moving)
+    }
+    return Roles(
+        inputs=tuple(name for name, kind, *_ in items if kind == "input"),
+        measured=tuple(name for name, *_ in shown if _component(name) in measuring),
+        motions=tuple(
+            name
+            for name, *_, derived in shown
+            if _component(name) not in measuring and not (derived and name not in differentiated)
+        ),
+    )
+
+
+def _component(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -35,7 +86,8 @@ class Result:
         units: SI unit by name.
         steps: number of steps the stepper made, 0 if unknown.
         seconds: wall time of these steps, s.
-        motions: names of coordinates and rates: outputs whose time derivative is an output too.
+        roles: the variables that a reader looks for first.
+        chosen: names that tables and pictures show; empty: a selection by their roles.
         notices: what is wrong with the values by a noticeable part, a sentence each.
     """
 
@@ -45,7 +97,8 @@ class Result:
     units: dict[str, str] = field(default_factory=dict)
     steps: int = 0
     seconds: float = 0.0
-    motions: tuple[str, ...] = ()
+    roles: Roles = field(default_factory=Roles)
+    chosen: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
@@ -60,52 +113,76 @@ class Result:
             raise UnknownNameError(f"the result has no variable '{name}'; {nearest(name, self.names)}")
         return self.values[:, self.names.index(name)]
 
-    def write_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write a CSV file: first column ``time``, then the variables; numbers read back exactly.
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write ``time`` and all variables to a .csv, .parquet, .mat or .npz file; numbers read back exactly.
+
+        A .mat file has ``names``, a cell array, and ``values``, with a column for each name; an .npz file has an array
+        for each name.
 
         Raises:
+            UsageError: the path has another ending, or a library for it is not installed.
             MbfmuError: the file cannot be written.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["time", *self.names])
-        writer.writerows(
-            [repr(t), *map(repr, row)] for t, row in zip(self.time.tolist(), self.values.tolist(), strict=True)
-        )
-        return write_aside(Path(path), text.getvalue().encode("utf-8"))
+        columns = {name: self.values[:, number] for number, name in enumerate(self.names)}
+        return write_columns(Path(path), {"time": self.time, **columns})
 
 
-def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a CSV file with a header line into columns of finite numbers, by name.
+def read_table(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[np.float64]]:
+    """Read a .csv, .parquet, .mat or .npz file, such as `Result.write` makes, into columns of finite numbers, by name.
 
     Raises:
+        UsageError: the path has another ending, or a library for it is not installed.
         MbfmuError: the file is missing, has no ``time`` column that increases, or contains other values than numbers.
     """
+    content: dict[str, Any] = read_columns(Path(path))
+    if "time" not in content or not len(content["time"]):
+        raise MbfmuError(f"'{path}' needs a column 'time', in a .csv file by a header line, and at least one row")
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise MbfmuError(f"cannot read '{path}': {error}") from None
-    if len(rows) < 2 or "time" not in rows[0]:
-        raise MbfmuError(f"'{path}' needs a header line with a column 'time', and at least one row")
-    try:
-        table = np.array(rows[1:], dtype=float)
-    except ValueError:
-        raise MbfmuError(f"'{path}' holds something that is not a number, or rows of different length") from None
-    if table.ndim != 2 or table.shape[1] != len(rows[0]) or not np.all(np.isfinite(table)):
-        raise MbfmuError(f"'{path}': every row needs {len(rows[0])} finite numbers")
-    columns = dict(zip(rows[0], table.T, strict=True))
+        columns = {name: np.array(column, dtype=np.float64) for name, column in content.items()}
+    except (TypeError, ValueError):
+        raise MbfmuError(f"'{path}' holds something that is not a number") from None
+    for name, column in columns.items():
+        if column.shape != columns["time"].shape or column.ndim != 1 or not np.all(np.isfinite(column)):
+            raise MbfmuError(f"'{path}': '{name}' needs one finite number for each time")
     if not np.all(np.diff(columns["time"]) > 0):
         raise MbfmuError(f"'{path}': the times must increase")
     return columns
 
 
+def matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are asked for, each once.
+
+    Args:
+        patterns: names, or patterns with ``*`` for any text and ``?`` for any character, such as ``boom.*``.
+        names: the known names.
+
+    Raises:
+        UnknownNameError: a name is not known, or a pattern matches none.
+    """
+    known, found = set(names), dict[str, None]()
+    for pattern in patterns:
+        fits = pattern.replace("[", "[[]")  # brackets are indices of vectors here
+        hits = [pattern] if pattern in known else [name for name in names if fnmatchcase(name, fits)]
+        if not hits:
+            what = "no variable matches" if set(pattern) & set("*?") else "there is no variable"
+            raise UnknownNameError(f"{what} '{pattern}'; {nearest(pattern, names)}")
+        found.update(dict.fromkeys(hits))
+    return tuple(found)
+
+
+def selection(result: Result) -> list[str]:
+    """Return the names to show first: driven inputs, what is measured, then motions, of joints with drives first."""
+    driven = [name for name in result.roles.inputs if np.any(result[name])]
+    drives = {_component(name) for name in result.roles.inputs}
+    motions = sorted(result.roles.motions, key=lambda name: _component(name) not in drives)
+    return [*driven, *result.roles.measured, *motions]
+
+
 def coordinates(result: Result) -> list[str]:
     """Return the names that a plot shows: joints' coordinates, rates and inputs, without frames and bodies."""
-    skip = ("energy", "constraint", "momentum")
     bodies = {name.split(".r_0")[0] for name in result.names if ".r_0" in name}
     return [
         name
         for name in result.names
-        if not name.startswith(skip) and ".frame_" not in name and name.rsplit(".", 1)[0] not in bodies
+        if not name.startswith(MONITORS) and ".frame_" not in name and name.rsplit(".", 1)[0] not in bodies
     ]

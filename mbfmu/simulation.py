@@ -5,7 +5,7 @@ import os
 import shutil
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from ctypes import c_double, c_int, c_uint
 from itertools import pairwise
@@ -25,7 +25,7 @@ from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.model import Model, RotationalMove, TranslationalMove
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.result import Result
+from mbfmu.result import Result, matching, roles
 
 Progress = Callable[[float], None]
 POINTS = 500
@@ -53,6 +53,7 @@ def simulate(
     input_hold: bool = False,
     coordinates: str | None = None,
     energy_balance: bool = False,
+    show: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
@@ -70,15 +71,16 @@ def simulate(
             are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu).
         output_interval: time between outputs, s. Default: a multiple of the step that gives about 500 points.
         values: parameters and start values by name.
-        inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a
-            column of that name, or a function of the time. In a model, an expression is part of the equations; a table
-            is followed by lines from point to point, a function by lines from step to step. An .fmu gets its inputs at
-            steps of its own length, with their derivatives if it takes these, else their means. A row of the result
-            holds the input that acts from its time on.
+        inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a table (.csv,
+            .parquet, .mat, .npz) with a column of that name, or a function of the time. In a model, an expression is
+            part of the equations; a table is followed by lines from point to point, a function by lines from step to
+            step. An .fmu gets its inputs at steps of its own length, with their derivatives if it takes these, else
+            their means. A row of the result holds the input that acts from its time on.
         input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus
             losses minus what was put in, J.
+        show: names that tables and pictures of the result show, or patterns such as ``boom.*``; empty: a selection.
         progress: called with the fraction done.
 
     Raises:
@@ -102,7 +104,7 @@ def simulate(
             formulas(given),
             energy_balance,
         )
-        return _warned(run_prepared(prepared, stop, output_interval, given, report))
+        return _warned(run_prepared(prepared, stop, output_interval, given, report, show=show))
     path = Path(model)
     if path.suffix != ".fmu":
         raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
@@ -112,7 +114,7 @@ def simulate(
         )
     messages = Messages()
     result = simulate_fmu(
-        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, given, report,
+        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, given, report, show,
         logger=messages.note, debug_logging=True,
     )  # fmt: skip
     return _warned(result)
@@ -165,6 +167,7 @@ def run_prepared(
     s: Any = None,
     p: Any = None,
     watch: Callable[[float, Any], None] = lambda _t, _x: None,
+    show: Sequence[str] = (),
 ) -> Result:
     """Run a prepared model from 0 to `stop`.
 
@@ -177,15 +180,19 @@ def run_prepared(
         s: start values, shape (n_s,); None: the model's.
         p: parameters, shape (n_p,); None: the model's.
         watch: called with time and state x at every communication point.
+        show: see `simulate`.
 
     Raises:
         StartError: there is no consistent state with the start values.
         StepError: a step failed.
-        UsageError, UnknownNameError: an input is invalid.
+        UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
     """
     outline = prepared.outline
     step, tolerance, given = prepared.step, prepared.tolerance, given or {}
     _refuse_inputs(outline, given)
+    shown = [*outline.inputs, *outline.outputs]
+    names = tuple(item.name for item in shown)
+    chosen = matching(show, names)
     points = communication_points(stop, step, interval)
     inputs = [given.get(item.name) or Constant(item.name, item.start) for item in outline.inputs]
     exact = {item.name: item for item in inputs if isinstance(item, Formula) and item.name in outline.formulas}
@@ -224,8 +231,7 @@ def run_prepared(
         report(end / stop)
     u = vector([item.at(stop) for item in inputs])
     rows.append([*u, *kernel.outputs(x, u, p, stop)])
-    shown = [*outline.inputs, *outline.outputs]
-    names, table = tuple(item.name for item in shown), np.array(rows)[:, : len(shown)]
+    table = np.array(rows)[:, : len(shown)]
     return Result(
         points,
         names,
@@ -233,7 +239,8 @@ def run_prepared(
         {item.name: item.unit for item in shown},
         steps,
         seconds,
-        tuple(item.derivative_of for item in shown if item.derivative_of and item.kind == "output"),
+        roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
+        chosen,
         _energy_notices(outline.constant, names, table, len(inputs)),
     )
 
@@ -339,6 +346,7 @@ def simulate_fmu(
     values: Mapping[str, float],
     given: Mapping[str, Course],
     report: Progress = lambda _: None,
+    show: Sequence[str] = (),
     **how: Any,
 ) -> Result:
     """Run an FMU through FMPy from 0 to `stop`.
@@ -354,11 +362,12 @@ def simulate_fmu(
         values: parameters and start values by name.
         given: inputs over time, by name.
         report: called with the fraction done.
+        show: see `simulate`.
         how: further arguments of FMPy's simulate_fmu, such as an instance to use.
 
     Raises:
         FmuError, StepError: the FMU cannot be run.
-        UsageError, UnknownNameError: a value or an input is invalid.
+        UsageError, UnknownNameError: a value or an input is invalid, or a name to show is unknown.
     """
     import fmpy
 
@@ -390,6 +399,7 @@ def simulate_fmu(
         for item in description.modelVariables
         if item.causality in {"input", "output", "local"} and item.type == "Real"
     ]
+    chosen = matching(show, shown)
 
     def finished(time: float, _recorder: Any) -> bool:
         report(min(1.0, time / stop))
@@ -428,12 +438,12 @@ def simulate_fmu(
         np.column_stack([found[name] for name in shown]),
         {name: unit_of(variables[name]) for name in shown},
         seconds=seconds,
-        motions=tuple(
-            item.derivative.name
-            for item in description.modelVariables
-            if item.derivative is not None and item.causality == "output"
+        roles=roles(
+            (item.name, item.causality, unit_of(item), item.derivative and item.derivative.name)
+            for item in (variables[name] for name in shown)
         ),
         notices=tuple(dict.fromkeys(messages))[:MOST_NOTICES],
+        chosen=chosen,
     )
 
 

@@ -18,6 +18,7 @@ ORDER = (
     "errors",
     "files",
     "cache",
+    "formats",
     "model",
     "dae",
     "steppers",
@@ -45,7 +46,7 @@ HOMES = {
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},
     "distributed": {"study/__init__.py", "study/cluster.py"},
-    "pyarrow": {"study/__init__.py", "study/table.py"},
+    "pyarrow": {"study/__init__.py", "formats.py"},
     "plotly": {"view/__init__.py"},
     "trimesh": {"view/looks.py"},
 }

@@ -22,7 +22,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.cli import console
 from mbfmu.model.library import known_models
-from mbfmu.result import read_csv
+from mbfmu.result import read_table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MODELS = {
@@ -194,10 +194,67 @@ def test_simulate_writes_numbers_and_a_picture(tmp_path: Path, done: Callable[..
         values={"world.g": 1.62},
         inputs={"shoulder.tau": "2*sin(time)"},
     )
-    columns = read_csv(tmp_path / "out.csv")
+    columns = read_table(tmp_path / "out.csv")
     assert list(columns) == ["time", *expected.names]
     assert all((columns[name] == expected[name]).all() for name in columns)
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/stdout")
+def test_a_table_that_goes_to_the_standard_output_is_alone_there(tmp_path: Path) -> None:
+    found = run("simulate", "two_link", "--stop", "0.01", "-o", "/dev/stdout", cwd=tmp_path)
+    assert found.returncode == 0
+    lines = found.stdout.splitlines()
+    assert lines[0].startswith("time,shoulder.tau,")
+    assert len(lines) == 12
+    assert lines[-1].startswith("0.01,")
+    assert "shoulder.phi" in found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".mat", ".npz"])
+def test_simulate_writes_the_format_that_the_ending_names_and_view_reads_it(
+    ending: str, tmp_path: Path, done: Callable[..., str]
+) -> None:
+    done("simulate", "two_link", "--stop", "0.01", "-o", f"run{ending}", cwd=tmp_path)
+    expected = mbfmu.simulate(mbfmu.load("two_link"), 0.01)
+    columns = read_table(tmp_path / f"run{ending}")
+    assert list(columns) == ["time", *expected.names]
+    assert all((columns[name] == expected[name]).all() for name in columns)
+    done("view", f"run{ending}", "-o", "page.html", cwd=tmp_path)
+    assert (tmp_path / "page.html").stat().st_size > 1e6
+
+
+def variables(text: str) -> list[str]:
+    """Return the names in a table of results, from the top."""
+    return [line.split("│")[1].strip() for line in text.splitlines() if line.startswith("│")]
+
+
+MONITORED = ["energy.total", "constraint.position", "constraint.velocity"]
+
+
+def test_the_table_shows_what_is_driven_and_measured_first(tmp_path: Path, done: Callable[..., str]) -> None:
+    motions = ["shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w"]
+    driven = done("simulate", "two_link", "--stop", "0.01", "--input", "elbow.tau=1", cwd=tmp_path)
+    assert variables(driven) == ["elbow.tau", *motions, *MONITORED]
+    measured = variables(done("simulate", "quarter_car", "--stop", "0.01", cwd=tmp_path))
+    assert measured[:3] == ["tyre.f", "spring.f", "damper.f"]
+    assert measured[3:7] == ["suspension.s", "suspension.v", "hub.s", "hub.v"]  # the joint with a drive first
+
+
+def test_what_the_table_has_no_room_for_is_counted(tmp_path: Path, done: Callable[..., str]) -> None:
+    text = done("simulate", "chain", "--set", "N=8", "--stop", "0.01", cwd=tmp_path)
+    assert len(variables(text)) == 12 + len(MONITORED)
+    assert "and 4 more of inputs, measured quantities, coordinates and rates: choose by --show NAME,..." in text
+
+
+def test_names_and_patterns_choose_what_is_shown(tmp_path: Path, done: Callable[..., str]) -> None:
+    shown = "link1.r_0[2],elbow.*,energy.total,elbow.phi,*.frame_b.r_0[?]"
+    text = done("simulate", "two_link", "--stop", "0.01", "--show", shown, cwd=tmp_path)
+    assert variables(text) == [
+        "link1.r_0[2]", "elbow.tau", "elbow.phi", "elbow.w", "elbow.a", *(f"elbow.frame_b.f[{k}]" for k in (1, 2)),
+        "elbow.frame_b.t", "energy.total", *(f"link{link}.frame_b.r_0[{k}]" for link in (1, 2) for k in (1, 2)),
+    ]  # fmt: skip
 
 
 def test_simulate_runs_an_fmu_as_it_runs_the_model(
@@ -206,7 +263,7 @@ def test_simulate_runs_an_fmu_as_it_runs_the_model(
     choices = ("--stop", "0.2", "--output-interval", "0.01", "--set", "shoulder.phi=0.3", "--input", "elbow.tau=2")
     done("simulate", str(two_link_fmu), *choices, "-o", "fmu.csv", cwd=tmp_path)
     done("simulate", "two_link", *choices, "-o", "model.csv", cwd=tmp_path)
-    one, other = read_csv(tmp_path / "model.csv"), read_csv(tmp_path / "fmu.csv")
+    one, other = read_table(tmp_path / "model.csv"), read_table(tmp_path / "fmu.csv")
     for name in ("time", "shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w", "elbow.tau"):
         assert other[name] == pytest.approx(one[name], abs=1e-12)
 
@@ -216,7 +273,7 @@ def test_simulate_takes_inputs_from_what_it_wrote(tmp_path: Path, done: Callable
     done(*first, "--input", "elbow.tau=3 - 40*time", "-o", "one.csv", cwd=tmp_path)
     done(*first, "--input", "elbow.tau=one.csv", "-o", "two.csv", cwd=tmp_path)
     done(*first, "--input", "elbow.tau=one.csv", "--input-hold", "-o", "held.csv", cwd=tmp_path)
-    one, two, held = (read_csv(tmp_path / name) for name in ("one.csv", "two.csv", "held.csv"))
+    one, two, held = (read_table(tmp_path / name) for name in ("one.csv", "two.csv", "held.csv"))
     for name in ("elbow.tau", "elbow.phi", "elbow.w"):
         assert two[name] == pytest.approx(one[name], abs=1e-12)
     assert abs(held["elbow.phi"] - one["elbow.phi"]).max() > 1e-5
@@ -255,7 +312,7 @@ def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path, done: Callable[.
         "crane.fmu",
         "crane.png",
     ]
-    columns = read_csv(tmp_path / "demo" / "crane.csv")
+    columns = read_table(tmp_path / "demo" / "crane.csv")
     assert columns["time"][-1] == pytest.approx(10.0, abs=1e-9)
     for axis in ("lift", "tilt"):
         assert 1e-6 < abs(columns[f"{axis}.s"] - columns[f"reference.{axis}.s"]).max() < 0.01
@@ -371,6 +428,7 @@ COMPLETIONS = {
     "mbfmu export two_link --backend ": {"python", "native"},
     "mbfmu export two_link --backend native --platform d": {"darwin64"},
     "mbfmu check two_link.fmu --skip gui": {"guid", "guid-mismatch"},
+    "mbfmu simulate two_link --show elbow.a,shoulder.p": {"elbow.a,shoulder.phi"},
     "mbfmu view stewart --up ": {"x", "y", "z", "-x", "-y", "-z"},
     "mbfmu simulate raises.py --set ": set(),
     "mbfmu simulate --set ": set(),
@@ -563,7 +621,12 @@ MISTAKES = {
     "simulate two_link --stop 1 --input shoulder.tau=missing.csv": "missing.csv",
     "simulate two_link --stop 1 --input shoulder.tau=other.csv": "no column 'shoulder.tau'",
     "simulate two_link --stop 1 --input shoulder.tau=text.csv": "text.csv",
-    "simulate two_link --stop 1 -o folder": "cannot write 'folder'",
+    "simulate two_link --stop 1 -o folder": "'folder' must end in .csv, .parquet, .mat or .npz",
+    "simulate two_link --stop 1 -o out": "'out' must end in .csv, .parquet, .mat or .npz",
+    "simulate kind.toml --stop 1 -o kind.toml": "'kind.toml' must end in .csv",
+    "simulate two_link --stop 1 --input shoulder.tau=other.csv -o other.csv": "overwrite 'other.csv', which is read",
+    "simulate two_link --stop 1 --show elbow.fi": "no variable 'elbow.fi'; did you mean 'elbow.phi'",
+    "simulate two_link --stop 1 --show elbow.phi,boom.*": "no variable matches 'boom.*'",
     "simulate two_link --stop 1 -o file/out.csv": "cannot write 'file/out.csv'",
     "simulate two_link --stop 1 --plot out.nonsense": "a picture ends in .png",
     "simulate two_link --stop 1 --plot file/out.png": "cannot write 'file/out.png'",
@@ -601,6 +664,8 @@ def test_a_mistake_ends_in_one_clear_line_and_leaves_no_file(
         "simulate two_link --stop 1 --plot out.nonsense",
         "compare two_link --stop 1 --plot out.nonsense",
         "compare two_link --stop 1 -o out.nonsense",
+        "simulate two_link --stop 1 -o out.nonsense",
+        "linearize two_link -o out.nonsense",
         "view two_link --stop 1 -o out.nonsense",
     ],
 )

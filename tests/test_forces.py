@@ -1,7 +1,9 @@
 """Forces: what they do to two frames or to an axis, against their laws by hand, anywhere."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from states import accelerations, admissible, outputs, shown
 from two_frames import TIME, Array, Pair, across, declared_inputs, moment, product, random_turn, rotation, values_of
 
 import mbfmu
 import mbfmu.model as model
+from mbfmu.dae import Dae, derive
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
 from mbfmu.model import (
     AxisForce,
@@ -26,6 +30,9 @@ from mbfmu.model import (
     Component,
     Damper,
     Force,
+    Frame,
+    FreeMotion,
+    Input,
     LineForce,
     Prismatic,
     Revolute,
@@ -40,10 +47,12 @@ from mbfmu.model import (
     TranslationalFriction,
     TranslationalSpring,
     TranslationalStop,
+    Value,
     World,
     WorldForce,
     WorldTorque,
     connect,
+    quantity,
 )
 
 SEEDS = range(4)
@@ -427,6 +436,165 @@ def test_a_force_that_cannot_be_is_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=said):
         values_of(make(), True)
+
+
+# -- what a force shows ----------------------------------------------------------------------------------------------
+
+
+@cache
+def floating(name: str) -> tuple[Force, bool, Dae]:
+    """Two free bodies, and a force between them or from outside on the second."""
+    force, planar = {**BETWEEN, **OUTSIDE, **OWN}[name]
+    bodies = tuple(Body(body, m=1.0, I_11=0.3, I_22=0.4, I_33=0.5) for body in ("one", "two"))
+    ends = [(f"{body.name}.frame_a", f"free_{body.name}.frame_b") for body in bodies]
+    ends += [("world.frame_b", f"free_{body.name}.frame_a") for body in bodies]
+    ends += [("one.frame_a" if frame == "frame_a" else "two.frame_a", f"force.{frame}") for frame in force.frames]
+    parts = (World(), *bodies, *(FreeMotion(f"free_{body.name}") for body in bodies), force)
+    system = System("rig", parts, tuple(connect(*pair) for pair in ends), planar=planar)
+    return force, planar, derive(system, "absolute")
+
+
+def floated(name: str, seed: int) -> tuple[dict[str, float], Array, Array, tuple[Array, ...]]:
+    """Outputs somewhere, with the places and velocities of both bodies, and the state (q, v, u) itself."""
+    _, planar, dae = floating(name)
+    q, v, _ = admissible(dae, np.random.default_rng(seed), away=1.0)
+    u = np.array([2.0, -1.0, 3.0])[: len(dae.inputs)]
+    found = outputs(dae, q, v, u)
+    places, motions = [], []
+    for body in ("one", "two"):
+        turn = shown(found, f"{body}.{'phi' if planar else 'Q'}", 1 if planar else 4)
+        w = shown(found, f"{body}.w" if planar else f"{body}.w_a", 1 if planar else 3)
+        places += [shown(found, f"{body}.r_0", 2 if planar else 3), turn]
+        motions += [shown(found, f"{body}.v_0", 2 if planar else 3), w if planar else rotation(turn) @ w]
+    return found, np.concatenate(places), np.concatenate(motions), (q, v, u)
+
+
+def energy_rate(dae: Dae, q: Array, v: Array, u: Array) -> float:
+    """Rate of kinetic and potential energy along the motion that the equations give."""
+    a, _ = accelerations(dae, q, v, u)
+    p = dae.extended(dae.p_default())
+    x, y = ca.SX.sym("x", dae.n), ca.SX.sym("y", dae.n)
+    rate = ca.jtimes(dae.kinetic(x, y, p) + dae.potential(x, p, 0.0), ca.vertcat(x, y), ca.vertcat(v, a))
+    return float(ca.Function("rate", [x, y], [rate])(q, v))
+
+
+@dataclass(frozen=True)
+class Rope(Force):
+    """A force with a potential of a user's own."""
+
+    def potential(self, p: Any, a: Frame, b: Frame) -> Any:
+        return 3.0 * ca.sumsqr(b.r_0 - a.r_0) ** 2 / 4
+
+
+@dataclass(frozen=True)
+class Drag(Force):
+    """A force from outside of a user's own, which works on a velocity and on an angular velocity."""
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ("frame_b",)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[Any, Any], ...]:
+        return ((b.v_0, -0.5 * ca.norm_2(b.v_0) * b.v_0), (b.w_0, -0.2 * b.w_0))
+
+
+@dataclass(frozen=True)
+class Tow(Force):
+    """A force whose input and quantity have the names of outputs."""
+
+    power: Value = quantity(3.0, "W", "rated power")
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return (Input("f", "N", "force on frame_b", 2 if planar else 3),)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[Any, Any], ...]:
+        return ((b.v_0, p.f),)
+
+
+OWN: dict[str, tuple[Force, bool]] = {
+    f"{kind.__name__}{', planar' * planar}": (kind("force"), planar)
+    for kind in (Rope, Drag, Tow)
+    for planar in (False, True)
+}
+
+
+@pytest.mark.parametrize("name", [*BETWEEN, *OUTSIDE, *OWN])
+def test_a_force_shows_what_it_puts_on_frame_b(name: str) -> None:
+    """Along the line if it acts along one, else resolved in frame_a; of forces and torques that are inputs nothing."""
+    force, planar, dae = floating(name)
+    for seed in SEEDS:
+        found, q, v, _ = floated(name, seed)
+        dim, half = (2 if planar else 3), len(q) // 2
+        on_b = wrenches(force, planar, q, v)[1]
+        if "frame_a" in force.frames:
+            R = rotation(q[dim:half])
+            apart = q[half : half + dim] - q[:dim]
+        else:
+            R, apart = np.eye(dim), np.zeros(dim)
+        efforts = {label: shown(found, f"force.{label}", size) for label, size in vectors(dae).items()}
+        match name.partition(",")[0].partition(" in ")[0]:
+            case "LineForce" | "WorldForce" | "WorldTorque" | "Tow":
+                expected = {}
+            case "Spring" | "Damper" | "SpringDamper":
+                expected = {"f": np.array([on_b[:dim] @ apart / np.linalg.norm(apart)])}
+            case "Rope":
+                expected = {"f": R.T @ on_b[:dim]}
+            case _:
+                expected = {"f": R.T @ on_b[:dim], "t": on_b[dim:] if planar else R.T @ on_b[dim:]}
+        assert efforts.keys() == expected.keys()
+        for label, value in expected.items():
+            np.testing.assert_allclose(efforts[label], value, atol=1e-12 * (1 + np.abs(value).max()))
+            assert np.abs(value).max() > 1e-3
+
+
+def vectors(dae: Dae) -> dict[str, int]:
+    """The efforts that a force shows, with their number of entries."""
+    names = [item.name.removeprefix("force.") for item in dae.outputs if item.name.startswith("force.")]
+    count = Counter(name.partition("[")[0] for name in names)
+    return {name: number for name, number in count.items() if name != "power"}
+
+
+@pytest.mark.parametrize("name", [*BETWEEN, *OUTSIDE, *OWN])
+def test_the_energy_changes_by_the_power_that_a_force_puts_in(name: str) -> None:
+    *_, dae = floating(name)
+    for seed in SEEDS:
+        found, _, _, state = floated(name, seed)
+        gained = energy_rate(dae, *state)
+        if name.startswith(("Spring", "Rope")) and "Damper" not in name:
+            assert "force.power" not in found
+            assert gained == pytest.approx(0, abs=1e-10)
+        elif not name.startswith("Tow"):
+            assert found["force.power"] == pytest.approx(gained, rel=1e-10, abs=1e-10)
+            assert abs(gained) > 1e-3
+
+
+@on_axes
+def test_a_force_on_an_axis_shows_its_effort_and_the_power_it_puts_in(name: str) -> None:
+    force = ON_AXES[name]
+    joint = Revolute("hinge", n=(0, 0, 1)) if force.joint == "hinge" else Prismatic("rail")
+    system = System(
+        "rig",
+        (World(), joint, Body("mass", m=1.3, I_33=0.7), force),
+        (connect("world.frame_b", f"{joint.name}.frame_a"), connect(f"{joint.name}.frame_b", "mass.frame_a")),
+        planar=True,
+    )
+    dae = derive(system, "joint")
+    label = "tau" if force.joint == "hinge" else "f"
+    signals = {item.name: item for item in dae.outputs}
+    assert (signals[f"force.{label}"].unit, signals[f"force.{label}"].kind) == (
+        ("N.m", "output") if label == "tau" else ("N", "output")
+    )
+    for s, v in np.random.default_rng(0).uniform(-2, 2, (20, 2)):
+        state = (np.array([s]), np.array([v]), np.zeros(0))
+        found = outputs(dae, *state)
+        assert found[f"force.{label}"] == pytest.approx(by_hand(name, s, v, 0.0), rel=1e-12, abs=1e-12)
+        gained = energy_rate(dae, *state)
+        if name.endswith(("Spring", "AxisPotential")):
+            assert "force.power" not in found
+            assert gained == pytest.approx(0, abs=1e-9)
+        else:
+            assert (signals["force.power"].unit, signals["force.power"].kind) == ("W", "local")
+            assert found["force.power"] == pytest.approx(gained, rel=1e-9, abs=1e-9)
 
 
 # -- in motion ------------------------------------------------------------------------------------------------------

@@ -91,3 +91,24 @@ def test_a_result_that_is_zero_gives_no_picture(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to draw"):
         plot.plot_result(Result(np.array([0.0, 1.0]), ("x",), np.zeros((2, 1)), {"x": "m"}), tmp_path / "out.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_driven_and_measured_is_drawn_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = drawn(mbfmu.simulate(mbfmu.load("two_link"), STOP, inputs={"elbow.tau": "1"}), monkeypatch)
+    assert list(arm)[:3] == ["torque", "angle", "ang. velocity"]
+    car = drawn(mbfmu.simulate(mbfmu.load("quarter_car"), STOP), monkeypatch)
+    assert list(car)[:3] == ["force", "position", "velocity"]
+    assert legend(car["force"]) == ["tyre.f", "spring.f", "damper.f"]
+
+
+def test_chosen_variables_are_drawn_alone_all_of_them_in_the_order_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    show = ["damper.power", "constraint.*", "energy.total", "*.f", "spring.?"]
+    panels = drawn(mbfmu.simulate(mbfmu.load("quarter_car"), STOP, show=show), monkeypatch)
+    assert list(panels) == ["power", "energy", "force", "constraint residual"]
+    assert legend(panels["power"]) == ["damper.power"]
+    assert legend(panels["force"]) == ["suspension.f", "tyre.f", "spring.f", "damper.f"]
+    alike = drawn(mbfmu.simulate(mbfmu.load("n_four_bar", {"N": 5}), STOP, show=["*.phi"]), monkeypatch)
+    assert len(legend(alike["angle"])) == 27
+    assert len({(line.get_color(), line.get_linestyle()) for line in alike["angle"].lines}) == 27
+    for axes in (*panels.values(), *alike.values()):
+        assert axes.get_legend().get_window_extent().height <= axes.get_window_extent().height

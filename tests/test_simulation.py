@@ -24,7 +24,7 @@ from mbfmu.errors import (
     ValueRangeError,
 )
 from mbfmu.model import System
-from mbfmu.result import Result, read_csv
+from mbfmu.result import Result, Roles, matching, read_table, roles
 
 Array = npt.NDArray[np.float64]
 ANGLES = ("shoulder.phi", "elbow.phi")
@@ -86,7 +86,7 @@ def test_an_expression_a_function_and_a_table_of_the_same_input_give_the_same_mo
 ) -> None:
     """The lines of the function are 1 ms long, those of the table 5 ms: they leave (25 rad/s2) 3 N.m h^2/12 at most."""
     times = np.arange(101) * np.float64(5e-3)
-    csv = Result(times, ("shoulder.tau",), np.array([[torque(t)] for t in times])).write_csv(tmp_path / "torque.csv")
+    csv = Result(times, ("shoulder.tau",), np.array([[torque(t)] for t in times])).write(tmp_path / "torque.csv")
     runs = [
         mbfmu.simulate(two_link, 0.5, output_interval=5e-3, inputs={"shoulder.tau": given})
         for given in ("3*sin(5*time) - 1", torque, str(csv))
@@ -371,7 +371,7 @@ def test_an_unknown_stepper_option_or_choice_has_its_error(two_link: System) -> 
 
 def test_a_csv_file_reads_back_exactly(two_link: System, tmp_path: Path) -> None:
     result = mbfmu.simulate(two_link, 1 / 3, output_interval=0.01, inputs={"shoulder.tau": "sin(time)/3"})
-    columns = read_csv(result.write_csv(tmp_path / "deeper" / "out.csv"))
+    columns = read_table(result.write(tmp_path / "deeper" / "out.csv"))
     assert list(columns) == ["time", *result.names]
     assert np.array_equal(columns["time"], result.time)
     for name in result.names:
@@ -396,18 +396,66 @@ def test_an_unknown_variable_of_a_result_is_an_unknown_name(two_link: System) ->
         mbfmu.simulate(two_link, 0.01)["shoulder.fi"]
 
 
-@pytest.mark.parametrize("name", ["folder", "file/out.csv", "file/deeper/out.csv"])
+@pytest.mark.parametrize("name", ["folder.csv", "file/out.csv", "file/deeper/out.csv"])
 def test_a_csv_file_that_cannot_be_written_is_an_error_and_leaves_nothing(
     name: str, two_link: System, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.csv").mkdir()
     with pytest.raises(MbfmuError, match="cannot write"):
-        mbfmu.simulate(two_link, 0.01).write_csv(tmp_path / name)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+        mbfmu.simulate(two_link, 0.01).write(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder.csv"]
 
 
-def test_coordinates_and_rates_of_a_model_are_those_of_its_fmu(two_link: System, two_link_fmu: Path) -> None:
-    expected = ("shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w")
-    assert mbfmu.simulate(two_link, 0.01).motions == expected
-    assert mbfmu.simulate(two_link_fmu, 0.01).motions == expected
+def test_variables_of_a_model_have_the_roles_that_those_of_its_fmu_have(two_link: System, two_link_fmu: Path) -> None:
+    expected = Roles(("shoulder.tau", "elbow.tau"), (), ("shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w"))
+    assert mbfmu.simulate(two_link, 0.01).roles == expected
+    assert mbfmu.simulate(two_link_fmu, 0.01).roles == expected
+
+
+def test_sensors_forces_and_couplings_measure_and_joints_move() -> None:
+    found = roles(
+        [
+            ("drive.f", "input", "N", None),
+            *((f"drive.{name}", "output", unit, of) for name, unit, of in (
+                ("s", "m", None), ("v", "m/s", "drive.s"), ("a", "m/s2", "drive.v"))),
+            *((f"ball.{name}", "output", unit, of) for name, unit, of in (
+                ("Q[1]", "1", None), ("w[1]", "rad/s", None), ("z[1]", "rad/s2", "ball.w[1]"))),
+            *((f"gauge.{name}", "output", unit, of) for name, unit, of in (
+                ("r[1]", "m", None), ("v[1]", "m/s", None), ("a[1]", "m/s2", "gauge.v[1]"))),
+            ("spring.f", "output", "N", None),
+            ("damper.power", "local", "W", None),
+            ("share", "output", "1", None),
+            ("energy.total", "output", "J", None),
+        ]
+    )  # fmt: skip
+    assert found.inputs == ("drive.f",)
+    assert found.measured == ("gauge.r[1]", "gauge.v[1]", "gauge.a[1]", "spring.f", "share")
+    assert found.motions == ("drive.s", "drive.v", "ball.Q[1]", "ball.w[1]")
+
+
+def test_names_are_met_by_themselves_and_by_patterns_in_which_brackets_are_indices() -> None:
+    names = ("a.r[1]", "a.r[2]", "a.r1", "b.r[1]", "c")
+    assert matching(["c", "a.*", "a.r[1]"], names) == ("c", "a.r[1]", "a.r[2]", "a.r1")
+    assert matching(["*.r[1]"], names) == ("a.r[1]", "b.r[1]")
+    assert matching(["?.r[?]"], names) == ("a.r[1]", "a.r[2]", "b.r[1]")
+    assert matching([], names) == ()
+    for wrong, said in (("d", "no variable 'd'"), ("d.*", "no variable matches 'd"), ("", "no variable ''")):
+        with pytest.raises(UnknownNameError, match=said):
+            matching([wrong], names)
+
+
+@pytest.mark.parametrize("choice", ["elbow.*", "elbow.fi"])
+def test_a_model_and_its_fmu_choose_alike_before_they_run(
+    choice: str, two_link: System, two_link_fmu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if choice == "elbow.*":
+        one, other = (mbfmu.simulate(item, 0.01, show=[choice]).chosen for item in (two_link, two_link_fmu))
+        assert one == other
+        assert {name.partition(".")[0] for name in one} == {"elbow"}
+        return
+    monkeypatch.setattr("mbfmu.simulation.move", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr("fmpy.simulate_fmu", lambda *_, **__: pytest.fail("ran"))
+    for item in (two_link, two_link_fmu):
+        with pytest.raises(UnknownNameError, match=r"'elbow\.fi'; did you mean 'elbow\.phi'"):
+            mbfmu.simulate(item, 0.01, show=[choice])

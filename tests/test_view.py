@@ -19,7 +19,7 @@ from mbfmu import cli
 from mbfmu.errors import ModelError, UsageError
 from mbfmu.model import System
 from mbfmu.result import Result
-from mbfmu.view import Look, Trajectory, looks_of, motion_of_model, motion_of_result, result_of_csv, write_page
+from mbfmu.view import Look, Trajectory, looks_of, motion_of_model, motion_of_result, result_of_table, write_page
 from mbfmu.view.looks import MOST
 
 STOP = 0.3
@@ -76,7 +76,7 @@ def test_loops_are_closed_in_every_picture(name: str) -> None:
 
 def test_a_result_file_an_fmu_and_the_model_show_the_same(two_link: System, two_link_fmu: Path, tmp_path: Path) -> None:
     run = mbfmu.simulate(two_link, STOP)
-    table = result_of_csv(run.write_csv(tmp_path / "run.csv"))
+    table = result_of_table(run.write(tmp_path / "run.csv"))
     from_table = motion_of_result(table, "run.csv")
     from_fmu = motion_of_result(mbfmu.simulate(two_link_fmu, STOP), "two_link.fmu")
     assert from_table.bones == from_fmu.bones
@@ -336,7 +336,7 @@ def test_the_command_shows_models_fmus_and_results(
     two_link_fmu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    mbfmu.simulate(mbfmu.load("two_link"), 0.1).write_csv("run.csv")
+    mbfmu.simulate(mbfmu.load("two_link"), 0.1).write("run.csv")
     more = ["--stop", "0.1", "--set", "l1=0.7", "--input", "shoulder.tau=2"]
     for name, arguments in {
         "two_link.html": ["two_link", *more],

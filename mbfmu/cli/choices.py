@@ -56,12 +56,21 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="NAME=EXPR|FILE.csv",
-        help="an input as an expression of time, or from a file",
+        help="an input as an expression of time, or from a table (.csv, .parquet, .mat, .npz)",
         autocompletion=complete.inputs,
     ),
 ]
 InputHold = Annotated[
     bool, typer.Option("--input-hold", help="inputs from files hold each value until the next; default: lines between")
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="NAME,...",
+        help="variables of table and picture; * and ? match any text and any character",
+        autocompletion=complete.shown_list,
+    ),
 ]
 Coordinates = Annotated[
     str | None,

@@ -36,10 +36,12 @@ def compare(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
-    from mbfmu.compare import compare, refuse_table, shown
+    from mbfmu.compare import ENDINGS, compare, shown
+    from mbfmu.files import ending_of, refuse_overwriting
 
     if output:
-        refuse_table(output)
+        ending_of(output, ENDINGS)
+    refuse_overwriting((output, plot), (model,))
     if plot:
         from mbfmu.plot import picture_format, plot_comparison
 

@@ -69,6 +69,12 @@ def outputs(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [item.name for item in derive(model).outputs])
 
 
+def shown_list(context: typer.Context, incomplete: str) -> list[str]:
+    """Return comma-separated outputs: the text typed so far, with each output that may come next."""
+    typed, comma, _ = incomplete.rpartition(",")
+    return [f"{typed}{comma}{name}" for name in outputs(context)]
+
+
 def coordinates() -> list[str]:
     """Return the kinds of coordinates."""
     from mbfmu.dae import COORDINATES

@@ -16,6 +16,8 @@ import typer
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from mbfmu.files import is_standard_output
+
 PAGE = 150
 """Number of columns of a table that is written to a file or to another program."""
 
@@ -120,14 +122,16 @@ def complain(text: str) -> None:
 
 
 def _show(report: Report) -> None:
+    """Print what people read, on stderr if a file went to stdout."""
+    to = err if any(map(is_standard_output, report.wrote)) else out
     for item in report.shown:
         if isinstance(item, str):
-            out.print(item, markup=False, soft_wrap=True, highlight=False)
+            to.print(item, markup=False, soft_wrap=True, highlight=False)
         else:
-            out.print(item)
+            to.print(item)
     if report.wrote:
         sizes = ", ".join(f"{path} ({path.stat().st_size / 1e3:.0f} kB)" for path in report.wrote)
-        out.print(f"wrote {sizes}", markup=False, soft_wrap=True, highlight=False)
+        to.print(f"wrote {sizes}", markup=False, soft_wrap=True, highlight=False)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:

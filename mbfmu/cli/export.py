@@ -57,6 +57,7 @@ def export(
     values: Values = None,
 ) -> Report:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
+    from mbfmu.files import refuse_overwriting
     from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
 
@@ -65,9 +66,11 @@ def export(
     recipe = find_recipe(model).changed(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
     )
-    path = mbfmu.export(
+    path = output or Path(f"{Path(model).stem}.fmu")
+    refuse_overwriting((path,), (model, recipe.model))
+    mbfmu.export(
         mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}),
-        output or Path(f"{Path(model).stem}.fmu"),
+        path,
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         energy_balance=energy_balance,

@@ -43,7 +43,7 @@ def linearize(
         typer.Option(
             "--output-name",
             metavar="NAME",
-            help="an output; default: those of the joints",
+            help="an output; default: all that can be connected, such as those of the joints",
             autocompletion=complete.outputs,
         ),
     ] = None,
@@ -51,6 +51,12 @@ def linearize(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
 ) -> Report:
     """Show the state-space form A, B, C, D about a start, and its eigenvalues."""
+    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.linearization import ENDINGS
+
+    if output:
+        ending_of(output, ENDINGS)
+    refuse_overwriting((output,), (model,))
     found = mbfmu.linearize(
         mbfmu.load(model, numbers(at, "--at")),
         inputs=numbers(inputs, "--input"),

@@ -17,6 +17,8 @@ def modelica(
     own: Annotated[bool, typer.Option("--own-connectors", help="do without the Modelica Standard Library")] = False,
 ) -> Report:
     """Write a Modelica package that gives an FMU flanges."""
+    from mbfmu.files import refuse_overwriting
     from mbfmu.fmu.modelica import write_modelica
 
+    refuse_overwriting((output,), (fmu,))
     return Report({"fmu": fmu}, wrote=(write_modelica(fmu, output, library=not own),))

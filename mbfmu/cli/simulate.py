@@ -14,6 +14,7 @@ from mbfmu.cli.choices import (
     Inputs,
     ModelOrFmu,
     Options,
+    Show,
     Step,
     Stepper,
     Tolerance,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 DRIFT = 1e-6
 """Smallest constraint residual that gives a notice."""
 MOST = 12
-"""Largest number of coordinates and rates in the table; of a model without them it shows twice as many quantities."""
+"""Largest number of coordinates and rates in the table, and half the largest number of other quantities."""
 MONITORS = ("energy.total", "energy.balance", "constraint.position", "constraint.velocity")
 
 
@@ -51,14 +52,24 @@ def simulate(
     values: Values = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="table of all variables: .csv, .parquet, .mat or .npz"),
+    ] = None,
+    show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy."""
+    from mbfmu.files import refuse_overwriting
+    from mbfmu.formats import format_of
+
+    if output:
+        format_of(output)
     if plot:
         from mbfmu.plot import picture_format, plot_result
 
         picture_format(plot)
+    refuse_overwriting((output, plot), (model, *pairs(inputs).values()))
     if model.endswith(".fmu"):
         if stepper or option or coordinates or energy_balance:
             raise UsageError(
@@ -81,10 +92,11 @@ def simulate(
         input_hold=input_hold,
         coordinates=coordinates,
         energy_balance=energy_balance,
+        show=[name.strip() for name in show.split(",")] if show else (),
         progress=lambda fraction: tell("simulate", fraction),
     )
     if output:
-        result.write_csv(output)
+        result.write(output)
     if plot:
         tell("plot", 0.0)
         plot_result(result, plot, Path(model).stem)
@@ -100,7 +112,7 @@ def simulate(
             "notices": result.notices,
             "variables": {name: _extremes(result, name) for name in result.names},
         },
-        (_table(result), *_speed(result)),
+        (*_table(result), *_speed(result)),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
@@ -111,16 +123,24 @@ def _extremes(result: "Result", name: str) -> dict[str, Any]:
     return {"unit": result.units.get(name, ""), "last": column[-1], "min": column.min(), "max": column.max()}
 
 
-def _table(result: "Result") -> Table:
+def _table(result: "Result") -> tuple[Table | str, ...]:
+    """Return the table of the chosen variables, or of those that a reader looks for first and a line about the rest."""
+    from mbfmu.result import selection
+
     table = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
         table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
-    joints = [name for name in result.names if name in result.motions]
-    others = [name for name in result.names if name not in MONITORS]
-    for name in [*(joints[:MOST] or others[: 2 * MOST]), *(name for name in MONITORS if name in result.names)]:
+    first = selection(result) or [name for name in result.names if name not in MONITORS]
+    motions = [name for name in first if name in result.roles.motions]
+    others = [name for name in first if name not in result.roles.motions]
+    picked = [*others[: 2 * MOST], *motions[:MOST], *(name for name in MONITORS if name in result.names)]
+    for name in result.chosen or picked:
         unit, *numbers = _extremes(result, name).values()
-        table.add_row(name, unit, *(f"{number:.6g}" for number in numbers))
-    return table
+        table.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
+    left = len(others[2 * MOST :]) + len(motions[MOST:])
+    if result.chosen or not left:
+        return (table,)
+    return table, f"and {left} more of inputs, measured quantities, coordinates and rates: choose by --show NAME,..."
 
 
 def _speed(result: "Result") -> tuple[str, ...]:

@@ -30,10 +30,12 @@ def ssp(
     ] = None,
 ) -> Report:
     """Write several FMUs and their connections as one .ssp file (SSP 1.0)."""
+    from mbfmu.files import refuse_overwriting
     from mbfmu.fmu.ssp import Coupling, components, read_coupling, wire, write_ssp
 
     told = len(parts) == 1 and parts[0].endswith(".toml")
     coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
+    refuse_overwriting((output,), (*parts, *coupling.components.values()))
     path = write_ssp(
         output,
         coupling.components,

@@ -84,8 +84,10 @@ def sweep(
     again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
+    from mbfmu.files import refuse_overwriting
     from mbfmu.study import grid, refuse_structure
 
+    refuse_overwriting((output,), (model, *pairs(inputs).values()))
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}
     fixed = numbers(values)
     source: Any = Path(model)

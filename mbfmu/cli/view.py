@@ -21,7 +21,7 @@ def view(
         str,
         typer.Argument(
             metavar="MODEL|F.fmu|RESULT.csv",
-            help="a model by name or path, an .fmu file, or a file of results",
+            help="a model by name or path, an .fmu file, or a table of results (.csv, .parquet, .mat, .npz)",
             autocompletion=complete.models,
         ),
     ],
@@ -49,25 +49,27 @@ def view(
     ] = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
+    from mbfmu.files import refuse_overwriting
+    from mbfmu.formats import is_table
     from mbfmu.view import (
-        is_table,
         looks_of,
         motion_of_model,
         motion_of_result,
         refuse_page,
-        result_of_csv,
+        result_of_table,
         write_page,
     )
 
     name = Path(model).stem
     path = output or Path(f"{name}.html")
     refuse_page(path)
+    refuse_overwriting((path,), (model,))
     if is_table(model):
         if stop is not None or any(
             (stepper, option, step, tolerance, coordinates, output_interval, values, inputs, input_hold)
         ):
             raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
-        motion = motion_of_result(result_of_csv(model), model, up)
+        motion = motion_of_result(result_of_table(model), model, up)
     else:
         end = VIEWED if stop is None else stop
         if model.endswith(".fmu"):

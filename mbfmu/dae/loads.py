@@ -24,6 +24,8 @@ class Loads:
         applied: generalised force of inputs and dampers, SX, shape (n,).
         efforts: for each joint, the effort on each of its motions: of its drive, and of the springs and dampers on
             its axis.
+        exerted: effort of each spring, damper or other force on the axis of a joint, by its full name.
+        power: power that each force puts into the mechanism, beside that of its potential, W, by its full name.
         sampled: numbers of the sampled inputs.
     """
 
@@ -32,6 +34,8 @@ class Loads:
     potential: SX
     applied: SX
     efforts: dict[str, tuple[SX, ...]]
+    exerted: dict[str, SX]
+    power: dict[str, SX]
     sampled: tuple[int, ...]
 
 
@@ -42,6 +46,8 @@ def loads(bodies: Bodies) -> Loads:
     symbols: list[SX] = []
     sampled: list[int] = []
     potential = ca.SX(0)
+    exerted: dict[str, SX] = {}
+    put_in: dict[str, SX] = {}
     efforts = {
         path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
     }
@@ -76,21 +82,26 @@ def loads(bodies: Bodies) -> Loads:
     for path, force in bodies.mechanism.of(Force).items():
         a, b = ends_of(bodies, path, force)
         potential += force.potential(bodies.values[path], a, b)
-        power += force.efforts(bodies.values[path], a, b)
+        pairs = [(ca.vertcat(rate), ca.vertcat(effort)) for rate, effort in force.efforts(bodies.values[path], a, b)]
+        put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
+        power += pairs
     for path, force in bodies.mechanism.of(AxisForce).items():
         axis = _axis(bodies, path, force)
         s, rate, p = axis.motion[0].value, axis.rates[0], bodies.values[path]
         effort = force.effort(p, s, rate)
         power.append((rate, effort))
+        put_in[path] = rate * effort
         potential += force.potential(p, s)
         at = ca.SX.sym("s")
         slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
-        efforts[joints_of(path, force)[0]][0] += effort - slope
+        exerted[path] = effort - slope
+        efforts[joints_of(path, force)[0]][0] += exerted[path]
     applied = ca.SX(bodies.q.shape[0], 1)
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
     given = {path: tuple(items) for path, items in efforts.items()}
-    return Loads(tuple(signals), ca.vertcat(ca.SX(0, 1), *symbols), potential, applied, given, tuple(sampled))
+    u = ca.vertcat(ca.SX(0, 1), *symbols)
+    return Loads(tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled))
 
 
 def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:

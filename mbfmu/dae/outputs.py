@@ -7,10 +7,12 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Signal
-from mbfmu.dae.loads import Loads
-from mbfmu.dae.reactions import cut_wrenches, outer_wrenches, wrench
+from mbfmu.dae.loads import Loads, ends_of
+from mbfmu.dae.reactions import cut_wrenches, force_work, outer_wrenches, wrench
 from mbfmu.dae.recursive import moment_of
+from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import Body, BodyShape
@@ -72,6 +74,7 @@ def outputs(
             if item.derivative:
                 label, unit, text = item.derivative
                 table.derive(f"{path}.{label}", unit, text, item.value, "output", name)
+    _force_outputs(bodies, table, found)
     _monitors(bodies, table, T, V, Phi, velocity_rows)
     table.differentiate(lambda rates: bodies.ddot(rates, a))
     empty = ca.SX(0, 1)
@@ -187,6 +190,33 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 end = bodies.frame(number, group.poses[f"{path}.frame_b"])
                 text = "position of frame_b, resolved in the world frame"
                 table.add(f"{path}.frame_b.r_0", "m", text, end.r_0)
+
+
+def _force_outputs(bodies: Bodies, table: "_Table", found: Loads) -> None:
+    """Add what each force exerts, and the power that it puts into the mechanism beside that of its potential."""
+    for path, component in bodies.mechanism.components.items():
+        taken = _taken(component, bodies.planar)
+        if isinstance(component, AxisForce):
+            joint = joints_of(path, component)[0]
+            axis = bodies.equations[joint].motion[0]
+            if axis.effort not in taken:
+                text = f"effort on {joint}.{axis.position}"
+                table.add(f"{path}.{axis.effort}", axis.effort_unit, text, found.exerted[path], "output")
+        elif isinstance(component, Force):
+            a, b = ends_of(bodies, path, component)
+            on_b = wrench(force_work(bodies, path, component), a, b, 1)
+            for item in component.signals(bodies.values[path], a, b, *on_b):
+                if item.name not in taken and not ca.vertcat(item.value).is_zero():
+                    table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
+        else:
+            continue
+        if "power" not in taken and not found.power[path].is_zero():
+            table.add(f"{path}.power", "W", "power put into the mechanism", found.power[path])
+
+
+def _taken(component: Component, planar: bool) -> set[str]:
+    """Return the names of a component's quantities and inputs, which no output may have."""
+    return {label for _, label, _ in component.declared()} | {item.name for item in component.inputs(planar)}
 
 
 def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_rows: SX) -> None:

@@ -102,7 +102,7 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
         (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in works.items()
     ]
     for path, force in bodies.mechanism.of(Force).items():
-        elements.append((path, _force_work(bodies, path, force), *ends_of(bodies, path, force)))
+        elements.append((path, force_work(bodies, path, force), *ends_of(bodies, path, force)))
     found = []
     for path, item, a, b in elements:
         for end, frame in enumerate((a, b)):
@@ -112,7 +112,8 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
     return found
 
 
-def _force_work(bodies: Bodies, path: str, force: Force) -> VirtualWork:
+def force_work(bodies: Bodies, path: str, force: Force) -> VirtualWork:
+    """Return the virtual work of a force between frames."""
     p = bodies.values[path]
 
     def work(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import mbfmu
 from mbfmu.errors import FmuError, UsageError, nearest
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.interface import LIMITS, Interface, Variable, interface
@@ -92,8 +92,7 @@ def export(
         MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
-    if target.suffix != ".fmu":
-        raise UsageError(f"'{target}' must end in .fmu")
+    ending_of(target, (".fmu",))
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     if backend not in PLATFORMS:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbfmu.errors import FmuError, UsageError
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 
 KEYWORDS = frozenset({
@@ -120,8 +120,7 @@ def write_modelica(
         MbfmuError: the file cannot be written.
     """
     target = Path(path) if path is not None else Path(f"{Path(fmu).stem}.mo")
-    if target.suffix != ".mo":
-        raise UsageError(f"'{target}' must end in .mo")
+    ending_of(target, (".mo",))
     if identifier(target.stem) != target.stem:
         raise UsageError(
             f"'{target.stem}' is no name for a Modelica package (letters, digits, _): choose another by -o NAME.mo"

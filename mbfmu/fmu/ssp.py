@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import mbfmu
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
@@ -103,8 +103,7 @@ def write_ssp(
         MbfmuError: the file cannot be written.
     """
     target = Path(path)
-    if target.suffix != ".ssp":
-        raise UsageError(f"'{target}' must end in .ssp")
+    ending_of(target, (".ssp",))
     for what, value in (("stop time", stop), ("communication step", step)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {what} is {value} s; it must be a positive number")

@@ -11,7 +11,7 @@ MAIN = ""
 
 
 class Inside(NamedTuple):
-    """What a composite is made of.
+    """The components of a composite and how they are connected.
 
     Args:
         components: by name within the composite; one may be `MAIN`. Their expressions refer to the composite's

@@ -107,7 +107,7 @@ def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechan
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a mechanism is made of, while it is collected; `ends` has the inner frame of each frame of a composite."""
+    """The parts of a mechanism while they are collected; `ends` has the inner frame of each frame of a composite."""
 
     planar: bool
     components: dict[str, Component] = field(default_factory=dict)

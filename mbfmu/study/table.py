@@ -1,19 +1,17 @@
 """Table: the rows of a study and their file."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.files import write_aside
+from mbfmu.files import is_stream
+from mbfmu.formats import format_of, read_columns, write_columns
 from mbfmu.study.points import Point
 
 FAILURE, STUDY = "failure", "study"
 """Names of the file's columns beside values and measures."""
-ENDINGS = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,9 @@ class Table:
     study: str
 
     def __post_init__(self) -> None:
-        if self.path.suffix not in ENDINGS:
-            raise UsageError(f"'{self.path}' must end in {' or '.join(ENDINGS)}")
+        format_of(self.path, texts=True)
+        if is_stream(self.path):
+            raise UsageError(f"'{self.path}' is no file, which the rows of a study are read from again")
         if twice := [name for name in self.columns if self.columns.count(name) > 1]:
             raise UsageError(f"two columns of '{self.path}' are named '{twice[0]}': take another label for the measure")
 
@@ -59,13 +58,13 @@ class Table:
         """
         if not self.path.exists():
             return {}
-        columns, records = _records(self.path)
-        if columns != self.columns:
+        content = read_columns(self.path, texts=True)
+        if list(content) != self.columns:
             raise UsageError(
-                f"'{self.path}' holds another table, with columns {', '.join(columns)}: name another file, or delete it"
+                f"'{self.path}' holds another table, with columns {', '.join(content)}: name another file, or delete it"
             )
         found: dict[Point, Row] = {}
-        for record in records:
+        for record in zip(*content.values(), strict=True):
             if record[-1] != self.study:
                 raise UsageError(
                     f"'{self.path}' holds another study (model, stop time, stepper, inputs or measures differ): name "
@@ -94,34 +93,5 @@ class Table:
             [*row.values.values(), *(row.measures.get(label) for label in self.labels), row.failure, self.study]
             for row in rows
         ]
-        if self.path.suffix == ".parquet":
-            import pyarrow
-            import pyarrow.parquet
-
-            kinds = [pyarrow.float64()] * (len(self.names) + len(self.labels)) + [pyarrow.string()] * 2
-            columns = list(zip(*records, strict=True)) or [()] * len(kinds)
-            arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-            content = io.BytesIO()
-            pyarrow.parquet.write_table(pyarrow.table(arrays, names=self.columns), content)
-            write_aside(self.path, content.getvalue())
-            return
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows([["" if value is None else value for value in record] for record in records])
-        write_aside(self.path, text.getvalue().encode("utf-8"))
-
-
-def _records(path: Path) -> tuple[list[str], list[list[Any]]]:
-    try:
-        if path.suffix == ".parquet":
-            import pyarrow.parquet
-
-            table = pyarrow.parquet.read_table(path)
-            columns = [column.to_pylist() for column in table.columns]
-            return table.column_names, [list(record) for record in zip(*columns, strict=True)]
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))
-        return (lines[0] if lines else []), lines[1:]
-    except (OSError, ValueError, csv.Error) as error:
-        raise MbfmuError(f"cannot read '{path}': {error}") from None
+        columns = zip(*records, strict=True) if records else ([] for _ in self.columns)
+        write_columns(self.path, dict(zip(self.columns, columns, strict=True)), texts=True)

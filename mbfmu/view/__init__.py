@@ -12,20 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import UsageError
-from mbfmu.files import write_aside
+from mbfmu.files import ending_of, write_aside
 from mbfmu.result import KINDS, Result, coordinates
 from mbfmu.view.looks import Look, looks_of
-from mbfmu.view.motion import AXIS, Trajectory, is_table, motion_of_model, motion_of_result, result_of_csv
+from mbfmu.view.motion import AXIS, Trajectory, motion_of_model, motion_of_result, result_of_table
 
 __all__ = [
     "Look",
     "Trajectory",
-    "is_table",
     "looks_of",
     "motion_of_model",
     "motion_of_result",
     "refuse_page",
-    "result_of_csv",
+    "result_of_table",
     "write_page",
 ]
 
@@ -73,8 +72,7 @@ def refuse_page(path: str | os.PathLike[str]) -> None:
     Raises:
         UsageError: the path does not end in .html, or plotly is not installed.
     """
-    if Path(path).suffix not in {".html", ".htm"}:
-        raise UsageError(f"'{path}' must end in .html")
+    ending_of(Path(path), (".html", ".htm"))
     try:
         import plotly.offline  # noqa: F401
     except ImportError:

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from mbfmu.errors import ModelError, UsageError
 from mbfmu.inputs import InputValue, courses, formulas
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
-from mbfmu.result import Result, read_csv
+from mbfmu.result import Result, read_table
 from mbfmu.simulation import Progress, run_prepared
 from mbfmu.view.looks import Look
 
@@ -186,13 +185,13 @@ def motion_of_result(result: Result, source: str, up: str | None = None) -> Traj
     return _with_axes(result, points, tuple(bones), tuple(joints), _upward(up, dim, UPWARD["y" if dim == 2 else "z"]))
 
 
-def result_of_csv(path: str | os.PathLike[str]) -> Result:
+def result_of_table(path: str | os.PathLike[str]) -> Result:
     """Return the run in a table that `simulate` wrote.
 
     Raises:
         MbfmuError: the table cannot be read.
     """
-    columns = read_csv(path)
+    columns = read_table(path)
     names = tuple(name for name in columns if name != "time")
     units = {name: UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "") for name in names}
     return Result(columns["time"], names, np.column_stack([columns[name] for name in names]), units)
@@ -267,8 +266,3 @@ def _vector(names: set[str], stem: str) -> list[str]:
 
 def _track(result: Result, stem: str, dim: int) -> Array:
     return np.column_stack([result[f"{stem}[{k}]"] for k in range(1, dim + 1)])
-
-
-def is_table(source: str) -> bool:
-    """Return whether a source is a table of results."""
-    return Path(source).suffix == ".csv"

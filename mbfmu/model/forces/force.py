@@ -11,6 +11,7 @@ import casadi as ca
 
 from mbfmu.model.component import Component
 from mbfmu.model.frame import SX, Frame
+from mbfmu.model.sensors import Measured
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,24 @@ class Force(Component):
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         """Return pairs (rate, effort), each an SX scalar or column; effort times rate is the power put in, W."""
         return ()
+
+    def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
+        """Return the outputs: force `f` and torque `t` on frame_b, resolved in frame_a.
+
+        An output that is zero by structure, or whose name is that of a quantity or an input, is left out.
+
+        Args:
+            p: quantities and inputs by name.
+            a: frame_a; of a force from outside, the world's.
+            b: frame_b.
+            f: force that the element puts on frame_b, N, resolved in the world frame.
+            t: its torque, N.m, resolved in the world frame.
+        """
+        where = f"on frame_b, resolved in {'frame_a' if 'frame_a' in self.frames else 'the world frame'}"
+        return (
+            Measured("f", "N", f"force {where}", a.R.T @ f),
+            Measured("t", "N.m", f"torque {where}", t if p.planar else a.R.T @ t),
+        )
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,18 @@ from mbfmu.model.component import Input, Value, quantity
 from mbfmu.model.forces.force import Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.relative import distance
+from mbfmu.model.sensors import Measured
 
 
 def lengthening(a: Frame, b: Frame) -> SX:
     """Return the rate of the distance of two frames, m/s."""
     return ca.dot(b.r_0 - a.r_0, b.v_0 - a.v_0) / distance(a, b)
+
+
+def push(a: Frame, b: Frame, f: SX) -> tuple[Measured, ...]:
+    """Return the force along the line of two frames as an output, for the force on frame_b."""
+    along = ca.dot(f, b.r_0 - a.r_0) / distance(a, b)
+    return (Measured("f", "N", "force that pushes frame_a and frame_b apart", along),)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,9 @@ class Spring(Force):
     def potential(self, p: Any, a: Frame, b: Frame) -> SX:
         return p.c * (distance(a, b) - p.s_unstretched) ** 2 / 2
 
+    def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
+        return push(a, b, f)
+
 
 @dataclass(frozen=True)
 class Damper(Force):
@@ -45,6 +55,9 @@ class Damper(Force):
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         rate = lengthening(a, b)
         return ((rate, -p.d * rate),)
+
+    def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
+        return push(a, b, f)
 
 
 @dataclass(frozen=True)
