@@ -102,7 +102,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
     """Yield the label of each panel with its curves by name: those chosen, or a selection and the monitors."""
-    names = [name for name in result.chosen or selection(result) or coordinates(result) if name not in RESIDUALS]
+    names = [name for name in result.chosen or selection(result) if name not in RESIDUALS]
     units = dict.fromkeys(result.units.get(name, "") for name in names)
     if not result.chosen and RESIDUALS[0] in result.names and units.keys() & KINDS.keys():
         units = {unit: None for unit in units if unit in KINDS}

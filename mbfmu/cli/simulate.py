@@ -120,7 +120,7 @@ def _table(result: "Result") -> tuple[Table | str, ...]:
     table = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
         table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
-    first = selection(result) or [name for name in result.names if name not in MONITORS]
+    first = selection(result)
     motions = [name for name in first if name in result.roles.motions]
     others = [name for name in first if name not in result.roles.motions]
     picked = [*others[: 2 * MOST], *motions[:MOST], *(name for name in MONITORS if name in result.names)]
@@ -130,7 +130,7 @@ def _table(result: "Result") -> tuple[Table | str, ...]:
     left = len(others[2 * MOST :]) + len(motions[MOST:])
     if result.chosen or not left:
         return (table,)
-    return table, f"and {left} more of inputs, measured quantities, coordinates and rates: choose by --show NAME,..."
+    return table, f"and {left} more: choose by --show NAME,..."
 
 
 def _speed(result: "Result") -> tuple[str, ...]:
