@@ -123,7 +123,7 @@ def _some(result: Result, names: Sequence[str]) -> Curves:
 
 
 def _once(curves: Curves) -> Curves:
-    """Return the curves that are not zero beside the largest; those alike are one, under the first name and a number."""
+    """Return the curves that are not zero beside the largest; alike ones are one, under the first name and a number."""
     groups: dict[str, list[str]] = {}
     sizes = {name: float(np.max(np.abs(values))) for name, values in curves.items()}
     largest = max(filter(math.isfinite, sizes.values()), default=0.0)
