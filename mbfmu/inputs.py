@@ -25,6 +25,10 @@ from mbfmu.result import read_table
 
 Array = npt.NDArray[np.float64]
 
+APART = 1e-5
+"""Smallest distance of corners, relative to a step: steppers that remember accelerations or multipliers lose them to
+round-off in steps that are much shorter than the others."""
+
 InputFunction: TypeAlias = Callable[[float], float]
 """A function of the time, s."""
 InputValue: TypeAlias = str | float | InputFunction
@@ -276,10 +280,10 @@ def pieces(given: Iterable[Course], start: float, end: float, longest: float, di
         given: the inputs; those whose corners do not count left out.
         start: s.
         end: s.
-        longest: longest step, s; corners that are closer to each other than a billionth of it count as one.
+        longest: longest step, s; it tells which corners are so close to each other that they count as one.
         divide: whether no piece is longer than that, as curves need it.
     """
-    gap = CLOSE * longest + 16 * math.ulp(end)
+    gap = APART * longest + 16 * math.ulp(end)
     inner: set[float] = set()
     for item in given:
         first, last = np.searchsorted(item.corners, (start + gap, end - gap))

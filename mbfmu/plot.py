@@ -52,8 +52,8 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     """Draw the chosen variables of a result, or a selection and its monitors.
 
     The selection has driven inputs, what is measured, coordinates and rates, then constraint residuals on a log scale,
-    the energy and its change. In it curves that are always zero are left out, curves that are alike are drawn once, and
-    a legend counts those for which its panel has no room.
+    the energy and its change. In it curves that are always zero, beside the largest of their panel up to round-off, are
+    left out, curves that are alike are drawn once, and a legend counts those for which its panel has no room.
 
     Args:
         result: the result to draw.
@@ -102,7 +102,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
     """Yield the label of each panel with its curves by name: those chosen, or a selection and the monitors."""
-    names = [name for name in result.chosen or selection(result) or coordinates(result) if name not in RESIDUALS]
+    names = [name for name in result.chosen or selection(result) if name not in RESIDUALS]
     units = dict.fromkeys(result.units.get(name, "") for name in names)
     if not result.chosen and RESIDUALS[0] in result.names and units.keys() & KINDS.keys():
         units = {unit: None for unit in units if unit in KINDS}
@@ -123,11 +123,13 @@ def _some(result: Result, names: Sequence[str]) -> Curves:
 
 
 def _once(curves: Curves) -> Curves:
-    """Return the curves that are not zero; curves that are alike are merged under the first name with their number."""
+    """Return the curves that are not zero beside the largest; alike ones are one, under the first name and a number."""
     groups: dict[str, list[str]] = {}
+    sizes = {name: float(np.max(np.abs(values))) for name, values in curves.items()}
+    largest = max(filter(math.isfinite, sizes.values()), default=0.0)
     for name, values in curves.items():
-        if np.any(values):
-            size = np.max(np.abs(values))
+        size = sizes[name]
+        if not size <= ROUND_OFF * largest:  # a value that is no number is shown as a gap
             same = (key for key in groups if np.max(np.abs(curves[key] - values)) <= ALIKE * size)
             groups.setdefault(next(same, name), []).append(name)
     return {

@@ -171,11 +171,14 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def selection(result: Result) -> list[str]:
-    """Return the names to show first: driven inputs, what is measured, then motions, of joints with drives first."""
+    """Return the names to show: driven inputs, what is measured, then motions, of joints with drives first.
+
+    Where no joint moves, as in a block, all others follow.
+    """
     driven = [name for name in result.roles.inputs if np.any(result[name])]
     drives = {_component(name) for name in result.roles.inputs}
     motions = sorted(result.roles.motions, key=lambda name: _component(name) not in drives)
-    return [*driven, *result.roles.measured, *motions]
+    return list(dict.fromkeys([*driven, *result.roles.measured, *(motions or coordinates(result))]))
 
 
 def coordinates(result: Result) -> list[str]:

@@ -136,6 +136,7 @@ MISTAKES: dict[str, Any] = {
     "infinite time": lambda slave: slave.step(math.inf, H),
     "no size": lambda slave: slave.step(0.0, -2.5),
     "too long": lambda slave: slave.step(0.0, 2.0**64),
+    "more steps than end soon": lambda slave: slave.step(0.0, 1e5),
     "torque": lambda slave: (slave.set({"shoulder.tau": 1e90}), slave.step(0.0, H)),
     "infinite torque": lambda slave: (slave.set({"shoulder.tau": -1e99, "elbow.tau": 1e99}), slave.step(0.0, H)),
 }  # fmt: skip

@@ -93,6 +93,12 @@ def test_a_result_that_is_zero_gives_no_picture(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_zero_up_to_round_off_is_left_out_and_a_gap_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, values = ("a", "b", "c", "d"), np.array([[1.0, 1e-17, 1e-3, np.nan], [2.0, -1e-17, 0.0, 3.0]])
+    (axes,) = drawn(Result(np.array([0.0, 1.0]), names, values, dict.fromkeys(names, "N")), monkeypatch).values()
+    assert legend(axes) == ["a", "c", "d"]
+
+
 def test_what_is_driven_and_measured_is_drawn_first(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = drawn(mbfmu.simulate(mbfmu.load("two_link"), STOP, inputs={"elbow.tau": "1"}), monkeypatch)
     assert list(arm)[:3] == ["torque", "angle", "ang. velocity"]

@@ -112,6 +112,25 @@ def test_a_sliver_of_a_span_is_one_step_and_leaves_the_chosen_step_as_it_was(
     assert steps < 400
 
 
+@pytest.mark.parametrize(("name", "options"), [("rattle", {}), ("projected", {"order": 8})])
+def test_slivers_between_steps_neither_refuse_nor_multiply_the_steps_of_a_loop(
+    name: str, options: dict[str, Any]
+) -> None:
+    """What round-off leaves of the constraints is a large rate over so short a time."""
+    prepared = prepare(mbfmu.load("slider_crank"), name, options, 0.01, coordinates="absolute")
+    p, u = vector(prepared.dae.p_default()), vector(prepared.dae.u_default())
+    counts = []
+    for sliver in (0.0, 1e-9, 1e-13):
+        x, t, steps = prepared.initial_state(u), 0.0, 0.0
+        for span in [0.01, sliver] * 10 if sliver else [0.01] * 10:
+            x, status = prepared.kernel.control(x, u, vector([0.0] * len(u)), p, t, span, 0.01, 1e-7)
+            assert status.code == OK
+            t, steps = t + span, steps + status.substeps
+        counts.append(steps)
+    assert counts[1] == pytest.approx(counts[0] + 10, abs=2)
+    assert counts[2] == pytest.approx(counts[0] + 10, abs=2)
+
+
 def test_an_embedded_estimate_replaces_the_two_half_steps(two_link: System) -> None:
     """A step of order 8 with its own estimate solves its stage once; a whole and two half steps, three times."""
     prepared = prepare(two_link, "projected", {"order": 8}, 0.1, coordinates="absolute")

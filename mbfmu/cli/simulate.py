@@ -130,17 +130,23 @@ def _table(result: "Result") -> tuple[Table | str, ...]:
     table = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
         table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
-    first = selection(result) or [name for name in result.names if name not in MONITORS]
+    first = selection(result)
     motions = [name for name in first if name in result.roles.motions]
     others = [name for name in first if name not in result.roles.motions]
-    picked = [*others[: 2 * MOST], *motions[:MOST], *(name for name in MONITORS if name in result.names)]
+    picked = [*_most(result, others, 2 * MOST), *_most(result, motions, MOST)]
+    left = len(first) - len(picked)
+    picked += [name for name in MONITORS if name in result.names]
     for name in result.chosen or picked:
         unit, *numbers = _extremes(result, name).values()
         table.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
-    left = len(others[2 * MOST :]) + len(motions[MOST:])
     if result.chosen or not left:
         return (table,)
-    return table, f"and {left} more of inputs, measured quantities, coordinates and rates: choose by --show NAME,..."
+    return table, f"and {left} more: choose by --show NAME,..."
+
+
+def _most(result: "Result", names: list[str], most: int) -> list[str]:
+    """Return at most so many names; if there are more, those that are always zero are left out first."""
+    return (names if len(names) <= most else [name for name in names if result[name].any()])[:most]
 
 
 def _speed(result: "Result") -> tuple[str, ...]:
