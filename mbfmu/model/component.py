@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mbfmu.errors import AxisError, NameInUseError, ValueRangeError
+from mbfmu.model.description import Description
 from mbfmu.model.expression import Expression
 
 Value: TypeAlias = float | str
@@ -118,7 +119,7 @@ def direction(*default: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Component:
+class Component(Description):
     """Base of all components: a name, unique within its system, and declared quantities.
 
     Args:
@@ -128,7 +129,7 @@ class Component:
     name: str
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not isinstance(self.name, str) or not self.name.isidentifier():
             raise NameInUseError(
                 f"'{self.name}' cannot name a {type(self).__name__}: use letters, digits and underscores, "
                 "with a letter first"

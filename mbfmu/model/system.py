@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from mbfmu.errors import FrameConnectionError, NameInUseError, UnknownNameError, nearest
+from mbfmu.errors import FrameConnectionError, ModelError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component, Quantity, Value, check_value
+from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS
 
 RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
@@ -16,7 +17,7 @@ RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Description):
     """A parameter of a system.
 
     Args:
@@ -36,7 +37,8 @@ class Parameter:
     max: float = math.inf
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or keyword.iskeyword(self.name) or self.name in RESERVED:
+        text = self.name if isinstance(self.name, str) else ""
+        if not text.isidentifier() or keyword.iskeyword(text) or text in RESERVED:
             raise NameInUseError(
                 f"'{self.name}' cannot name a parameter: use letters, digits and underscores, and no name that "
                 "expressions know already"
@@ -62,7 +64,7 @@ def connect(frame_a: str, frame_b: str) -> Connection:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Description):
     """A mechanism: parameters, components, and connections of frames that coincide.
 
     Args:
@@ -78,6 +80,7 @@ class System:
         NameInUseError: two parts of the system share a name.
         UnknownNameError: a connection names a frame that does not exist.
         FrameConnectionError: a frame is connected to itself, or a pair is connected twice.
+        ModelError: a field holds something else than a tuple of what belongs in it.
     """
 
     name: str
@@ -89,6 +92,9 @@ class System:
     stepper: str = ""
 
     def __post_init__(self) -> None:
+        check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
+        check_items(f"components of system '{self.name}'", self.components, Component, Subsystem)
+        check_items(f"connections of system '{self.name}'", self.connections, Connection)
         seen: set[str] = set()
         for item in (*self.parameters, *self.components):
             if item.name in seen:
@@ -171,7 +177,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Subsystem:
+class Subsystem(Description):
     """A system used as a component of another.
 
     Args:
@@ -185,8 +191,11 @@ class Subsystem:
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not isinstance(self.name, str) or not self.name.isidentifier():
             raise NameInUseError(f"'{self.name}' cannot name a sub-system: use letters, digits and underscores")
+        if not isinstance(self.system, System):
+            kind = type(self.system).__name__
+            raise ModelError(f"sub-system '{self.name}': {self.system!r} is a {kind}, not a System")
         known = {item.name: item for item in self.system.parameters}
         for name, value in self.values.items():
             if name not in known:
