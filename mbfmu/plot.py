@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from mbfmu.compare import Comparison
+from mbfmu.arguments import checked
+from mbfmu.comparison import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import KINDS, Result, coordinates
@@ -37,14 +38,24 @@ Array = npt.NDArray[np.float64]
 Curves = dict[str, Array]
 
 
-def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -> Path:
+class Picture(Figure):
+    """A figure that a notebook shows."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue()
+
+
+@checked
+def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str = "") -> Picture:
     """Draw coordinates, rates and inputs, constraint residuals on a log scale, the energy and its change.
 
     Curves that are always zero are left out, and curves that are alike are drawn once.
 
     Args:
         result: the result to draw.
-        path: path of the picture; its suffix determines the format.
+        path: path of the picture, whose suffix determines the format; None: it is not written.
         title: title above the picture.
 
     Raises:
@@ -55,7 +66,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     if not drawn:
         raise UsageError("there is nothing to draw: all coordinates, rates and inputs are zero")
     heights = [max(1.9, 0.22 * min(len(curves), MOST + 1)) for _, curves in drawn]
-    figure = Figure(figsize=(10, sum(heights) + 0.6), layout="constrained")
+    figure = Picture(figsize=(10, sum(heights) + 0.6), layout="constrained")
     rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (label, curves) in zip(rows, drawn, strict=True):
         residuals = curves.keys() <= {*RESIDUALS}
@@ -83,7 +94,9 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     axes.set_xlabel("time [s]")
     if title:
         figure.suptitle(title)
-    return save(figure, path)
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:

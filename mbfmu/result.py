@@ -1,8 +1,10 @@
 """Result: the values of variables over time from a simulation."""
 
 import csv
+import html
 import io
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import MbfmuError, UnknownNameError, nearest
+import mbfmu
+from mbfmu.arguments import checked
+from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.files import write_aside
 
 KINDS = {
@@ -22,9 +26,11 @@ KINDS = {
     "N": "force [N]",
 }
 """Labels of coordinates, rates and inputs in a plot, by their unit."""
+REPR = 3
+"""Largest number of variables that the representation of a result names."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Values of variables over time.
 
@@ -52,12 +58,64 @@ class Result:
         Raises:
             UnknownNameError: there is no variable of that name.
         """
+        if not isinstance(name, str):
+            raise UsageError(f"result[{name!r}]: a result is indexed by the name of a variable, such as result['time']")
         if name == "time":
             return self.time
         if name not in self.names:
             raise UnknownNameError(f"the result has no variable '{name}'; {nearest(name, self.names)}")
         return self.values[:, self.names.index(name)]
 
+    def __contains__(self, name: object) -> bool:
+        return name == "time" or name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no time"
+        shown = ", ".join(self.names[:REPR]) + (", ..." if len(self.names) > REPR else "")
+        return f"<Result: {len(self.time)} points, {span}, {len(self.names)} variables: {shown}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the last, least and greatest values, which notebooks show."""
+        heads = "".join(f"<th>{text}</th>" for text in ("variable", "unit", "last", "min", "max"))
+        rows = []
+        for name in self.names if len(self.time) else ():
+            column, unit = self[name], html.escape(self.units.get(name, ""))
+            numbers = "".join(f"<td>{value:.6g}</td>" for value in (column[-1], column.min(), column.max()))
+            rows.append(f"<tr><th>{html.escape(name)}</th><td>{unit}</td>{numbers}</tr>")
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{heads}</tr>{''.join(rows)}</table>"
+
+    def plot(self, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:
+        """Draw coordinates, rates, inputs, constraint residuals and the energy.
+
+        Args:
+            path: path of the picture, whose suffix is its format; None: no file is written.
+            title: title above the picture.
+
+        Returns:
+            The figure of matplotlib, which a notebook shows.
+
+        Raises:
+            UsageError: all curves are zero, or the suffix names no format.
+            MbfmuError: the file cannot be written.
+        """
+        return mbfmu.plot_result(self, path, title)
+
+    def to_pandas(self) -> Any:
+        """Return the values as a DataFrame of pandas, with the time as its index.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError('a DataFrame needs pandas: python -m pip install "mbfmu[pandas]"') from None
+        return pandas.DataFrame(self.values, index=pandas.Index(self.time, name="time"), columns=list(self.names))
+
+    @checked
     def write_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write a CSV file: first column ``time``, then the variables; numbers read back exactly.
 

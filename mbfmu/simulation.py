@@ -11,14 +11,17 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import Model
 from mbfmu.model.expression import Expression
+from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result, read_csv
+from mbfmu.stepper import Choice
 
 InputFunction = Callable[[float], float]
 Progress = Callable[[float], None]
@@ -27,27 +30,29 @@ POINTS = 500
 MOST_POINTS = 10_000_000
 
 
+@checked
 def simulate(
     model: Model | str | os.PathLike[str],
     stop: float,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    values: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, float | str | InputFunction] | None = None,
     coordinates: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
 
     Args:
-        model: a model, or the path of an .fmu file (which contains its stepper).
+        model: a model, a name in models/, the path of a model file, or the path of an .fmu file (which contains its
+            stepper).
         stop: end of the run, s.
-        stepper: name of the stepper (not for an .fmu); None: the one the model names, else `rattle`, or `projected` for
-            nonholonomic constraints.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")` (not for an
+            .fmu); None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
         options: options of the stepper (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
@@ -55,9 +60,9 @@ def simulate(
         output_interval: time between outputs, s, which is the communication step: inputs are held within it. Default:
             a multiple of the step that gives about 500 points.
         values: parameters and start values by name.
-        inputs: by name, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a column of
-            that name, or a function of the time. A row of the result holds the input that acts from its time on; for an
-            .fmu, it holds the input that acted until then.
+        inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a .csv file with a
+            column of that name, or a function of the time. A row of the result holds the input that acts from its time
+            on; for an .fmu, it holds the input that acted until then.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         progress: called with the fraction done.
 
@@ -71,9 +76,9 @@ def simulate(
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
     report = progress or (lambda _: None)
-    if isinstance(model, Model):
+    if isinstance(model, Model) or not is_fmu(model):
         prepared = prepare(
-            model.with_values(values or {}),
+            model_of(model, values),
             stepper,
             options,
             1e-3 if step is None else step,
@@ -82,8 +87,6 @@ def simulate(
         )
         return run_prepared(prepared, stop, output_interval, signals, report)
     path = Path(model)
-    if path.suffix != ".fmu":
-        raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
     if options or stepper or coordinates:
         raise UsageError(f"'{path}' has its stepper inside: --stepper, --option and --coordinates go with export")
     messages = Messages()
@@ -118,7 +121,7 @@ def communication_points(stop: float, step: float, interval: float | None) -> np
     return points
 
 
-def input_function(name: str, given: str | InputFunction) -> InputFunction:
+def input_function(name: str, given: float | str | InputFunction) -> InputFunction:
     """Return an input as a function of the time, from the value that a user gives for it (see `simulate`).
 
     Raises:
@@ -126,6 +129,9 @@ def input_function(name: str, given: str | InputFunction) -> InputFunction:
     """
     if callable(given):
         return given
+    if not isinstance(given, str):
+        number = float(given)
+        return lambda _: number
     if given.endswith(".csv"):
         columns = read_csv(given)
         if name not in columns:

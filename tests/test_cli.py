@@ -237,7 +237,7 @@ def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path, done:
 
 def test_list_names_every_stepper_with_its_options(tmp_path: Path, done: Callable[..., str]) -> None:
     text = done("list", "steppers", cwd=tmp_path)
-    for family in mbfmu.steppers():
+    for family in mbfmu.steppers().values():
         assert family.name in text
         assert all(option in text for option in family.options)
 

@@ -138,7 +138,7 @@ def rows(page: str) -> list[list[str]]:
 
 def test_the_guide_to_steppers_has_a_row_for_each_with_its_options() -> None:
     table = {row[0].strip("`"): row[1] for row in rows("docs/steppers.md") if len(row) == 6}
-    for family in mbfmu.steppers():
+    for family in mbfmu.steppers().values():
         for name, option in family.options.items():
             for value in option.choices:
                 assert f"`{value}`" in table[family.name] or f"`{name}={value}`" in table[family.name]
@@ -172,7 +172,7 @@ def test_the_fmu_reference_shows_the_capabilities_that_each_back_end_claims(
 def test_the_reference_has_every_public_name() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
     shown = set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
-    aliases = {"mbfmu.System": "mbfmu.model.System", "mbfmu.steppers": "mbfmu.steppers.steppers"}
+    aliases = {"mbfmu.System": "mbfmu.model.System", "mbfmu.steppers": "mbfmu.stepper.steppers"}
     public = {f"mbfmu.{name}" for name in mbfmu.__all__} - {"mbfmu.__version__"}
     public |= {f"mbfmu.model.{name}" for name in model.__all__} - {f"mbfmu.model.{name}" for name in TYPES}
     assert not {aliases.get(name, name) for name in public} - shown

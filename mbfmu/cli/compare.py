@@ -36,7 +36,7 @@ def compare(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
-    from mbfmu.compare import compare, refuse_table, shown
+    from mbfmu.comparison import compare, refuse_table, shown
 
     if output:
         refuse_table(output)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import mbfmu
+from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import write_aside
 from mbfmu.fmu.description import Header, model_description
@@ -26,7 +27,9 @@ from mbfmu.fmu.native import STANDARD, Native, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.kernel import Compiled, describe
 from mbfmu.model import Model
+from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.stepper import Choice
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
@@ -38,11 +41,12 @@ CORRECTIONS = 4
 """Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
 
+@checked
 def export(
-    system: Model,
+    system: Model | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float = 1e-3,
     tolerance: float = 0.0,
@@ -55,10 +59,10 @@ def export(
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
     Args:
-        system: the mechanism.
+        system: the model, a name in models/, or the path of a model file.
         path: path of the .fmu file; default: the system's name, in the current folder.
-        stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
-            constraints.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
+            None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
         options: options of the stepper.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -81,6 +85,7 @@ def export(
         FmuError: there is no compiler for a platform.
         MbfmuError: the file cannot be written.
     """
+    system = model_of(system)
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
     if target.suffix != ".fmu":
         raise UsageError(f"'{target}' must end in .fmu")

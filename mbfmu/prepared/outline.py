@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
-from mbfmu.steppers import Scheme
+from mbfmu.stepper import Scheme
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.steppers import Scheme, make_scheme
+from mbfmu.stepper import Choice, Scheme, make_scheme, named
 
 Parts = tuple[Dae, Scheme, Bundle]
 
@@ -138,7 +138,7 @@ class Prepared:
 
 def prepare(
     system: Model,
-    stepper: str | None,
+    stepper: str | Choice | None,
     options: Mapping[str, Any] | None,
     step: float,
     tolerance: float = 0.0,
@@ -148,8 +148,9 @@ def prepare(
 
     Args:
         system: the mechanism.
-        stepper: name of the stepper; None: the one the model names, else `rattle`, `projected` for nonholonomic
-            constraints, or `radau` for a block.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
+            None: the one the model names, else `rattle`, `projected` for nonholonomic constraints, or `radau` for a
+            block.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -165,7 +166,7 @@ def prepare(
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
-    options = dict(options or {})
+    stepper, options = named(stepper, options)
     key = cache_key(system, stepper, options, coordinates, tolerance > 0)
     cached = start_cache.load(key) if key else None
     if cached:

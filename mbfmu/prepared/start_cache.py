@@ -30,9 +30,9 @@ from mbfmu.files import write_aside
 from mbfmu.kernel.toolchain import cache_folder, host
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
-from mbfmu.steppers import FAMILIES
+from mbfmu.stepper import FAMILIES
 
-ROOMS = ("model", "dae", "steppers", "kernel", "prepared")
+ROOMS = ("model", "dae", "stepper", "kernel", "prepared")
 """Folders of mbfmu whose source decides what is stored."""
 MAX_FILES = 500
 """Largest number of files; the oldest are removed first.
@@ -73,7 +73,9 @@ def cache_key(
         tolerant: a tolerance is asked for, which not every stepper takes.
     """
     compiler = host()
-    if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
+    if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
+        return None
+    if (stepper or system.stepper or "direct") not in FAMILIES:  # of another package
         return None
     try:
         request = _canonical([system, stepper, dict(options), coordinates, tolerant])

@@ -1,13 +1,12 @@
 """The table of steppers: one row for each family."""
 
-import sys
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 from mbfmu.dae import Dae
 from mbfmu.errors import StepperError, UnknownNameError, nearest
-from mbfmu.steppers import (
+from mbfmu.extensions import STEPPERS, registered
+from mbfmu.stepper import (
     baumgarte,
     block_multistep,
     direct,
@@ -21,7 +20,7 @@ from mbfmu.steppers import (
     radau,
     rattle,
 )
-from mbfmu.steppers.scheme import Family, Option, Scheme
+from mbfmu.stepper.scheme import Choice, Family, Option, Scheme, option
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -41,22 +40,52 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
-__all__ = ["FAMILIES", "Family", "Option", "Scheme", "make_scheme", "steppers"]
+__all__ = [
+    "FAMILIES",
+    "Choice",
+    "Family",
+    "Option",
+    "Scheme",
+    "family_of",
+    "make_scheme",
+    "named",
+    "option",
+    "steppers",
+]
 
 
-def steppers() -> tuple[Family, ...]:
-    """Return the table of steppers."""
-    return tuple(FAMILIES.values())
+def steppers() -> dict[str, Family]:
+    """Return the families of steppers by name: those of mbfmu, and those that other installed packages register.
+
+    A family says what it preserves and needs, its order and source, and its options with what is allowed.
+    """
+    return {**FAMILIES, **registered(STEPPERS, Family, FAMILIES)}
 
 
-class _Table(ModuleType):
-    """A module that can be called, as `mbfmu.steppers()` is a function and `mbfmu.steppers` this package."""
+def family_of(name: str) -> Family:
+    """Return the family of a name.
 
-    def __call__(self) -> tuple[Family, ...]:
-        return steppers()
+    Raises:
+        UnknownNameError: there is no such stepper.
+    """
+    family = FAMILIES.get(name) or (known := steppers()).get(name)  # other packages are asked only if need be
+    if family is None:
+        raise UnknownNameError(f"there is no stepper '{name}'; {nearest(name, known)}")
+    return family
 
 
-sys.modules[__name__].__class__ = _Table
+def named(stepper: str | Choice | None, options: Mapping[str, Any] | None) -> tuple[str | None, dict[str, Any]]:
+    """Return name and options of a stepper that a user gives by its name and options, or as one object.
+
+    Raises:
+        StepperError: it is an object, and options are given beside it.
+    """
+    given = dict(options or {})
+    if not isinstance(stepper, Choice):
+        return stepper, given
+    if given:
+        raise StepperError(f"{stepper!r} has its options already: leave options={given} out")
+    return stepper.name, stepper.options()
 
 
 def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
@@ -71,18 +100,12 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
         UnknownNameError: there is no such stepper.
         StepperError: there is no such option or choice, or the stepper cannot take the model.
     """
-    if name not in FAMILIES:
-        raise UnknownNameError(f"there is no stepper '{name}'; {nearest(name, FAMILIES)}")
-    family = FAMILIES[name]
-    chosen = {key: option.default for key, option in family.options.items()}
+    family = family_of(name)
+    chosen = {key: item.default for key, item in family.options.items()}
     for key, value in (options or {}).items():
         if key not in family.options:
             raise StepperError(f"stepper '{name}' has no option '{key}'; {nearest(key, family.options)}")
-        try:
-            chosen[key] = family.options[key].read(value)
-        except (KeyError, ValueError):
-            allowed = family.options[key].allowed
-            raise StepperError(f"stepper '{name}': {key}={value} is not allowed; allowed: {allowed}") from None
+        chosen[key] = family.options[key].checked(name, key, value)
     if dae.states and not family.states:
         able = ", ".join(f"'{item.name}'" for item in FAMILIES.values() if item.states)
         raise StepperError(

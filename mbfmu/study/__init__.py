@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.arguments import checked
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, model_of
 from mbfmu.simulation import InputFunction, Progress, input_function
+from mbfmu.stepper import Choice
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure
 from mbfmu.study.points import grid, points
@@ -22,6 +25,7 @@ from mbfmu.study.table import Row, Table
 __all__ = ["Row", "grid", "refuse_structure", "sweep"]
 
 
+@checked
 def sweep(
     model: Model | str | os.PathLike[str],
     stop: float,
@@ -31,13 +35,13 @@ def sweep(
     sample: int = 0,
     distributions: Mapping[str, str] | None = None,
     seed: int = 0,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    values: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, float | str | InputFunction] | None = None,
     coordinates: str | None = None,
     output: str | os.PathLike[str] | None = None,
     again: bool = False,
@@ -48,7 +52,7 @@ def sweep(
     """Run a mechanism or an FMU with every combination of values, on many cores; every point gives a row.
 
     Args:
-        model: a model, or the path of an .fmu file.
+        model: a model, a name in models/, the path of a model file, or the path of an .fmu file.
         stop: end of each run, s.
         measures: numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
         vary: values by name of a parameter or start value, in SI units; every combination is run.
@@ -95,7 +99,7 @@ def sweep(
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
     signals = {name: input_function(name, given) for name, given in (inputs or {}).items()}
     subject: Subject
-    if isinstance(model, Model):
+    if isinstance(model, Model) or not is_fmu(model):
         choices = {
             "stepper": stepper,
             "options": dict(options or {}),
@@ -103,13 +107,11 @@ def sweep(
             "tolerance": tolerance or 0.0,
             "coordinates": coordinates,
         }
-        system = model.with_values(values or {})
+        system = model_of(model, values)
         subject = model_subject(system, names, wanted, choices, todo[0], stop, output_interval, signals)
     else:
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
-        if Path(model).suffix != ".fmu":
-            raise UsageError(f"'{model}' is not an .fmu file; read a model file with mbfmu.load")
         subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, signals)
     labels = tuple(item.label for item in wanted)
     table = None

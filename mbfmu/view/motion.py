@@ -16,6 +16,7 @@ from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_csv
 from mbfmu.simulation import InputFunction, Progress, input_function, run_prepared
+from mbfmu.stepper import Choice
 from mbfmu.view.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -94,12 +95,12 @@ def motion_of_model(
     model: Model,
     stop: float,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    inputs: Mapping[str, str | InputFunction] | None = None,
+    inputs: Mapping[str, float | str | InputFunction] | None = None,
     coordinates: str | None = None,
     up: str | None = None,
     looks: tuple[Look, ...] = (),
