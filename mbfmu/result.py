@@ -42,6 +42,8 @@ class Result:
         steps: number of steps the stepper made, 0 if unknown.
         seconds: wall time of these steps, s.
         motions: names of coordinates and rates: outputs whose time derivative is an output too.
+        stepper: the stepper with its options; empty if unknown.
+        reason: the reason for the stepper.
     """
 
     time: npt.NDArray[np.float64]
@@ -51,6 +53,8 @@ class Result:
     steps: int = 0
     seconds: float = 0.0
     motions: tuple[str, ...] = ()
+    stepper: str = ""
+    reason: str = ""
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).

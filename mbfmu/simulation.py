@@ -226,6 +226,8 @@ def run_prepared(
         steps,
         seconds,
         tuple(item.derivative_of for item in signals_out if item.derivative_of and item.kind == "output"),
+        prepared.stepper,
+        prepared.reason,
     )
 
 

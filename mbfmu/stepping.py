@@ -41,6 +41,7 @@ class Simulation:
 
     Attributes:
         name: name of the model.
+        stepper: the stepper with its options.
         input_names: names of the inputs, in the order of their arrays.
         output_names: names of the outputs, in the order of their arrays.
         units: SI units of inputs and outputs by name.
@@ -67,7 +68,7 @@ class Simulation:
             raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with simulate or couple")
         prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
-        self.name = outline.name
+        self.name, self.stepper = outline.name, outline.stepper
         self.input_names = tuple(item.name for item in outline.inputs)
         self.output_names = tuple(item.name for item in outline.outputs)
         self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}

@@ -7,6 +7,7 @@ import pydoc
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -486,6 +487,34 @@ def test_the_table_of_steppers_is_by_name_with_what_each_allows() -> None:
     assert list(table) == list(FAMILIES)
     assert table["rattle"].options["iteration"].choices == ("newton", "simplified")
     assert table["rattle"].preserves
+
+
+@pytest.mark.parametrize(
+    ("model", "stepper", "reason"),
+    [
+        ("cart_pendulum", "rattle iteration=newton", "energy without drift"),
+        ("ice_skate", "projected order=4", "nonholonomic"),
+        ("pid", "radau stages=3", "first-order equations"),
+    ],
+)
+def test_the_stepper_that_nobody_names_follows_from_the_structure_and_is_said_with_the_reason(
+    model: str, stepper: str, reason: str
+) -> None:
+    for _ in range(2):  # the second run may start from the cache
+        run = mbfmu.simulate(model, 0.01)
+        assert run.stepper == stepper
+        assert run.reason.startswith("by default: ")
+        assert reason in run.reason
+    named = mbfmu.simulate(model, 0.01, stepper=stepper.split()[0])
+    assert np.array_equal(named.values, run.values)
+    assert named.reason == "named by the user"
+    assert mbfmu.Simulation(model).stepper == stepper
+
+
+def test_a_stepper_that_the_model_names_is_said_to_be_its_own() -> None:
+    system = replace(mbfmu.load("cart_pendulum"), stepper="projected")
+    run = mbfmu.simulate(system, 0.01)
+    assert (run.stepper, run.reason) == ("projected order=4", "named by the model")
 
 
 # -- other packages -------------------------------------------------------------------------------------------------

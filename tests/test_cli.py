@@ -270,7 +270,17 @@ DOCUMENTS = {
     "export two_link": {
         *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "wrote"),
     },
-    f"simulate {RUN} --stepper direct": {"model", "stop", "steps", "seconds", "drift", "variables", "wrote"},
+    f"simulate {RUN} --stepper direct": {
+        "model",
+        "stop",
+        "steps",
+        "seconds",
+        "stepper",
+        "stepper_reason",
+        "drift",
+        "variables",
+        "wrote",
+    },
     "compare two_link --stop 0.05 --steps 1e-2 --steppers rattle": {
         *("model", "stop", "accuracy", "rows", "advice", "wrote"),
     },

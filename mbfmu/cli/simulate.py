@@ -87,6 +87,8 @@ def simulate(
             "stop": stop,
             "steps": result.steps,
             "seconds": result.seconds,
+            "stepper": result.stepper,
+            "stepper_reason": result.reason,
             "drift": drift,
             "variables": {name: _extremes(result, name) for name in result.names},
         },
@@ -116,4 +118,5 @@ def _table(result: "Result") -> Table:
 def _speed(result: "Result") -> tuple[str, ...]:
     if not result.steps:
         return ()
-    return (f"{result.steps} steps, {result.seconds / result.steps * 1e6:.2f} microseconds each",)
+    speed = f"{result.steps} steps, {result.seconds / result.steps * 1e6:.2f} microseconds each"
+    return speed, f"stepper {result.stepper}, {result.reason}"

@@ -17,6 +17,7 @@ class Outline(Layout):
 
     Args:
         name: of the model.
+        stepper: the stepper with its options, as a user writes it.
         inputs: entries of u.
         parameters: entries of p.
         outputs: what the kernel puts out, without bound parameters.
@@ -26,6 +27,7 @@ class Outline(Layout):
     """
 
     name: str
+    stepper: str
     inputs: tuple[Signal, ...]
     parameters: tuple[ParameterSignal, ...]
     outputs: tuple[Signal, ...]
@@ -49,7 +51,8 @@ class Outline(Layout):
 def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
-    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
+    stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
+    return Outline(dae.name, stepper, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

@@ -20,7 +20,7 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.stepper import Choice, Scheme, make_scheme, named
+from mbfmu.stepper import USUAL, Choice, Scheme, make_scheme, named, usual_stepper
 
 Parts = tuple[Dae, Scheme, Bundle]
 
@@ -40,6 +40,7 @@ class Prepared:
         tolerance: default of solver.tolerance.
         key: under which the start cache stores what a run needs; None: it is not stored.
         cached: what the start cache held; None: nothing.
+        chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
     """
 
     derived: Callable[[], Parts]
@@ -47,6 +48,7 @@ class Prepared:
     tolerance: float = 0.0
     key: str | None = None
     cached: CachedStart | None = None
+    chosen_by: str = ""
 
     @cached_property
     def _parts(self) -> Parts:
@@ -86,7 +88,14 @@ class Prepared:
     @property
     def stepper(self) -> str:
         """The stepper with its options, as a user writes it."""
-        return " ".join([self.scheme.name, *(f"{key}={value}" for key, value in self.scheme.options.items())])
+        return self.outline.stepper
+
+    @property
+    def reason(self) -> str:
+        """The reason for the stepper."""
+        if self.chosen_by:
+            return f"named by the {self.chosen_by}"
+        return f"by default: {USUAL[self.stepper.partition(' ')[0]]}"
 
     def initial_state(self, u: Any = None, s: Any = None, p: Any = None) -> Any:
         """Return the consistent state x at t = 0.
@@ -172,7 +181,8 @@ def prepare(
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
     derived = partial(_derived, system, stepper, options, tolerance, coordinates)
-    prepared = Prepared(derived, step, tolerance, key, cached)
+    chosen_by = "user" if stepper else "model" if system.stepper else ""
+    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
@@ -182,7 +192,7 @@ def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None
 ) -> Parts:
     dae = derive(system, coordinates)
-    stepper = stepper or system.stepper or _usual_stepper(dae)
+    stepper = stepper or system.stepper or usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(
@@ -190,9 +200,3 @@ def _derived(
             "tolerance out, or take a one-step method such as 'projected'"
         )
     return dae, scheme, compose(dae, scheme)
-
-
-def _usual_stepper(dae: Dae) -> str:
-    if not dae.n:
-        return "radau"
-    return "projected" if dae.k else "rattle"

@@ -163,6 +163,7 @@ def load(key: str) -> CachedStart | None:
     return CachedStart(
         Outline(
             found["name"],
+            found["stepper"],
             tuple(Signal(*item) for item in found["inputs"]),
             tuple(ParameterSignal(*item) for item in found["parameters"]),
             tuple(Signal(*item) for item in found["outputs"]),
@@ -182,6 +183,7 @@ def store(key: str, start: CachedStart) -> None:
     content = {
         "library": start.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
+        "stepper": view.stepper,
         "inputs": [astuple(item) for item in view.inputs],
         "parameters": [astuple(item) for item in view.parameters],
         "outputs": [astuple(item) for item in view.outputs],

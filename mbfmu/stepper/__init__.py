@@ -40,6 +40,14 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
+USUAL = {
+    "radau": "a block of first-order equations may be stiff, and radau damps what the step cannot resolve",
+    "projected": "the constraints are nonholonomic, and projected keeps them to round-off at the least cost",
+    "rattle": "rattle keeps the constraints to round-off and the energy without drift, and takes forces that are stiff "
+    "for the step; if they are smooth, projected is more accurate at less cost (see mbfmu compare)",
+}
+"""The steppers that are taken if nobody names one, with the reason."""
+
 __all__ = [
     "FAMILIES",
     "Choice",
@@ -86,6 +94,13 @@ def named(stepper: str | Choice | None, options: Mapping[str, Any] | None) -> tu
     if given:
         raise StepperError(f"{stepper!r} has its options already: leave options={given} out")
     return stepper.name, stepper.options()
+
+
+def usual_stepper(dae: Dae) -> str:
+    """Return the name of the stepper that suits the structure of a model, one of `USUAL`."""
+    if not dae.n:
+        return "radau"
+    return "projected" if dae.k else "rattle"
 
 
 def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
