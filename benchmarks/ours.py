@@ -13,7 +13,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compiled_library, compose, describe, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import LagrangianSystem
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 Options = Mapping[str, Any]
 Scheme = tuple[str, Options]
@@ -57,7 +57,7 @@ def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
 
 def every_stepper(task: Task) -> Iterator[Case]:
     """Return all steppers with all their options in absolute coordinates, compiled and interpreted."""
-    for family in mbfmu.steppers():
+    for family in mbfmu.steppers().values():
         for options in family.variants():
             dae, bundle = bundled(task, "absolute", (family.name, options))
             library = compiled_library(bundle)

@@ -1,4 +1,35 @@
-"""mbfmu: multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
+"""mbfmu: multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.
+
+Models
+    load                read a model: a name in models/, or a .py, .toml or .urdf file
+    mbfmu.model         what a model is assembled of: Body, Revolute, Spring, connect, ...
+    System              a mechanism of parts, joints and forces; Connection: two frames that coincide
+    LagrangianSystem    a mechanism given by its energies
+    Block               first-order equations, such as a controller or a hydraulic drive
+
+Runs
+    simulate            run a model or an FMU; it returns a Result
+    Simulation          step a model from Python: a controller in a loop
+    Result              the values of variables over time: plot, to_pandas, write
+    linearize           state-space form, from exact derivatives
+    sweep               many runs with different values, on many cores
+    compare             every stepper with every step, and which one to use
+    view                a page that shows the mechanism moving
+    plot_result         a picture of a result
+
+FMUs
+    export              write a model with its stepper as an FMU
+    check               list what is wrong with an FMU
+    couple              run several FMUs together; Wire: a connection with a factor
+    write_ssp           write several FMUs and their connections as one .ssp file
+
+Steppers
+    steppers            the table of steppers: what each preserves and needs, and its options
+    Rattle, Projected, Radau, ...    a stepper with its options, where `stepper` is asked for by name
+
+Wherever a model is asked for, its name or its path will do. A mistake raises an error below MbfmuError, of the tree in
+`mbfmu.errors`; its text says what is wrong, where, and how to mend it.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,48 +37,115 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from mbfmu import errors, model
     from mbfmu.checker import check
+    from mbfmu.comparison import compare
     from mbfmu.cosimulation import couple
+    from mbfmu.errors import MbfmuError
     from mbfmu.fmu.export import export
+    from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.linearization import linearize
-    from mbfmu.model import System
+    from mbfmu.model import Block, Connection, LagrangianSystem, System, connect
     from mbfmu.model.library import load
+    from mbfmu.plot import plot_result
     from mbfmu.result import Result
     from mbfmu.simulation import simulate
-    from mbfmu.steppers import steppers
+    from mbfmu.stepper import steppers
+    from mbfmu.stepper.baumgarte import Baumgarte
+    from mbfmu.stepper.block_multistep import BlockMultistep
+    from mbfmu.stepper.direct import Direct
+    from mbfmu.stepper.gauss import Gauss
+    from mbfmu.stepper.generalized_alpha import GeneralizedAlpha
+    from mbfmu.stepper.lobatto import Lobatto
+    from mbfmu.stepper.local import Local
+    from mbfmu.stepper.nodal_impulse import NodalImpulse
+    from mbfmu.stepper.partition import Partition
+    from mbfmu.stepper.projected import Projected
+    from mbfmu.stepper.radau import Radau
+    from mbfmu.stepper.rattle import Rattle
+    from mbfmu.stepping import Simulation
     from mbfmu.study import sweep
 
 __all__ = [
+    "Baumgarte",
+    "Block",
+    "BlockMultistep",
+    "Connection",
+    "Direct",
+    "Gauss",
+    "GeneralizedAlpha",
+    "LagrangianSystem",
+    "Lobatto",
+    "Local",
+    "MbfmuError",
+    "NodalImpulse",
+    "Partition",
+    "Projected",
+    "Radau",
+    "Rattle",
     "Result",
+    "Simulation",
     "System",
+    "Wire",
     "__version__",
     "check",
+    "compare",
+    "connect",
     "couple",
+    "errors",
     "export",
     "linearize",
     "load",
+    "model",
+    "plot_result",
     "simulate",
     "steppers",
     "sweep",
+    "write_ssp",
 ]
 
 _HOMES = {
-    "Result": "mbfmu.result",
-    "System": "mbfmu.model",
-    "check": "mbfmu.checker",
-    "couple": "mbfmu.cosimulation",
-    "export": "mbfmu.fmu.export",
-    "linearize": "mbfmu.linearization",
-    "load": "mbfmu.model.library",
-    "simulate": "mbfmu.simulation",
-    "sweep": "mbfmu.study",
+    "checker": ("check",),
+    "comparison": ("compare",),
+    "cosimulation": ("couple",),
+    "errors": ("MbfmuError",),
+    "fmu.export": ("export",),
+    "fmu.ssp": ("Wire", "write_ssp"),
+    "linearization": ("linearize",),
+    "model": ("Block", "Connection", "LagrangianSystem", "System", "connect"),
+    "model.library": ("load",),
+    "plot": ("plot_result",),
+    "result": ("Result",),
+    "simulation": ("simulate",),
+    "stepper": ("steppers",),
+    "stepper.baumgarte": ("Baumgarte",),
+    "stepper.block_multistep": ("BlockMultistep",),
+    "stepper.direct": ("Direct",),
+    "stepper.gauss": ("Gauss",),
+    "stepper.generalized_alpha": ("GeneralizedAlpha",),
+    "stepper.lobatto": ("Lobatto",),
+    "stepper.local": ("Local",),
+    "stepper.nodal_impulse": ("NodalImpulse",),
+    "stepper.partition": ("Partition",),
+    "stepper.projected": ("Projected",),
+    "stepper.radau": ("Radau",),
+    "stepper.rattle": ("Rattle",),
+    "stepping": ("Simulation",),
+    "study": ("sweep",),
 }
+"""Modules with the public names that they define; `errors` and `model` are public themselves."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import mbfmu` is quick."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name == "steppers":  # the package, which can be called
-        return import_module("mbfmu.steppers")
+    if name in {"errors", "model"}:
+        return import_module(f"mbfmu.{name}")
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"mbfmu.{home}"), name)
     raise AttributeError(f"module 'mbfmu' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -19,10 +19,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
-from mbfmu.inputs import InputFunction
+from mbfmu.inputs import InputFunction, courses
 from mbfmu.result import Result
 from mbfmu.simulation import Messages, communication_points, read_fmu, unit_of
 
@@ -48,9 +49,10 @@ SHORTEST = 1e-9
 """Smallest ratio of a chosen step to the time of the run."""
 
 
+@checked
 def couple(
     fmus: Mapping[str, str | os.PathLike[str]],
-    connections: Iterable[Wire],
+    connections: Iterable[Wire | tuple[str, str]],
     stop: float,
     step: float,
     *,
@@ -59,7 +61,7 @@ def couple(
     passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, InputFunction] | None = None,
+    inputs: Mapping[str, float | str | InputFunction] | None = None,
     outputs: Sequence[str] = (),
 ) -> CoupledResult:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
@@ -68,7 +70,7 @@ def couple(
 
     Args:
         fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
-        connections: ``component.variable`` of an output to that of an input, times a factor.
+        connections: each from an output, ``component.variable``, to an input, times a factor if it is a `Wire`.
         stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
         order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
@@ -80,7 +82,8 @@ def couple(
             repeated with a shorter one while its outputs differ by more, relative to 1 and their size; all FMUs must
             save their state.
         values: parameters and start values by ``component.variable``.
-        inputs: functions of the time, s, by ``component.variable``.
+        inputs: by ``component.variable``, a number, an expression of ``time``, a .csv file, or a function of the time
+            in s; see `simulate`.
         outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
@@ -95,7 +98,9 @@ def couple(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
-        run = _Run(parts, tuple(connections), dict(inputs or {}), order, extrapolation, passes)
+        wires = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
+        signals = {end: item.at for end, item in courses(inputs).items()}
+        run = _Run(parts, wires, signals, order, extrapolation, passes)
         for end, value in (values or {}).items():
             part, name = _end(parts, end)
             part.set({name: float(value)})

@@ -13,7 +13,7 @@ Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the cho
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lu_factor, lu_solve, qr
 
+from mbfmu.arguments import checked
 from mbfmu.dae import Dae
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.kernel import vector
 from mbfmu.model import Model
+from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import prepare
 
 Array = npt.NDArray[np.float64]
@@ -98,18 +100,19 @@ class Linear:
         return write_aside(target, content.getvalue())
 
 
+@checked
 def linearize(
-    model: Model,
-    values: Mapping[str, float] | None = None,
+    model: Model | str | os.PathLike[str],
+    values: Mapping[str, Any] | None = None,
     *,
     inputs: Mapping[str, float] | None = None,
-    outputs: tuple[str, ...] = (),
+    outputs: Sequence[str] = (),
     coordinates: str | None = None,
 ) -> Linear:
     """Return the state-space form of a mechanism about its consistent start, or of a block about its start values.
 
     Args:
-        model: the mechanism or block.
+        model: the mechanism or block, a name in models/, or the path of a model file.
         values: start values and parameters that differ from the model's, by name, in SI units.
         inputs: inputs by name, in SI units; the others have their start values, mostly 0.
         outputs: names of outputs; () for all outputs that can be connected, such as those of the joints.
@@ -120,10 +123,10 @@ def linearize(
         UnknownNameError: there is no such output, parameter, start value or input.
         UsageError: an input is not a finite number, or the values are so large that the equations are not.
     """
-    prepared = prepare(model.with_values(values or {}), "direct", None, 1e-3, 0.0, coordinates)
+    prepared = prepare(model_of(model, values), "direct", None, 1e-3, 0.0, coordinates)
     dae = prepared.dae
     known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
-    chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
+    chosen = tuple(outputs) or tuple(item.name for item in dae.outputs if item.kind == "output")
     for kind, asked, names in (("output", chosen, known), ("input", inputs or (), driven)):
         for name in asked:
             if name not in names:

@@ -2,14 +2,16 @@
 
 import inspect
 from collections import Counter
+from dataclasses import fields
 from typing import Any
 
 import mbfmu.model as model
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.joint import JointTree
+from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
-from mbfmu.steppers import FAMILIES
+from mbfmu.stepper import steppers as families
 
 BASES = frozenset(
     {
@@ -68,27 +70,32 @@ def steppers() -> list[Row]:
             "needs": family.needs,
             "source": family.source,
         }
-        for family in FAMILIES.values()
+        for family in families().values()
     ]
 
 
 def components() -> list[Row]:
-    """Return the components for models, with the units of their quantities and formulas."""
-    found = []
+    """Return the components for models, with the units of their quantities and formulas.
+
+    Those that other installed packages register come last.
+    """
+    found: dict[str, type[Component]] = {}
     for name in model.__all__:
         kind = getattr(model, name)
-        if not (isinstance(kind, type) and issubclass(kind, Component)) or name in BASES:
-            continue
-        item = kind(name=name)
-        found.append(
-            {
-                "name": name,
-                "what_it_is": (inspect.getdoc(kind) or "").partition("\n")[0],
-                "quantities": {label: declared.unit for declared, label, _ in item.declared()},
-                "formulas": {label: declared.unit for declared, label, _ in item.laws()},
-            }
-        )
-    return found
+        if isinstance(kind, type) and issubclass(kind, Component) and name not in BASES:
+            found[name] = kind
+    found |= registered(COMPONENTS, Component, found)
+    return [
+        {
+            "name": name,
+            "what_it_is": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "quantities": {
+                item.name: item.metadata["quantity"].unit for item in fields(kind) if "quantity" in item.metadata
+            },
+            "formulas": {item.name: item.metadata["law"].unit for item in fields(kind) if "law" in item.metadata},
+        }
+        for name, kind in found.items()
+    ]
 
 
 def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from mbfmu.compare import Comparison
+from mbfmu.arguments import checked
+from mbfmu.comparison import Comparison
 from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import KINDS, Result, coordinates, selection
@@ -48,7 +49,17 @@ Array = npt.NDArray[np.float64]
 Curves = dict[str, Array]
 
 
-def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -> Path:
+class Picture(Figure):
+    """A figure that a notebook shows."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue()
+
+
+@checked
+def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str = "") -> Picture:
     """Draw the chosen variables of a result, or a selection and its monitors.
 
     The selection has driven inputs, what is measured, coordinates and rates, then constraint residuals on a log scale,
@@ -57,7 +68,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
 
     Args:
         result: the result to draw.
-        path: path of the picture; its suffix determines the format.
+        path: path of the picture, whose suffix determines the format; None: it is not written.
         title: title above the picture.
 
     Raises:
@@ -69,7 +80,7 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     if not drawn:
         raise UsageError("there is nothing to draw: all coordinates, rates and inputs are zero")
     heights = [max(1.9, 0.22 * min(len(curves), most + 1)) for _, curves in drawn]
-    figure = Figure(figsize=(10, sum(heights) + 0.6), layout="constrained")
+    figure = Picture(figsize=(10, sum(heights) + 0.6), layout="constrained")
     rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (label, curves) in zip(rows, drawn, strict=True):
         residuals = curves.keys() <= {*RESIDUALS}
@@ -97,7 +108,9 @@ def plot_result(result: Result, path: str | os.PathLike[str], title: str = "") -
     axes.set_xlabel("time [s]")
     if title:
         figure.suptitle(title)
-    return save(figure, path)
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:

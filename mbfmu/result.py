@@ -1,7 +1,8 @@
 """Result: the values of variables over time from a simulation."""
 
+import html
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import MbfmuError, UnknownNameError, nearest
+import mbfmu
+from mbfmu.arguments import checked
+from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.formats import read_columns, write_columns
 
 KINDS = {
@@ -24,6 +27,8 @@ KINDS = {
 """Labels of coordinates, rates and inputs in a plot, by their unit."""
 MONITORS = ("energy", "constraint", "momentum")
 """Beginnings of the names of quantities of a mechanism as a whole."""
+REPR = 3
+"""Largest number of variables that the representation of a result names."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def _component(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Values of variables over time.
 
@@ -89,6 +94,8 @@ class Result:
         roles: the variables that a reader looks for first.
         chosen: names that tables and pictures show; empty: a selection by their roles.
         notices: what is wrong with the values by a noticeable part, a sentence each.
+        stepper: the stepper with its options; empty if unknown.
+        reason: the reason for the stepper.
     """
 
     time: npt.NDArray[np.float64]
@@ -100,6 +107,8 @@ class Result:
     roles: Roles = field(default_factory=Roles)
     chosen: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    stepper: str = ""
+    reason: str = ""
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).
@@ -107,12 +116,64 @@ class Result:
         Raises:
             UnknownNameError: there is no variable of that name.
         """
+        if not isinstance(name, str):
+            raise UsageError(f"result[{name!r}]: a result is indexed by the name of a variable, such as result['time']")
         if name == "time":
             return self.time
         if name not in self.names:
             raise UnknownNameError(f"the result has no variable '{name}'; {nearest(name, self.names)}")
         return self.values[:, self.names.index(name)]
 
+    def __contains__(self, name: object) -> bool:
+        return name == "time" or name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "no time"
+        shown = ", ".join(self.names[:REPR]) + (", ..." if len(self.names) > REPR else "")
+        return f"<Result: {len(self.time)} points, {span}, {len(self.names)} variables: {shown}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the last, least and greatest values, which notebooks show."""
+        heads = "".join(f"<th>{text}</th>" for text in ("variable", "unit", "last", "min", "max"))
+        rows = []
+        for name in self.names if len(self.time) else ():
+            column, unit = self[name], html.escape(self.units.get(name, ""))
+            numbers = "".join(f"<td>{value:.6g}</td>" for value in (column[-1], column.min(), column.max()))
+            rows.append(f"<tr><th>{html.escape(name)}</th><td>{unit}</td>{numbers}</tr>")
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{heads}</tr>{''.join(rows)}</table>"
+
+    def plot(self, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:
+        """Draw coordinates, rates, inputs, constraint residuals and the energy.
+
+        Args:
+            path: path of the picture, whose suffix is its format; None: no file is written.
+            title: title above the picture.
+
+        Returns:
+            The figure of matplotlib, which a notebook shows.
+
+        Raises:
+            UsageError: all curves are zero, or the suffix names no format.
+            MbfmuError: the file cannot be written.
+        """
+        return mbfmu.plot_result(self, path, title)
+
+    def to_pandas(self) -> Any:
+        """Return the values as a DataFrame of pandas, with the time as its index.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError('a DataFrame needs pandas: python -m pip install "mbfmu[pandas]"') from None
+        return pandas.DataFrame(self.values, index=pandas.Index(self.time, name="time"), columns=list(self.names))
+
+    @checked
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write ``time`` and all variables to a .csv, .parquet, .mat or .npz file; numbers read back exactly.
 

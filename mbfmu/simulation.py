@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.arguments import checked
 from mbfmu.dae.energy import STORED
 from mbfmu.dae.energy import Constant as ConstantEnergy
 from mbfmu.errors import FmuError, MbfmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
@@ -23,9 +24,11 @@ from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formula
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.model import Model, RotationalMove, TranslationalMove
+from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result, matching, roles
+from mbfmu.stepper import Choice
 
 Progress = Callable[[float], None]
 POINTS = 500
@@ -39,16 +42,17 @@ MOST_NOTICES = 5
 """Largest number of different messages of an FMU that are kept as notices."""
 
 
+@checked
 def simulate(
     model: Model | str | os.PathLike[str],
     stop: float,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputValue] | None = None,
     input_hold: bool = False,
     coordinates: str | None = None,
@@ -61,10 +65,11 @@ def simulate(
     Gives a `ResultWarning` for each notice of the result: an error of the energy, or a message of the FMU.
 
     Args:
-        model: a model, or the path of an .fmu file (which contains its stepper).
+        model: a model, a name in models/, the path of a model file, or the path of an .fmu file (which contains its
+            stepper).
         stop: end of the run, s.
-        stepper: name of the stepper (not for an .fmu); None: the one the model names, else `rattle`, or `projected` for
-            nonholonomic constraints.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")` (not for an
+            .fmu); None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
         options: options of the stepper (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
@@ -93,9 +98,9 @@ def simulate(
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     given = courses(inputs, input_hold)
     report = progress or (lambda _: None)
-    if isinstance(model, Model):
+    if isinstance(model, Model) or not is_fmu(model):
         prepared = prepare(
-            model.with_values(values or {}),
+            model_of(model, values),
             stepper,
             options,
             1e-3 if step is None else step,
@@ -106,8 +111,6 @@ def simulate(
         )
         return _warned(run_prepared(prepared, stop, output_interval, given, report, show=show))
     path = Path(model)
-    if path.suffix != ".fmu":
-        raise UsageError(f"'{path}' is not an .fmu file; read a model file with mbfmu.load")
     if options or stepper or coordinates or energy_balance:
         raise UsageError(
             f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export"
@@ -242,6 +245,8 @@ def run_prepared(
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
         _energy_notices(outline.constant, names, table, len(inputs)),
+        prepared.stepper,
+        prepared.reason,
     )
 
 

@@ -15,17 +15,17 @@ from mbfmu.prepared.prepare import Prepared
 Array = npt.NDArray[np.float64]
 
 SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
-    (family.name, options) for family in mbfmu.steppers() for options in family.variants()
+    (family.name, options) for family in mbfmu.steppers().values() for options in family.variants()
 )
 """Every family with every option."""
 ENDS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
     (family.name, options)
-    for family in mbfmu.steppers()
+    for family in mbfmu.steppers().values()
     for options in family.variants()[:: max(1, len(family.variants()) - 1)]
 )
 """Every family with its defaults, and with the last of its options."""
 DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
-    (family.name, family.variants()[0]) for family in mbfmu.steppers()
+    (family.name, family.variants()[0]) for family in mbfmu.steppers().values()
 )
 """Every family with its defaults."""
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mbfmu
-from mbfmu.compare import compare
+from mbfmu.comparison import compare
 from mbfmu.dae import first_order
 from mbfmu.errors import (
     MbfmuError,

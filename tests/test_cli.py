@@ -298,7 +298,7 @@ def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path, done:
 
 def test_list_names_every_stepper_with_its_options(tmp_path: Path, done: Callable[..., str]) -> None:
     text = done("list", "steppers", cwd=tmp_path)
-    for family in mbfmu.steppers():
+    for family in mbfmu.steppers().values():
         assert family.name in text
         assert all(option in text for option in family.options)
 
@@ -331,7 +331,17 @@ DOCUMENTS = {
     "export two_link": {
         *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "wrote"),
     },
-    f"simulate {RUN} --stepper direct": {"model", "stop", "steps", "seconds", "drift", "variables", "wrote"},
+    f"simulate {RUN} --stepper direct": {
+        "model",
+        "stop",
+        "steps",
+        "seconds",
+        "stepper",
+        "stepper_reason",
+        "drift",
+        "variables",
+        "wrote",
+    },
     "compare two_link --stop 0.05 --steps 1e-2 --steppers rattle": {
         *("model", "stop", "accuracy", "rows", "advice", "wrote"),
     },

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbfmu.compare import Comparison, compare
+from mbfmu.comparison import Comparison, Row, _advice, compare
 from mbfmu.errors import StepperError, UnknownNameError, UsageError
 from mbfmu.model import System
 from mbfmu.plot import plot_comparison
@@ -34,6 +34,32 @@ def test_the_advice_names_steppers_whose_numbers_bear_it_out(found: Comparison) 
     assert "direct" not in found.advice.split("for long runs")[1]
     assert any(f"for real time {name}" in found.advice for name in held)
     assert "for stiff forces radau" in found.advice
+
+
+def test_the_advice_names_no_stepper_that_leaves_the_constraints_while_others_keep_them(found: Comparison) -> None:
+    assert max(row.position for row in found.rows if row.stepper == "direct") > 1e-10
+    assert found.advice.startswith("For accuracy")
+    assert "direct" not in found.advice
+
+
+def test_if_all_leave_the_constraints_the_advice_says_so(two_link: System) -> None:
+    loose = compare(two_link, 1.0, steppers=("direct",), steps=(0.02, 0.01), coordinates="absolute")
+    assert loose.advice.startswith("For accuracy take direct")
+    assert loose.advice.endswith("All of these leave the constraints.")
+    kept = compare(two_link, 1.0, steppers=("direct",), steps=(0.02, 0.01), coordinates="joint")
+    assert "direct" in kept.advice
+    assert "leave" not in kept.advice
+
+
+def test_a_step_that_is_too_long_for_a_stepper_does_not_hide_that_it_keeps_the_constraints() -> None:
+    rows = [
+        Row("projected", 0.01, failure="too long"),
+        Row("projected", 0.001, 1e-6, 1e-16, 1e-16, 1e-6, 0.0, 0.5, 1.0),
+        Row("direct", 0.01, 1e-5, 1e-5, 1e-5, 1e-5, 0.0, 0.2, 0.1),
+    ]
+    advice = _advice(rows)
+    assert "direct" not in advice
+    assert "projected at h = 0.001 s" in advice
 
 
 def test_a_stepper_that_cannot_take_the_model_is_a_row_with_the_reason() -> None:

@@ -47,7 +47,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.frame import SX, Frame
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 Array = npt.NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.toml import from_toml, to_toml
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 BORE, ROD = 0.08, 0.045
 BARREL = {"m_barrel": 40.0, "r_barrel": 0.6, "I_barrel": 4.0}

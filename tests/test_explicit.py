@@ -24,11 +24,11 @@ from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World,
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.prepared.prepare import prepare as prepare_in
-from mbfmu.steppers import make_scheme
-from mbfmu.steppers.bashforth import WEIGHTS
-from mbfmu.steppers.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled
-from mbfmu.steppers.partition import pivot_columns, unpivoted_solve
-from mbfmu.steppers.verner import VERNER9
+from mbfmu.stepper import make_scheme
+from mbfmu.stepper.bashforth import WEIGHTS
+from mbfmu.stepper.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled
+from mbfmu.stepper.partition import pivot_columns, unpivoted_solve
+from mbfmu.stepper.verner import VERNER9
 
 
 def prepare(model: Model, *arguments: Any) -> Prepared:

@@ -19,7 +19,7 @@ from mbfmu.errors import StartError, StepperError
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.model import Block, Defined, Port, State
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.steppers import FAMILIES, make_scheme
+from mbfmu.stepper import FAMILIES, make_scheme
 
 Scheme = tuple[str, Mapping[str, Any]]
 ARM = derive(mbfmu.load("two_link"), "absolute")
@@ -75,7 +75,7 @@ BLOCKS = {
     "trajectory": (0.5, 1e-2, {}, 1e-12),
 }
 """Stop, step, inputs, and how far the steppers may be apart, in units of the nominal sizes."""
-DEFAULT = [(family.name, family.variants()[0]) for family in mbfmu.steppers()]
+DEFAULT = [(family.name, family.variants()[0]) for family in mbfmu.steppers().values()]
 
 
 @cache

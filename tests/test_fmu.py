@@ -38,7 +38,7 @@ def arm(two_link_fmu: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpacke
     return Unpacked(two_link_fmu, tmp_path_factory.mktemp("fmu") / "two_link")
 
 
-@pytest.fixture(scope="module", params=[family.name for family in mbfmu.steppers()])
+@pytest.fixture(scope="module", params=list(mbfmu.steppers()))
 def arm_of_each_stepper(
     request: pytest.FixtureRequest, two_link: System, tmp_path_factory: pytest.TempPathFactory
 ) -> Unpacked:

@@ -39,8 +39,8 @@ from mbfmu.model import (
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.prepared.prepare import prepare as prepare_in
-from mbfmu.steppers import FAMILIES
-from mbfmu.steppers.tableaus import collocation, gauss_tableau, lobatto_tableaus, radau_tableau
+from mbfmu.stepper import FAMILIES
+from mbfmu.stepper.tableaus import collocation, gauss_tableau, lobatto_tableaus, radau_tableau
 
 
 def prepare(model: Model, *arguments: Any) -> Prepared:

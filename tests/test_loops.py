@@ -18,7 +18,7 @@ from mbfmu.kernel import Bundle, compiled_library, compose, families, loops, vec
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
 from mbfmu.kernel.sources import generated, headers
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
 

@@ -42,7 +42,7 @@ DERIVED = (
     Case("four_bar", "rattle", (), "joint"),
 )
 OTHERS = (
-    *(Case("two_link", family.name) for family in mbfmu.steppers() if family.name not in {"rattle", "local"}),
+    *(Case("two_link", family.name) for family in mbfmu.steppers().values() if family.name not in {"rattle", "local"}),
     Case("chaplygin_sleigh", "projected"),
     Case("driven_pendulum", "generalized_alpha"),
     Case("heavy_top", "rattle", (), "absolute"),

@@ -13,7 +13,7 @@ from test_toolbox import tool
 
 import mbfmu
 from mbfmu.fmu.recipe import known_recipes, read_recipe
-from mbfmu.steppers import Family
+from mbfmu.stepper import Family
 
 STOP, STEP = 0.2, 1e-3
 """s; of the runs that are compared."""
@@ -73,7 +73,7 @@ def test_a_foreign_tool_finds_it_compliant_and_runs_it_in_a_container(exported: 
 
 @pytest.mark.parametrize(
     "family",
-    thorough(zip(mbfmu.steppers()), lambda family: family.name in {"block", "gauss", "projected"}),
+    thorough(zip(mbfmu.steppers().values()), lambda family: family.name in {"block", "gauss", "projected"}),
     ids=lambda family: family.name,
 )
 def test_the_check_finds_nothing_whatever_the_stepper(family: Family, tmp_path: Path) -> None:

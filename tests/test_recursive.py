@@ -39,7 +39,7 @@ from mbfmu.model import (
     Universal,
 )
 from mbfmu.model.library import known_models
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 Array = npt.NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from mbfmu.errors import (
     FmuError,
     MbfmuError,
     ModelError,
+    ModelFileError,
     StepError,
     StepperError,
     UnknownNameError,
@@ -339,7 +340,7 @@ def test_a_missing_file_is_an_error_that_names_it(two_link: System, tmp_path: Pa
         mbfmu.simulate(two_link, 1.0, inputs={"elbow.tau": str(tmp_path / "none.csv")})
     with pytest.raises(FmuError, match=r"none\.fmu"):
         mbfmu.simulate(tmp_path / "none.fmu", 1.0)
-    with pytest.raises(UsageError, match=r"arm\.py"):
+    with pytest.raises(ModelFileError, match=r"arm\.py"):
         mbfmu.simulate(tmp_path / "arm.py", 1.0)
 
 

@@ -35,7 +35,7 @@ from mbfmu.model import (
 )
 from mbfmu.model.frame import SX, Frame
 from mbfmu.prepared.prepare import prepare
-from mbfmu.steppers import make_scheme
+from mbfmu.stepper import make_scheme
 
 Array = npt.NDArray[np.float64]
 

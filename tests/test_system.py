@@ -1,5 +1,6 @@
 """Systems: every wrong use has its named error, and a system in a system is the same mechanism written flat."""
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
@@ -26,19 +27,24 @@ from mbfmu.errors import (
     ValueRangeError,
 )
 from mbfmu.model import (
+    AbsoluteSensor,
+    Block,
     Body,
     BodyShape,
     Component,
     Connection,
+    Coordinate,
     FixedRotation,
     FixedTranslation,
     Joint,
+    LagrangianSystem,
     Parameter,
     Prismatic,
     Revolute,
     RotationalSpring,
     Spherical,
     Spring,
+    State,
     Subsystem,
     System,
     TranslationalDamper,
@@ -106,7 +112,7 @@ def bound_of(dae: Dae, p: Array | None = None) -> dict[str, float]:
 
 def test_a_body_that_nothing_holds_is_refused() -> None:
     system = pendulum(Body("stone", m=1.0, I_33=1.0))
-    with pytest.raises(FrameConnectionError, match=r"'stone' is not connected to the world.*connect it.*FreeMotion"):
+    with pytest.raises(FrameConnectionError, match=r"Body 'stone' is connected to nothing.*stone\.frame_a.*FreeMotion"):
         absolute(system)
 
 
@@ -119,8 +125,71 @@ def test_bodies_joined_to_each_other_only_are_refused() -> None:
 
 def test_a_system_without_joints_is_refused() -> None:
     system = System("statue", (World(), BODY), (), planar=True)
-    with pytest.raises(FrameConnectionError, match="body 'link' is not connected to the world by joints: connect it"):
+    with pytest.raises(FrameConnectionError, match=r"BodyShape 'link' is connected to nothing: add connect"):
         absolute(system)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [Revolute("loose"), FixedTranslation("loose", r=(1.0, 0.0)), Spring("loose", c=1.0), AbsoluteSensor("loose")],
+)
+def test_a_component_that_is_connected_to_nothing_is_called_that(item: Component) -> None:
+    kind, end = type(item).__name__, f"loose.{item.frames[0]}"
+    with pytest.raises(FrameConnectionError, match=rf'{kind} \'loose\' is connected to nothing: add connect\("{end}"'):
+        absolute(pendulum(item))
+
+
+COMPONENTS = (World(), Revolute("hinge"), BODY)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"connections": HUNG[0]},
+            r"connections of .* single Connection.* with a comma, .*=\(connect\(...\),\)",
+        ),
+        ({"components": World()}, r"components of .* single World, .* components=\(World\(\.\.\.\),\)"),
+        ({"parameters": Parameter("l", 1.0)}, r"parameters of .* single Parameter, .*comma"),
+        ({"components": (World, BODY)}, r"World is a class; write World\(\.\.\.\)"),
+        ({"components": (*COMPONENTS, HUNG[0])}, r"is a Connection; it must be a Component or Subsystem"),
+        ({"components": (*COMPONENTS, arm())}, r"is a System; it must be a Component or Subsystem"),
+        ({"connections": (("world.frame_b", "hinge.frame_a"),)}, r"is a tuple; it must be a Connection"),
+        ({"connections": None}, r"connections of 'x' = None must be a tuple"),
+        ({"components": "world"}, r"components of 'x' = 'world' must be a tuple"),
+        ({"conections": ()}, r"a System has no field 'conections'; did you mean 'connections'"),
+    ],
+)
+def test_a_field_with_something_else_in_it_is_named_with_what_belongs_there(fields: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message.replace("of 'x'", "of system 'x'")):
+        System(**{"name": "x", "components": COMPONENTS, "planar": True, **fields})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Body("b", mass=1.0), r"Body has no field 'mass'; did you mean 'm'\? Its fields: name, m, r_CM, I_11"),
+        (lambda: Revolute("b", angle=1.0), r"a Revolute has no field 'angle'; .*phi"),
+        (lambda: Revolute("b", ph=1.0), r"did you mean 'phi'\? Its fields: name, actuated, n, phi"),
+        (lambda: Parameter("l", val=1.0), r"a Parameter has no field 'val'; did you mean 'value'"),
+        (lambda: Subsystem("s", arm(), value={}), r"a Subsystem has no field 'value'; did you mean 'values'"),
+        (lambda: Coordinate("x", "m", begin=1.0), r"a Coordinate has no field 'begin'; known: .*start"),
+        (lambda: State("x", "-x", nominl=1.0), r"a State has no field 'nominl'; did you mean 'nominal'"),
+        (lambda: Body(3), r"'3' cannot name a Body"),
+        (lambda: Subsystem("s", BODY), r"'s': .* is a BodyShape, not a System"),
+        (lambda: LagrangianSystem("s", Coordinate("x", "m"), "0"), r"coordinates of .* single Coordinate"),
+        (lambda: LagrangianSystem("s", (Coordinate("x", "m"),), "0", position="x"), r"position=\(\.\.\.,\)"),
+        (lambda: Block("s", states=State("x", "-x")), r"states of block 's' is a single State.*comma"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_named_with_those_there_are(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_the_signature_of_a_component_shows_its_fields() -> None:
+    assert list(inspect.signature(Revolute).parameters)[:3] == ["name", "actuated", "n"]
+    assert inspect.signature(World).parameters["g"].default == 9.81
 
 
 def test_a_system_in_which_nothing_can_move_is_refused() -> None:

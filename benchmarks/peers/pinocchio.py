@@ -25,7 +25,7 @@ from benchmarks.case import Case, End, judged, number_of_steps
 from benchmarks.judge import Array
 from benchmarks.targets import LENT
 from benchmarks.task import Task, X, Y
-from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, Tableau
+from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, Tableau
 
 FLAGS = (
     "-std=c++17", "-O3", "-march=native", "-DNDEBUG", "-DBOOST_MPL_LIMIT_LIST_SIZE=30",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import mbfmu
 from examples.papers.states import link_coordinates, reference
 from examples.report import Array, Curves, Found, Panel, Row, envelope, listed, present
-from mbfmu.steppers.block_multistep import block_matrices, block_nodes
+from mbfmu.stepper.block_multistep import block_matrices, block_nodes
 
 START = {"l2": sqrt(3.0), "m2": 2.0, "shoulder.phi": pi / 3, "elbow.phi": -pi / 6}
 NODES = ("equidistant", "chebyshev", "legendre")

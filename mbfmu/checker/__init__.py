@@ -10,6 +10,7 @@ dynamic.py    supervises probe/, the separate process in which the FMU runs
 from collections.abc import Collection
 from os import PathLike
 
+from mbfmu.arguments import checked
 from mbfmu.checker import archive, dynamic, static
 from mbfmu.checker.outcome import PRACTICE, Outcome, Rule
 from mbfmu.errors import UsageError, nearest
@@ -20,6 +21,7 @@ RULES: tuple[Rule, ...] = (*archive.RULES, *static.RULES, *dynamic.RULES)
 """All rules, in the order they are tried."""
 
 
+@checked
 def check(path: str | PathLike[str]) -> list[Outcome]:
     """List what is wrong with an FMU; an empty list means that no rule fails.
 
@@ -32,6 +34,7 @@ def check(path: str | PathLike[str]) -> list[Outcome]:
     return [outcome for outcome in report(path) if outcome.status == "fail"]
 
 
+@checked
 def report(
     path: str | PathLike[str],
     *,

@@ -36,7 +36,7 @@ def compare(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
-    from mbfmu.compare import ENDINGS, compare, shown
+    from mbfmu.comparison import ENDINGS, compare, shown
     from mbfmu.files import ending_of, refuse_overwriting
 
     if output:

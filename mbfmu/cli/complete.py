@@ -27,9 +27,9 @@ def exported() -> list[str]:
 
 def steppers() -> list[str]:
     """Return the steppers."""
-    from mbfmu.steppers import FAMILIES
+    import mbfmu
 
-    return list(FAMILIES)
+    return list(mbfmu.steppers())
 
 
 def stepper_list(incomplete: str) -> list[str]:
@@ -40,9 +40,9 @@ def stepper_list(incomplete: str) -> list[str]:
 
 def options(context: typer.Context) -> list[tuple[str, str]]:
     """Return the options of the stepper named before, as KEY=VALUE if an option has choices."""
-    from mbfmu.steppers import FAMILIES
+    import mbfmu
 
-    family = FAMILIES.get(context.params.get("stepper") or "")
+    family = mbfmu.steppers().get(context.params.get("stepper") or "")
     return [
         (f"{key}={choice}", option.text)
         for key, option in (family.options if family else {}).items()

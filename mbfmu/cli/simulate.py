@@ -108,6 +108,8 @@ def simulate(
             "stop": stop,
             "steps": result.steps,
             "seconds": result.seconds,
+            "stepper": result.stepper,
+            "stepper_reason": result.reason,
             "drift": drift,
             "notices": result.notices,
             "variables": {name: _extremes(result, name) for name in result.names},
@@ -152,4 +154,5 @@ def _most(result: "Result", names: list[str], most: int) -> list[str]:
 def _speed(result: "Result") -> tuple[str, ...]:
     if not result.steps:
         return ()
-    return (f"{result.steps} steps, {result.seconds / result.steps * 1e6:.2f} microseconds each",)
+    speed = f"{result.steps} steps, {result.seconds / result.steps * 1e6:.2f} microseconds each"
+    return speed, f"stepper {result.stepper}, {result.reason}"

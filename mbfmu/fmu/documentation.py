@@ -7,7 +7,7 @@ from mbfmu.dae import Dae
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.picture import Drawing, svg
 from mbfmu.prepared.prepare import Prepared
-from mbfmu.steppers import FAMILIES
+from mbfmu.stepper import family_of
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -57,7 +57,7 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
         picture: picture of the mechanism at its start.
         native: whether the FMU is compiled C, not pythonfmu's.
     """
-    dae, scheme, family = prepared.dae, prepared.scheme, FAMILIES[prepared.scheme.name]
+    dae, scheme, family = prepared.dae, prepared.scheme, family_of(prepared.scheme.name)
     kept = ", ".join(sorted(scheme.exact)) or "none"
     method = [
         ("stepper", prepared.stepper),

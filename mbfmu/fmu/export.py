@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import mbfmu
+from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Header, model_description
@@ -27,7 +28,9 @@ from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.kernel import Interpreted, describe
 from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model
+from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.stepper import Choice
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
@@ -44,11 +47,12 @@ LONGEST_NAME = 100
 """Number of characters of a model's name that the names of files inside an FMU keep."""
 
 
+@checked
 def export(
-    system: Model,
+    system: Model | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float = 1e-3,
     tolerance: float = 0.0,
@@ -63,10 +67,10 @@ def export(
     """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
 
     Args:
-        system: the mechanism.
+        system: the model, a name in models/, or the path of a model file.
         path: path of the .fmu file; default: the system's name, in the current folder.
-        stepper: name of the stepper; None: the one the model names, else `rattle`, or `projected` for nonholonomic
-            constraints.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
+            None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
         options: options of the stepper.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -91,6 +95,7 @@ def export(
         FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
     """
+    system = model_of(system)
     target = Path(path) if path is not None else Path(f"{system.name}.fmu")
     ending_of(target, (".fmu",))
     if not (math.isfinite(stop) and stop > 0):

@@ -14,7 +14,7 @@ from mbfmu.dae.energy import STORED, Constant
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
-from mbfmu.steppers import Scheme
+from mbfmu.stepper import Scheme
 
 STEP = "solver.step"
 TOLERANCE = "solver.tolerance"

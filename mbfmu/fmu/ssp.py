@@ -18,6 +18,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import mbfmu
+from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
@@ -74,6 +75,7 @@ class Coupling:
     step: float | None = None
 
 
+@checked
 def write_ssp(
     path: str | os.PathLike[str],
     components: Mapping[str, str | os.PathLike[str]],

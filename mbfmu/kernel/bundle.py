@@ -21,7 +21,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.model.frame import wrapped
-from mbfmu.steppers.scheme import Scheme, relative_change
+from mbfmu.stepper.scheme import Scheme, relative_change
 
 FORMULAS = ("start", "begin", "step")
 

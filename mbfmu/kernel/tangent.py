@@ -20,7 +20,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_sampled
-from mbfmu.steppers.scheme import Scheme
+from mbfmu.stepper.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
 """Positions of the arguments of a formula's function that change: x, u, p, z."""

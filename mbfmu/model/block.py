@@ -8,13 +8,14 @@ from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.component import Quantity, check_value, is_name
+from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import RESERVED, Parameter
 from mbfmu.model.values import replace_values
 
 
 @dataclass(frozen=True)
-class Port:
+class Port(Description):
     """An input of a block, given from outside.
 
     Args:
@@ -37,7 +38,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class State:
+class State(Description):
     """A quantity with a rate of its own.
 
     Args:
@@ -62,7 +63,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Defined:
+class Defined(Description):
     """A quantity that is defined by others.
 
     Args:
@@ -86,7 +87,7 @@ class Defined:
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Description):
     """A system of first-order equations x' = f(x, u, p, t), y = g(x, u, p, t).
 
     Texts are expressions of parameters, inputs, states, defined quantities and ``time``, in any order.
@@ -116,6 +117,8 @@ class Block:
     stepper: str = ""
 
     def __post_init__(self) -> None:
+        for field, kind in (("inputs", Port), ("states", State), ("defined", Defined), ("parameters", Parameter)):
+            check_items(f"{field} of block '{self.name}'", getattr(self, field), kind)
         seen: set[str] = set()
         constants = [item.name for item in self.parameters]
         for name in (*constants, *(item.name for item in self.quantities)):

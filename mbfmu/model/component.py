@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mbfmu.errors import AxisError, NameInUseError, ValueRangeError
+from mbfmu.model.description import Description
 from mbfmu.model.expression import Expression
 
 Value: TypeAlias = float | str
@@ -112,9 +113,9 @@ class Input:
     sampled: bool = False
 
 
-def is_name(text: str) -> bool:
-    """Return whether a text can name a component, parameter or variable: an ASCII identifier, as FMI names require."""
-    return text.isascii() and text.isidentifier()
+def is_name(name: object) -> bool:
+    """Return whether something can name a component, parameter or variable: an ASCII identifier, as FMI requires."""
+    return isinstance(name, str) and name.isascii() and name.isidentifier()
 
 
 def direction(*default: float) -> Any:
@@ -123,7 +124,7 @@ def direction(*default: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Component:
+class Component(Description):
     """Base of all components: a name, unique within its system, and declared quantities.
 
     Args:

@@ -6,13 +6,14 @@ from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value, is_name
+from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
 from mbfmu.model.system import Parameter
 from mbfmu.model.values import replace_values
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Description):
     """A generalised coordinate.
 
     Args:
@@ -37,7 +38,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class LagrangianSystem:
+class LagrangianSystem(Description):
     """A system by its Lagrangian T - V.
 
     Texts are expressions of parameters, coordinates, their ``der(...)`` and ``time``. The equations are
@@ -73,6 +74,10 @@ class LagrangianSystem:
     stepper: str = ""
 
     def __post_init__(self) -> None:
+        check_items(f"coordinates of system '{self.name}'", self.coordinates, Coordinate)
+        check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
+        check_items(f"position of system '{self.name}'", self.position, str)
+        check_items(f"velocity of system '{self.name}'", self.velocity, str)
         seen: set[str] = {"time"}
         named = [*(item.name for item in self.parameters), *(item.name for item in self.coordinates)]
         for name in (*named, *self.inputs.values()):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model import Model
 
@@ -33,7 +34,8 @@ def known_models() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> Model:
+@checked
+def load(source: str | os.PathLike[str], values: Mapping[str, Any] | None = None) -> Model:
     """Read a mechanism or a block.
 
     Args:
@@ -53,7 +55,25 @@ def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = No
     return system.with_values(given) if given else system
 
 
-def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
+def model_of(given: Model | str | os.PathLike[str], values: Mapping[str, Any] | None = None) -> Model:
+    """Return the model that a user gives: itself, or as `load` reads it.
+
+    Args:
+        given: a model, a name in models/, or the path of a model file.
+        values: parameters and start values by name, and arguments of a .py file's function.
+
+    Raises:
+        MbfmuError: see `load`.
+    """
+    return given.with_values(values or {}) if isinstance(given, Model) else load(given, values)
+
+
+def is_fmu(given: Any) -> bool:
+    """Return whether what a user gives is the path of an .fmu file."""
+    return isinstance(given, str | os.PathLike) and Path(given).suffix == ".fmu"
+
+
+def _read(source: str | os.PathLike[str], values: dict[str, Any]) -> Model:
     """Read a model, and remove from `values` those that its function takes."""
     text = os.fspath(source)
     path = Path(text)

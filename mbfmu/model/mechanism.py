@@ -210,6 +210,14 @@ def _check(mechanism: Mechanism) -> None:
         )
     touched = {end for pair in mechanism.connections for end in pair}
     for path, component in mechanism.components.items():
+        ends = [f"{path}.{frame}" for frame in component.frames]
+        if ends and not isinstance(component, World) and not touched.intersection(ends):
+            free = "; a free body hangs on a FreeMotion joint" if isinstance(component, Part) else ""
+            raise FrameConnectionError(
+                f"{type(component).__name__} '{path}' is connected to nothing: add "
+                + " and ".join(f'connect("{end}", ...)' for end in ends[: 1 if free else 2])
+                + free
+            )
         if isinstance(component, Part):
             continue
         for frame in component.frames:

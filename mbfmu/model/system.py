@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from mbfmu.errors import FrameConnectionError, NameInUseError, UnknownNameError, nearest
+from mbfmu.errors import FrameConnectionError, ModelError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component, Quantity, Value, check_value, is_name
+from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS
 
 RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
@@ -16,7 +17,7 @@ RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Description):
     """A parameter of a system.
 
     Args:
@@ -62,7 +63,7 @@ def connect(frame_a: str, frame_b: str) -> Connection:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Description):
     """A mechanism: parameters, components, and connections of frames that coincide.
 
     Args:
@@ -78,6 +79,7 @@ class System:
         NameInUseError: two parts of the system share a name.
         UnknownNameError: a connection names a frame that does not exist.
         FrameConnectionError: a frame is connected to itself, or a pair is connected twice.
+        ModelError: a field holds something else than a tuple of what belongs in it.
     """
 
     name: str
@@ -89,6 +91,9 @@ class System:
     stepper: str = ""
 
     def __post_init__(self) -> None:
+        check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
+        check_items(f"components of system '{self.name}'", self.components, Component, Subsystem)
+        check_items(f"connections of system '{self.name}'", self.connections, Connection)
         seen: set[str] = set()
         for item in (*self.parameters, *self.components):
             if item.name in seen:
@@ -171,7 +176,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Subsystem:
+class Subsystem(Description):
     """A system used as a component of another.
 
     Args:
@@ -189,6 +194,9 @@ class Subsystem:
             raise NameInUseError(
                 f"'{self.name}' cannot name a sub-system: use letters (a to z, A to Z), digits and underscores"
             )
+        if not isinstance(self.system, System):
+            kind = type(self.system).__name__
+            raise ModelError(f"sub-system '{self.name}': {self.system!r} is a {kind}, not a System")
         known = {item.name: item for item in self.system.parameters}
         for name, value in self.values.items():
             if name not in known:

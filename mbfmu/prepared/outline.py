@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Constant, constant_of
-from mbfmu.steppers import Scheme
+from mbfmu.stepper import Scheme
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Outline(Layout):
 
     Args:
         name: of the model.
+        stepper: the stepper with its options, as a user writes it.
         inputs: entries of u.
         parameters: entries of p.
         outputs: what the kernel puts out, without bound parameters.
@@ -30,6 +31,7 @@ class Outline(Layout):
     """
 
     name: str
+    stepper: str
     inputs: tuple[Signal, ...]
     parameters: tuple[ParameterSignal, ...]
     outputs: tuple[Signal, ...]
@@ -56,9 +58,10 @@ class Outline(Layout):
 def outline(dae: Dae, scheme: Scheme) -> Outline:
     """Return the outline of a model with a stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
+    stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
     return Outline(
-        dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep, rows,
-        constant_of(dae),
+        dae.name, stepper, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep,
+        rows, constant_of(dae),
     )  # fmt: skip
 
 

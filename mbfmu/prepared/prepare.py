@@ -22,7 +22,7 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.steppers import Scheme, make_scheme
+from mbfmu.stepper import USUAL, Choice, Scheme, make_scheme, named, usual_stepper
 
 Parts = tuple[Dae, Scheme, Bundle]
 
@@ -42,6 +42,7 @@ class Prepared:
         tolerance: default of solver.tolerance.
         key: under which the start cache stores what a run needs; None: it is not stored.
         cached: what the start cache held; None: nothing.
+        chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
     """
 
     derived: Callable[[], Parts]
@@ -49,6 +50,7 @@ class Prepared:
     tolerance: float = 0.0
     key: str | None = None
     cached: CachedStart | None = None
+    chosen_by: str = ""
 
     @cached_property
     def _parts(self) -> Parts:
@@ -99,7 +101,14 @@ class Prepared:
     @property
     def stepper(self) -> str:
         """The stepper with its options, as a user writes it."""
-        return " ".join([self.scheme.name, *(f"{key}={value}" for key, value in self.scheme.options.items())])
+        return self.outline.stepper
+
+    @property
+    def reason(self) -> str:
+        """The reason for the stepper."""
+        if self.chosen_by:
+            return f"named by the {self.chosen_by}"
+        return f"by default: {USUAL[self.stepper.partition(' ')[0]]}"
 
     def initial_state(self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None) -> Any:
         """Return the consistent state x at t = 0.
@@ -152,7 +161,7 @@ class Prepared:
 
 def prepare(
     system: Model,
-    stepper: str | None,
+    stepper: str | Choice | None,
     options: Mapping[str, Any] | None,
     step: float,
     tolerance: float = 0.0,
@@ -164,8 +173,9 @@ def prepare(
 
     Args:
         system: the mechanism.
-        stepper: name of the stepper; None: the one the model names, else `rattle`, `projected` for nonholonomic
-            constraints, or `radau` for a block.
+        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
+            None: the one the model names, else `rattle`, `projected` for nonholonomic constraints, or `radau` for a
+            block.
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -183,13 +193,15 @@ def prepare(
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
-    options, formulas = dict(options or {}), dict(formulas or {})
+    stepper, options = named(stepper, options)
+    formulas = dict(formulas or {})
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas, energy_balance)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
     derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas, energy_balance)
-    prepared = Prepared(derived, step, tolerance, key, cached)
+    chosen_by = "user" if stepper else "model" if system.stepper else ""
+    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
@@ -202,7 +214,7 @@ def _derived(
     dae = derive(system, coordinates, formulas)
     if energy_balance:
         dae = with_balance(dae)
-    stepper = stepper or system.stepper or _usual_stepper(dae)
+    stepper = stepper or system.stepper or usual_stepper(dae)
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(
@@ -210,9 +222,3 @@ def _derived(
             "tolerance out, or take a one-step method such as 'projected'"
         )
     return dae, scheme, compose(dae, scheme)
-
-
-def _usual_stepper(dae: Dae) -> str:
-    if not dae.n:
-        return "radau"
-    return "projected" if dae.k else "rattle"

@@ -31,9 +31,9 @@ from mbfmu.errors import MbfmuError
 from mbfmu.kernel.toolchain import host
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
-from mbfmu.steppers import FAMILIES
+from mbfmu.stepper import FAMILIES
 
-ROOMS = ("model", "dae", "steppers", "kernel", "prepared")
+ROOMS = ("model", "dae", "stepper", "kernel", "prepared")
 """Folders of mbfmu whose source decides what is stored."""
 PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types whose `repr` says all of a value."""
@@ -73,7 +73,9 @@ def cache_key(
         energy_balance: the output `energy.balance` is asked for.
     """
     compiler = host()
-    if compiler is None or not all(_owned(family.make, "mbfmu.steppers.") for family in FAMILIES.values()):
+    if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
+        return None
+    if (stepper or system.stepper or "direct") not in FAMILIES:  # of another package
         return None
     try:
         request = _canonical(
@@ -156,6 +158,7 @@ def load(key: str) -> CachedStart | None:
     return CachedStart(
         Outline(
             found["name"],
+            found["stepper"],
             tuple(Signal(*item) for item in found["inputs"]),
             tuple(ParameterSignal(*item) for item in found["parameters"]),
             tuple(Signal(*item) for item in found["outputs"]),
@@ -178,6 +181,7 @@ def store(key: str, start: CachedStart) -> None:
     content = {
         "library": start.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
+        "stepper": view.stepper,
         "inputs": [astuple(item) for item in view.inputs],
         "parameters": [astuple(item) for item in view.parameters],
         "outputs": [astuple(item) for item in view.outputs],

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.arguments import checked
 from mbfmu.errors import UsageError
 from mbfmu.inputs import Course, InputValue, courses, formulas
 from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, model_of
 from mbfmu.simulation import Progress
+from mbfmu.stepper import Choice
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure
 from mbfmu.study.points import grid, points
@@ -23,6 +26,7 @@ from mbfmu.study.table import Row, Table
 __all__ = ["Row", "grid", "refuse_structure", "sweep"]
 
 
+@checked
 def sweep(
     model: Model | str | os.PathLike[str],
     stop: float,
@@ -32,12 +36,12 @@ def sweep(
     sample: int = 0,
     distributions: Mapping[str, str] | None = None,
     seed: int = 0,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,
     output_interval: float | None = None,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputValue] | None = None,
     input_hold: bool = False,
     coordinates: str | None = None,
@@ -50,7 +54,7 @@ def sweep(
     """Run a mechanism or an FMU with every combination of values, on many cores; every point gives a row.
 
     Args:
-        model: a model, or the path of an .fmu file.
+        model: a model, a name in models/, the path of a model file, or the path of an .fmu file.
         stop: end of each run, s.
         measures: numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
         vary: values by name of a parameter or start value, in SI units; every combination is run.
@@ -98,7 +102,7 @@ def sweep(
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
     given = courses(inputs, input_hold)
     subject: Subject
-    if isinstance(model, Model):
+    if isinstance(model, Model) or not is_fmu(model):
         choices = {
             "stepper": stepper,
             "options": dict(options or {}),
@@ -107,13 +111,11 @@ def sweep(
             "coordinates": coordinates,
             "formulas": formulas(given),
         }
-        system = model.with_values(values or {})
+        system = model_of(model, values)
         subject = model_subject(system, names, wanted, choices, todo[0], stop, output_interval, given)
     else:
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
-        if Path(model).suffix != ".fmu":
-            raise UsageError(f"'{model}' is not an .fmu file; read a model file with mbfmu.load")
         subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, given)
     labels = tuple(item.label for item in wanted)
     table = None

@@ -16,6 +16,7 @@ from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_table
 from mbfmu.simulation import Progress, run_prepared
+from mbfmu.stepper import Choice
 from mbfmu.view.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -94,7 +95,7 @@ def motion_of_model(
     model: Model,
     stop: float,
     *,
-    stepper: str | None = None,
+    stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
     step: float | None = None,
     tolerance: float | None = None,

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import mbfmu.model
 from mbfmu.errors import MbfmuError, ModelFileError
+from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.component import Component, Law, Quantity
 
 FREE = "?"
@@ -27,6 +28,11 @@ def component_types() -> Mapping[str, type[Component]]:
         for name, item in found.items()
         if isinstance(item, type) and issubclass(item, Component) and not (inspect.getdoc(item) or "").startswith(BASE)
     }
+
+
+def component_type(name: str) -> type[Component] | None:
+    """Return the component of a name, of mbfmu or of another installed package; None if there is none."""
+    return component_types().get(name) or registered(COMPONENTS, Component, component_types()).get(name)
 
 
 def fields_of(kind: type) -> dict[str, Field[Any]]:

@@ -23,7 +23,7 @@ from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.source import Source, read_bytes
 from mbfmu.model.system import Connection, Parameter, Subsystem, System
-from mbfmu.model.toml.kinds import component_types, fields_of, kind_of, taken
+from mbfmu.model.toml.kinds import component_type, component_types, fields_of, kind_of, taken
 from mbfmu.model.toml.lines import Place, lines_of
 
 if sys.version_info >= (3, 11):
@@ -217,17 +217,16 @@ def _component(
         raise document.at(place, f"component '{name}' must be a table with a type, not {kind_of(table)}")
     if "system" in table and "type" not in table:
         return _subsystem(document, name, table, place, files)
-    known = component_types()
     kind = table.get("type")
     if not isinstance(kind, str):
         what = "needs a type" if kind is None else f"has {kind_of(kind)} as its type"
         raise document.at((*place, "type"), f"'{name}' {what}: write type = \"Revolute\" or another component")
-    if kind not in known:
-        raise document.at(
-            (*place, "type"), UnknownNameError(f"'{name}': there is no component '{kind}'; {nearest(kind, known)}")
-        )
+    found = component_type(kind)
+    if found is None:
+        clause = nearest(kind, component_types())
+        raise document.at((*place, "type"), UnknownNameError(f"'{name}': there is no component '{kind}'; {clause}"))
     table = {key: value for key, value in table.items() if key != "type"}
-    made: Component = _made(document, known[kind], name, _arguments(document, known[kind], table, place), place)
+    made: Component = _made(document, found, name, _arguments(document, found, table, place), place)
     return made, 1
 
 

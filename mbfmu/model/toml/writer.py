@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.errors import ModelFileError
 from mbfmu.model.component import Component
 from mbfmu.model.system import Parameter, Subsystem, System
-from mbfmu.model.toml.kinds import FREE, component_types, default_of, fields_of
+from mbfmu.model.toml.kinds import FREE, component_type, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 116
@@ -63,9 +63,10 @@ def _parameter(item: Parameter) -> str:
 
 def _component(item: Component) -> Iterator[str]:
     kind = type(item).__name__
-    if component_types().get(kind) is not type(item):
+    if component_type(kind) is not type(item):
         raise ModelFileError(
-            f"'{item.name}' is a {kind}, a component of a model file of its own: TOML holds those of mbfmu only"
+            f"'{item.name}' is a {kind}, a component of a model file of its own: TOML holds those of mbfmu and of "
+            "packages that register theirs"
         )
     yield f"type = {_text(kind)}"
     yield from (f"{_key(key)} = {_value(value)}" for key, value in _given(item).items())

@@ -1,15 +1,17 @@
 """gauss: Gauss collocation in displacement form, as in the paper, or with symmetric projection onto the constraints."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.steppers.coupled import coupled_formula, weighted
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
-from mbfmu.steppers.tableaus import gauss_tableau
+from mbfmu.stepper.coupled import coupled_formula, weighted
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.tableaus import gauss_tableau
 
 
 def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "none") -> Scheme:
@@ -204,8 +206,18 @@ def _columns(name: str, size: int, count: int) -> list[SX]:
     return [ca.SX.sym(f"{name}{i}", size) for i in range(count)]
 
 
+@dataclass(frozen=True)
+class Gauss(Choice):
+    """The stepper `gauss` with its options."""
+
+    name: ClassVar[str] = "gauss"
+    stages: Literal[1, 2, 3, 4] = option(3, "number of nodes s")
+    form: Literal["momentum", "velocity"] = option("momentum", "velocity: the paper's traditional form, unstable")
+    projection: Literal["none", "symmetric"] = option("none", "symmetric: for multibody systems")
+
+
 FAMILY = Family(
-    name="gauss",
+    choice=Gauss,
     make=gauss,
     states=True,
     order="s + 1 (s odd), s (s even); with projection=symmetric or without constraints 2 s",
@@ -215,11 +227,4 @@ FAMILY = Family(
     needs="holonomic constraints",
     source="Lu & Ren, displacement-form s-stage Gauss integrator; Hairer, Lubich & Wanner, Geometric Numerical "
     "Integration, V.4.1",
-    options={
-        "stages": Option(3, "number of nodes s", choices=(1, 2, 3, 4)),
-        "form": Option(
-            "momentum", "velocity: the paper's traditional form, unstable", choices=("momentum", "velocity")
-        ),
-        "projection": Option("none", "symmetric: for multibody systems", choices=("none", "symmetric")),
-    },
 )

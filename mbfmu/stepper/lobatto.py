@@ -1,6 +1,8 @@
 """lobatto: the symplectic Lobatto IIIA-IIIB pair, which meets both constraint levels at the step ends."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -8,9 +10,9 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.steppers.coupled import coupled_formula, weighted
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
-from mbfmu.steppers.tableaus import lobatto_tableaus
+from mbfmu.stepper.coupled import coupled_formula, weighted
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.tableaus import lobatto_tableaus
 
 
 def lobatto(dae: Dae, stages: int = 3) -> Scheme:
@@ -96,13 +98,20 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Lobatto(Choice):
+    """The stepper `lobatto` with its options."""
+
+    name: ClassVar[str] = "lobatto"
+    stages: Literal[2, 3, 4] = option(3, "number of nodes s")
+
+
 FAMILY = Family(
-    name="lobatto",
+    choice=Lobatto,
     make=lobatto,
     states=True,
     order="2 s - 2",
     preserves="position and velocity constraints at every step end; symplectic, symmetric: energy error without drift",
     needs="holonomic constraints",
     source="Jay 1996; Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1.4",
-    options={"stages": Option(3, "number of nodes s", choices=(2, 3, 4))},
 )

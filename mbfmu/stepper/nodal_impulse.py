@@ -1,11 +1,14 @@
 """nodal_impulse: discrete mechanics with constraint impulses at the nodes, for nonholonomic systems too."""
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
 
 def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
@@ -75,8 +78,16 @@ def _node_velocity(problem: Problem, q: SX, p: SX) -> SX:
     return SchurFactor(problem.over_mass(q), C).solve(p, -c)[0]
 
 
+@dataclass(frozen=True)
+class NodalImpulse(Choice):
+    """The stepper `nodal_impulse` with its options."""
+
+    name: ClassVar[str] = "nodal_impulse"
+    action: Literal["midpoint", "trapezoid"] = option("midpoint", "approximation of the action")
+
+
 FAMILY = Family(
-    name="nodal_impulse",
+    choice=NodalImpulse,
     make=nodal_impulse,
     states=True,
     order="2",
@@ -84,5 +95,4 @@ FAMILY = Family(
     "without drift",
     needs="any model",
     source="Gao et al., discrete integration of nonholonomic constrained dynamical systems",
-    options={"action": Option("midpoint", "approximation of the action", choices=("midpoint", "trapezoid"))},
 )

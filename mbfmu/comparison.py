@@ -1,6 +1,7 @@
 """Comparison: every stepper with every step on one model, against a reference solution computed for it."""
 
 import math
+import os
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -10,14 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
 from mbfmu.files import ending_of, write_aside
 from mbfmu.formats import write_columns
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Block, Model
+from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.steppers import FAMILIES
+from mbfmu.stepper import Choice, family_of
+from mbfmu.stepper import steppers as families
 
 Array = npt.NDArray[np.float64]
 REFERENCE = ("projected", {"order": 8})
@@ -104,11 +108,12 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+@checked
 def compare(
-    system: Model,
+    system: Model | str | os.PathLike[str],
     stop: float,
     *,
-    steppers: Sequence[str] = (),
+    steppers: Sequence[str | Choice] = (),
     steps: Sequence[float] = (1e-2, 5e-3, 2e-3, 1e-3),
     values: Mapping[str, Any] | None = None,
     coordinates: str | None = None,
@@ -117,9 +122,10 @@ def compare(
     """Run every stepper with every step, and advise which one to use.
 
     Args:
-        system: the mechanism.
+        system: the mechanism, a name in models/, or the path of a model file.
         stop: end of the runs, s.
-        steppers: names, or ``name:key=value:key=value`` with options; default: every family with its defaults.
+        steppers: names, ``name:key=value:key=value`` with options, or objects such as `mbfmu.Radau(stages=2)`;
+            default: every family with its defaults.
         steps: steps, each at most `stop`, s.
         values: parameters and start values by name.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
@@ -134,11 +140,11 @@ def compare(
             raise UsageError(f"{number} s is not a time: stop and steps are positive numbers")
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
+    system = model_of(system, values)
     if isinstance(system, Block):
         raise UsageError(f"'{system.name}' is a block, and this compares the coordinates of mechanisms")
-    system = system.with_values(values or {})
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
-    chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in FAMILIES]
+    chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[Row] = []
     for name, options in chosen:
         label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
@@ -155,7 +161,10 @@ def compare(
     return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows))
 
 
-def _parsed(text: str) -> tuple[str, dict[str, str]]:
+def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
+    if isinstance(text, Choice):
+        defaults = type(text).table()
+        return text.name, {key: value for key, value in text.options().items() if value != defaults[key].default}
     name, *pairs = text.split(":")
     options = dict(pair.partition("=")[::2] for pair in pairs)
     if not all(options.values()):
@@ -248,10 +257,11 @@ def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> 
 def _advice(rows: Sequence[Row]) -> str:
     """Return one sentence of advice, from the numbers and from the families that take stiff forces."""
     ran = [row for row in rows if math.isfinite(row.error)]
-    loose = {row.stepper for row in rows if not max(row.position, row.velocity) < ROUND_OFF}
-    good = [row for row in ran if row.error <= GOOD]
+    loose = {row.stepper for row in ran if not max(row.position, row.velocity) < ROUND_OFF}
     held = [row for row in ran if row.stepper not in loose]
-    stiff = [row for row in ran if FAMILIES[row.stepper.split()[0]].stiff]
+    offered = held or ran  # what leaves the constraints is advised only if nothing else ran
+    good = [row for row in offered if row.error <= GOOD]
+    stiff = [row for row in offered if family_of(row.stepper.split()[0]).stiff]
     parts = []
     if good:
         best = min(good, key=lambda row: row.ms)
@@ -261,9 +271,13 @@ def _advice(rows: Sequence[Row]) -> str:
         kept = f"constraints at round-off, energy error {best.energy:.1g} J at h = {best.h:g} s"
         parts.append(f"for long runs {best.stepper} ({kept})")
         best = min(held, key=lambda row: row.us_per_step)
-        parts.append(f"for real time {best.stepper} ({best.us_per_step:.2g} us a step, constraints at round-off)")
+        cost = f"{best.us_per_step:.2g} us a step of {best.h:g} s"
+        parts.append(f"for real time {best.stepper} ({cost}, constraints at round-off)")
     if stiff:
         best = max(stiff, key=lambda row: (row.h, -row.error))
         parts.append(f"for stiff forces {best.stepper} (error {best.error:.1g} at h = {best.h:g} s)")
     sentence = "; ".join(parts)
-    return f"{sentence[0].upper()}{sentence[1:]}." if parts else "No stepper ran: take smaller steps."
+    if not parts:
+        return "No stepper ran with a good error: take smaller steps." if ran else "No stepper ran: take smaller steps."
+    warning = "" if held else " All of these leave the constraints."
+    return f"{sentence[0].upper()}{sentence[1:]}.{warning}"

@@ -1,11 +1,14 @@
 """generalized_alpha: the structural-dynamics method of order 2 with adjustable numerical damping."""
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.errors import StepperError
-from mbfmu.steppers.scheme import Family, Option, Problem, Scheme
+from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, option
 
 
 def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
@@ -104,8 +107,17 @@ def _begin(problem: Problem, ahead: float) -> Formula:
     return Formula(y, problem.given, (), ca.vertcat(y, a, slope, lambda_))
 
 
+@dataclass(frozen=True)
+class GeneralizedAlpha(Choice):
+    """The stepper `generalized_alpha` with its options."""
+
+    name: ClassVar[str] = "generalized_alpha"
+    rho: float = option(0.8, "spectral radius at infinite frequency: 0 damps most, 1 not at all", range=(0.0, 1.0))
+    index: Literal[2, 3] = option(2, "2 adds the constraints on velocities to those on coordinates")
+
+
 FAMILY = Family(
-    name="generalized_alpha",
+    choice=GeneralizedAlpha,
     make=generalized_alpha,
     stiff=True,
     states=True,
@@ -113,8 +125,4 @@ FAMILY = Family(
     preserves="position constraints, and with index=2 velocity constraints, at every step end; damps high frequencies",
     needs="any model",
     source="Arnold & Bruls 2007; stabilised: Arnold, Cardona & Bruls 2016",
-    options={
-        "rho": Option(0.8, "spectral radius at infinite frequency: 0 damps most, 1 not at all", range=(0.0, 1.0)),
-        "index": Option(2, "2 adds the constraints on velocities to those on coordinates", choices=(2, 3)),
-    },
 )

@@ -1,11 +1,14 @@
 """rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, holonomic_only
+from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, holonomic_only, option
 
 SPARSE = 16
 """Largest number of entries of M^-1 per row for which the simplified iteration keeps its matrix from pass to pass."""
@@ -96,17 +99,22 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Rattle(Choice):
+    """The stepper `rattle` with its options."""
+
+    name: ClassVar[str] = "rattle"
+    iteration: Literal["newton", "simplified"] = option(
+        "newton", "simplified: cheaper, for forces not stiff against the step"
+    )
+
+
 FAMILY = Family(
-    name="rattle",
+    choice=Rattle,
     make=rattle,
     states=True,
     order="2",
     preserves="position and velocity constraints at every step end; symplectic: energy error without drift",
     needs="holonomic constraints",
     source="Jay 1996; Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1",
-    options={
-        "iteration": Option(
-            "newton", "simplified: cheaper, for forces not stiff against the step", choices=("newton", "simplified")
-        ),
-    },
 )

@@ -8,8 +8,8 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.steppers.explicit import DOPRI8, combination, kind_of
-from mbfmu.steppers.scheme import Problem, Scheme
+from mbfmu.stepper.explicit import DOPRI8, combination, kind_of
+from mbfmu.stepper.scheme import Problem, Scheme
 
 WEIGHTS = np.array([198721, -447288, 705549, -688256, 407139, -134472, 19087]) / 60480
 """Weights of the rates at t, t - d, ... t - 6 d (Hairer, Norsett & Wanner, III.1)."""

@@ -1,14 +1,16 @@
 """local: the local equivalent index-1 equations, integrated by the implicit trapezoidal rule."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.steppers.nullspace import NULLSPACES
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
+from mbfmu.stepper.nullspace import NULLSPACES
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
 
 Solver = Callable[[SX, SX], SX]
 
@@ -142,19 +144,22 @@ def _based_solver(V: SX, M: SX, P: SX) -> Solver:
     return lambda f, g: ca.solve(R, Q.T @ ca.vertcat(V.T @ f, g))
 
 
+@dataclass(frozen=True)
+class Local(Choice):
+    """The stepper `local` with its options."""
+
+    name: ClassVar[str] = "local"
+    basis: Literal["kkt", "qr", "gauss"] = option("kkt", "how the null space of Phi_q enters; same iterates")
+    iteration: Literal["fixed_point", "newton"] = option("fixed_point", "newton for stiff forces")
+    matrices: Literal["current", "frozen"] = option("current", "null space at the iterate or at the step's start")
+
+
 FAMILY = Family(
-    name="local",
+    choice=Local,
     make=local,
     states=True,
     order="2",
     preserves="position and velocity constraints at every step end",
     needs="holonomic constraints; with iteration=fixed_point forces not stiff against the step",
     source="Wang, Zhao & Pan, local equivalent index-1 equations, (4.4)-(4.6)",
-    options={
-        "basis": Option("kkt", "how the null space of Phi_q enters; same iterates", choices=("kkt", "qr", "gauss")),
-        "iteration": Option("fixed_point", "newton for stiff forces", choices=("fixed_point", "newton")),
-        "matrices": Option(
-            "current", "null space at the iterate or at the step's start", choices=("current", "frozen")
-        ),
-    },
 )

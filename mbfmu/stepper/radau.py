@@ -1,15 +1,17 @@
 """radau: Radau IIA on the stabilised index-2 form: stiffly accurate, both constraint levels at the step ends."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.steppers.coupled import coupled_formula, weighted
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
-from mbfmu.steppers.tableaus import radau_tableau
+from mbfmu.stepper.coupled import coupled_formula, weighted
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.tableaus import radau_tableau
 
 
 def radau(dae: Dae, stages: int = 3) -> Scheme:
@@ -84,8 +86,16 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Radau(Choice):
+    """The stepper `radau` with its options."""
+
+    name: ClassVar[str] = "radau"
+    stages: Literal[1, 2, 3] = option(3, "number of nodes s")
+
+
 FAMILY = Family(
-    name="radau",
+    choice=Radau,
     make=radau,
     stiff=True,
     states=True,
@@ -93,5 +103,4 @@ FAMILY = Family(
     preserves="position and velocity constraints at every step end; damps what the step cannot resolve",
     needs="any model; made for stiff forces",
     source="Hairer & Wanner, Solving Ordinary Differential Equations II, VII.4; Gear, Gupta & Leimkuhler 1985",
-    options={"stages": Option(3, "number of nodes s", choices=(1, 2, 3))},
 )

@@ -1,9 +1,12 @@
 """direct: explicit methods on the index-1 form."""
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 from mbfmu.dae.dae import Dae
-from mbfmu.steppers.bashforth import bashforth
-from mbfmu.steppers.explicit import METHOD, explicit_scheme
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+from mbfmu.stepper.bashforth import bashforth
+from mbfmu.stepper.explicit import METHOD_TEXT, explicit_scheme
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
 
 def direct(dae: Dae, method: str = "rk4") -> Scheme:
@@ -30,13 +33,20 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
     return explicit_scheme("direct", {"method": method}, dae, method, acceleration_of)
 
 
+@dataclass(frozen=True)
+class Direct(Choice):
+    """The stepper `direct` with its options."""
+
+    name: ClassVar[str] = "direct"
+    method: Literal["rk4", "abm4", "dopri5", "ab7"] = option("rk4", METHOD_TEXT)
+
+
 FAMILY = Family(
-    name="direct",
+    choice=Direct,
     make=direct,
     states=True,
     order="4 (rk4), 5 (abm4, dopri5), 7 (ab7)",
     preserves="nothing: the constraints drift",
     needs="any model; abm4, ab7: smooth inputs",
     source="Hong & Liu, survey, section on type II equations; ab7: Hairer, Norsett & Wanner, III.1",
-    options={"method": Option(METHOD.default, METHOD.text, choices=(*METHOD.choices, "ab7"))},
 )

@@ -13,7 +13,7 @@ from scipy.integrate import DOP853, RK45
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.steppers.scheme import SX, Option, Problem, Scheme
+from mbfmu.stepper.scheme import SX, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
@@ -101,8 +101,8 @@ MODIFIER = -19 / 270
 III.2)."""
 
 ONE_STEP = {"rk4": RK4, "dopri5": DOPRI5}
-METHOD = Option("rk4", "the explicit method", choices=("rk4", "abm4", "dopri5"))
-"""The option of the families that `explicit_scheme` makes."""
+METHOD_TEXT = "the explicit method"
+"""Text on the option of the families that `explicit_scheme` makes."""
 
 
 def combination(weights: Iterable[float], vectors: Sequence[SX]) -> SX:

@@ -7,7 +7,7 @@ the theory see Verner, SIAM J. Numer. Anal. 15 (1978). The last stage serves an 
 
 import numpy as np
 
-from mbfmu.steppers.explicit import Tableau
+from mbfmu.stepper.explicit import Tableau
 
 NODES = (
     0, 0.03462, 0.097024350638780445948, 0.14553652595817066892, 0.561, 0.22900791159048501267,

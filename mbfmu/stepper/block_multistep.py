@@ -1,6 +1,8 @@
 """block: r-stage multi-step block methods for constrained Hamilton equations."""
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -8,8 +10,8 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.steppers.explicit import DOPRI8
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, holonomic_only
+from mbfmu.stepper.explicit import DOPRI8
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
 
 Array = npt.NDArray[np.float64]
 Rational = list[list[Fraction]]
@@ -194,17 +196,22 @@ def _float(rows: Rational) -> Array:
     return np.array([[float(value) for value in row] for row in rows])
 
 
+@dataclass(frozen=True)
+class BlockMultistep(Choice):
+    """The stepper `block` with its options."""
+
+    name: ClassVar[str] = "block"
+    stages: Literal[2, 3, 4, 5] = option(3, "number of nodes r")
+    nodes: Literal["equidistant", "chebyshev", "legendre"] = option("equidistant", "where the nodes lie")
+    index: Literal[1, 2, 3] = option(2, "level at which the constraints are imposed")
+
+
 FAMILY = Family(
-    name="block",
+    choice=BlockMultistep,
     make=block,
     states=True,
     order="2 r - 1",
     preserves="the constraints of the level chosen by index, at all nodes; the other levels drift slowly",
     needs="holonomic constraints; stages above 3 only where nothing oscillates fast",
     source="Du & Ding, multi-step block methods for constrained Hamilton equations, (4)-(9)",
-    options={
-        "stages": Option(3, "number of nodes r", choices=(2, 3, 4, 5)),
-        "nodes": Option("equidistant", "where the nodes lie", choices=("equidistant", "chebyshev", "legendre")),
-        "index": Option(2, "level at which the constraints are imposed", choices=(1, 2, 3)),
-    },
 )

@@ -2,7 +2,8 @@
 
 How to add a stepper:
 
-1. Write one file with a function ``(dae, **options) -> Scheme`` and a `Family` that names its options and claims.
+1. Write one file with a function ``(dae, **options) -> Scheme``, a `Choice` that names its options, and a `Family`
+   that states its claims.
 2. Choose the state x: all that the next step needs (q, v or p, z, multipliers, history). An FMU's state is the bytes
    of x, so nothing may be kept elsewhere. A multistep method keeps its history in x together with the step it was made
    with, and rescales it inside the step formula (for Adams: the rates at t - j h from those at t - j h_old by
@@ -10,16 +11,18 @@ How to add a stepper:
 3. Give three maps: `begin` [q; v; z] -> x, `step` x -> x, `read` x -> (q, v, z). Their stages are solved by the
    kernel. First-order states z are solved for in units of their nominal sizes, so that all unknowns that decide about
    convergence count alike. A stepper that takes such states says so in its `Family`; for others z is empty.
-4. Add the family's row to the table in ``steppers/__init__.py``; the tests and benchmarks then run it.
+4. Add the family's row to the table in ``stepper/__init__.py``; the tests and benchmarks then run it. A package of
+   your own names the family as an entry point of the group ``mbfmu.steppers`` instead.
 
 A scheme sees only a Dae. It may not assume absolute coordinates, a constant mass matrix, or any constraint; one that
 takes first-order states may not assume that there are coordinates: a block has z alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import casadi as ca
 
@@ -31,7 +34,17 @@ from mbfmu.errors import StepperError
 SX = Any
 """A CasADi expression (CasADi carries no types)."""
 
-__all__ = ["Family", "Option", "Problem", "Scheme", "Stage", "holonomic_only", "without_empty_states"]
+__all__ = [
+    "Choice",
+    "Family",
+    "Option",
+    "Problem",
+    "Scheme",
+    "Stage",
+    "holonomic_only",
+    "option",
+    "without_empty_states",
+]
 
 
 NAN_CARRIER = 1e-300
@@ -240,16 +253,69 @@ class Option:
             return f"{self.range[0]:g}..{self.range[1]:g}"
         return "|".join(map(str, self.choices))
 
-    def read(self, value: Any) -> Any:
-        """Return the value that a user's text or number stands for; raise ValueError if it is not allowed."""
+    def checked(self, stepper: str, key: str, value: Any) -> Any:
+        """Return the value that a user's text or number stands for.
+
+        Args:
+            stepper: name of the stepper, for messages.
+            key: name of the option, for messages.
+            value: what the user gives.
+
+        Raises:
+            StepperError: the value is not allowed.
+        """
         if value is None and self.default is None:
             return None
-        if self.range is None:
-            return {str(choice): choice for choice in self.choices}[str(value)]
-        number = float(value)
-        if not self.range[0] <= number <= self.range[1]:
-            raise ValueError
-        return number
+        with suppress(KeyError, TypeError, ValueError):
+            if self.range is None:
+                return {str(choice): choice for choice in self.choices}[str(value)]
+            if self.range[0] <= float(value) <= self.range[1]:
+                return float(value)
+        raise StepperError(f"stepper '{stepper}': {key}={value} is not allowed; allowed: {self.allowed}")
+
+
+def option(default: Any, text: str, *, range: tuple[float, float] | None = None) -> Any:
+    """Declare an option of a stepper, as a field of its `Choice`.
+
+    The choices are those of the field's type, a Literal.
+
+    Args:
+        default: value of the option if it is not given.
+        text: one line on the option, for users.
+        range: least and greatest number allowed, for a number.
+    """
+    return field(default=default, metadata={"option": (text, range)})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A stepper with its options, where a stepper is asked for: ``mbfmu.Rattle(iteration="simplified")``.
+
+    A family derives a frozen dataclass with a `name`, whose fields are made with `option`.
+
+    Raises:
+        StepperError: a value is not allowed.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for key, value in self.table().items():
+            object.__setattr__(self, key, value.checked(self.name, key, getattr(self, key)))
+
+    @classmethod
+    def table(cls) -> dict[str, Option]:
+        """Return the options by name."""
+        hints, found = get_type_hints(cls), {}
+        for item in fields(cls):
+            text, allowed = item.metadata["option"]
+            choices = get_args(hints[item.name]) if get_origin(hints[item.name]) is Literal else ()
+            found[item.name] = Option(item.default, text, choices, allowed)
+        return found
+
+    def options(self) -> dict[str, Any]:
+        """Return the values of the options by name."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -257,26 +323,34 @@ class Family:
     """A row of the table of steppers.
 
     Args:
-        name: name that a user types.
+        choice: class with which a user chooses it and its options; it has the name that a user types.
         make: function (dae, **options) -> Scheme.
         order: order as text, such as ``2`` or ``2 s``.
         preserves: the quantities it preserves, and where.
         needs: its requirements on the model.
         source: source of the method.
-        options: options by name.
         stiff: whether it takes forces that are stiff for the step.
         states: whether it takes first-order states, and so blocks.
     """
 
-    name: str
+    choice: type[Choice]
     make: Callable[..., Scheme]
     order: str
     preserves: str
     needs: str
     source: str
-    options: Mapping[str, Option] = field(default_factory=dict)
     stiff: bool = False
     states: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name that a user types."""
+        return self.choice.name
+
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        """Options by name."""
+        return self.choice.table()
 
     def variants(self) -> tuple[dict[str, Any], ...]:
         """Return sets of options: all defaults, and each further choice of an option with the others at defaults."""

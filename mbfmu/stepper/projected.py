@@ -1,15 +1,16 @@
 """projected: explicit Runge-Kutta steps, each followed by a projection onto the constraints."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.steppers.explicit import DOPRI5, DOPRI8, RK4, kind_of
-from mbfmu.steppers.scheme import Family, Option, Problem, Scheme, Stage
-from mbfmu.steppers.verner import VERNER9
+from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, kind_of
+from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, Stage, option
+from mbfmu.stepper.verner import VERNER9
 
 TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8, VERNER9)}
 
@@ -70,13 +71,20 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     )
 
 
+@dataclass(frozen=True)
+class Projected(Choice):
+    """The stepper `projected` with its options."""
+
+    name: ClassVar[str] = "projected"
+    order: Literal[4, 5, 8, 9] = option(4, "of the Runge-Kutta method")
+
+
 FAMILY = Family(
-    name="projected",
+    choice=Projected,
     make=projected,
     states=True,
     order="4, 5, 8 or 9",
     preserves="position and velocity constraints at every step end",
     needs="any model",
     source="Hairer, Lubich & Wanner, Geometric Numerical Integration, IV.4; Dormand & Prince; Verner",
-    options={"order": Option(4, "of the Runge-Kutta method", choices=tuple(TABLEAUS))},
 )

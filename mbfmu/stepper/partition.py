@@ -1,13 +1,14 @@
 """partition: independent coordinates are integrated, the dependent ones computed from the constraints."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage
-from mbfmu.steppers.explicit import RK4, combination, kind_of
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme
+from mbfmu.stepper.explicit import RK4, combination, kind_of
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
 
 def partition(dae: Dae, selection: str = "qr") -> Scheme:
@@ -138,15 +139,20 @@ def unpivoted_solve(A: SX, b: SX) -> SX:
     return y
 
 
+@dataclass(frozen=True)
+class Partition(Choice):
+    """The stepper `partition` with its options."""
+
+    name: ClassVar[str] = "partition"
+    selection: Literal["lu", "qr", "svd"] = option("qr", "what is independent: coordinates (lu) or directions")
+
+
 FAMILY = Family(
-    name="partition",
+    choice=Partition,
     make=partition,
     states=True,
     order="4",
     preserves="position and velocity constraints at all evaluations, so at every step end",
     needs="any model",
     source="Hong & Liu, survey, section on type II equations, variable separation",
-    options={
-        "selection": Option("qr", "what is independent: coordinates (lu) or directions", choices=("lu", "qr", "svd"))
-    },
 )

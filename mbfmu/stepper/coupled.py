@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.formula import Formula, Stage, solve_linear
-from mbfmu.steppers.scheme import SX, Problem
+from mbfmu.stepper.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]
 

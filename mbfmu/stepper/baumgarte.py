@@ -1,14 +1,15 @@
 """baumgarte: explicit methods on the index-1 form with feedback of the constraint residuals."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.steppers.explicit import METHOD, explicit_scheme
-from mbfmu.steppers.scheme import SX, Family, Option, Problem, Scheme, without_empty_states
+from mbfmu.stepper.explicit import METHOD_TEXT, explicit_scheme
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option, without_empty_states
 
 GAMMA = 5.0
 """Default of gamma, 1/s: enough to stop the drift of motions that take seconds."""
@@ -55,19 +56,24 @@ def stabilised_acceleration(dae: Dae) -> Any:
     return ca.Function("stabilised", [q, v, z, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
 
 
+@dataclass(frozen=True)
+class Baumgarte(Choice):
+    """The stepper `baumgarte` with its options."""
+
+    name: ClassVar[str] = "baumgarte"
+    method: Literal["rk4", "abm4", "dopri5"] = option("rk4", METHOD_TEXT)
+    gamma: float | None = option(
+        None, f"damping of the residuals, 1/s; default {GAMMA:g}, at most {SHARE:g} / step", range=(0, 1e6)
+    )
+    delta: float | None = option(None, "stiffness of the residuals, 1/s; default gamma", range=(0, 1e6))
+
+
 FAMILY = Family(
-    name="baumgarte",
+    choice=Baumgarte,
     make=baumgarte,
     states=True,
     order="4 (rk4), 5 (abm4, dopri5)",
     preserves="nothing exactly: the constraint residuals stay small, without drift",
     needs="any model; abm4: smooth inputs",
     source="Hong & Liu, survey, section on type II equations; Baumgarte, Comput. Methods Appl. Mech. Eng. 1, 1972",
-    options={
-        "method": METHOD,
-        "gamma": Option(
-            None, f"damping of the residuals, 1/s; default {GAMMA:g}, at most {SHARE:g} / step", range=(0, 1e6)
-        ),
-        "delta": Option(None, "stiffness of the residuals, 1/s; default gamma", range=(0, 1e6)),
-    },
 )

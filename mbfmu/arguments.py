@@ -1,0 +1,132 @@
+"""Arguments: a public function refuses what is not of the type that its signature states."""
+
+import functools
+import inspect
+import os
+import reprlib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from mbfmu.errors import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+WORDS = {
+    float: "a number",
+    int: "a whole number",
+    str: "a text",
+    bool: "True or False",
+    os.PathLike: "a path",
+    type(None): "None",
+}
+"""Words for a type in a message; other classes have their names."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that raises a UsageError for an argument that is not of its annotated type.
+
+    Args:
+        function: a function whose annotations say what is wanted; a Literal stands for the type of its values, as the
+            function itself knows which of them are allowed.
+    """
+    signature = inspect.signature(function)
+
+    @functools.cache
+    def wanted() -> dict[str, Any]:
+        return typing.get_type_hints(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            if name in wanted():
+                check_type(f"{function.__qualname__.removesuffix('.__init__')}: {name}", value, wanted()[name])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_type(where: str, value: Any, hint: Any) -> None:
+    """Raise an error if a value is not of a type.
+
+    Args:
+        where: name of the value in the message.
+        value: the value.
+        hint: the type, as an annotation.
+
+    Raises:
+        UsageError: the value is of another type.
+    """
+    fault = _fault(where, value, hint)
+    if fault:
+        place, wrong, needed = fault
+        raise UsageError(f"{place} = {reprlib.repr(wrong)} must be {words(needed)}, not {_named(type(wrong))}")
+
+
+def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
+    """Return place, value and wanted type of the innermost part that is not of its type; None if there is none."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in {typing.Union, types.UnionType}:
+        faults = [_fault(where, value, item) for item in inner]
+        if None in faults:
+            return None
+        return next((item for item in faults if item and item[0] != where), (where, value, hint))
+    if not _is(value, origin or hint, inner):
+        return where, value, hint
+    if origin is tuple and inner[-1] is not ... and len(value) != len(inner):
+        return where, value, hint
+    parts: Iterable[tuple[str, Any, Any]] = ()
+    if origin and issubclass(origin, Mapping):
+        parts = [(f"a name in {where}", key, inner[0]) for key in value]
+        parts += [(f"{where}[{key!r}]", item, inner[1]) for key, item in value.items()]
+    elif origin and issubclass(origin, Iterable) and isinstance(value, Sequence):
+        parts = [(f"{where}[{number}]", item, inner[0]) for number, item in enumerate(value)]
+    return next((fault for part in parts if (fault := _fault(*part))), None)
+
+
+def _is(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
+    """Return whether a value is of a type, leaving aside what it contains."""
+    if kind is Literal:
+        return any(_is(value, type(item), ()) for item in inner)
+    if kind in {float, int}:
+        return isinstance(value, Real if kind is float else Integral) and not isinstance(value, bool)
+    if kind is Callable:
+        return callable(value)
+    if kind is Any or not isinstance(kind, type):
+        return True
+    if issubclass(kind, Iterable) and kind is not str and isinstance(value, (str, bytes)):
+        return False  # a text is a sequence of texts only by its letters
+    if kind is Sequence:
+        return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
+    return isinstance(value, kind)
+
+
+def words(hint: Any) -> str:
+    """Return words for a type, as they follow "must be"."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in {typing.Union, types.UnionType}:
+        *most, last = dict.fromkeys(words(item) for item in inner)
+        return f"{', '.join(most)} or {last}" if most else last
+    kind = origin or hint
+    if kind is Literal:
+        return " or ".join(map(repr, inner))
+    if kind is Callable:
+        return "a function"
+    if kind in WORDS:
+        return WORDS[kind]
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return f"a dictionary from names to values ({words(inner[1])})" if inner[1] is not Any else "a dictionary"
+    if kind is tuple and inner[-1] is not ...:
+        return f"a tuple ({', '.join(words(item) for item in inner)})"
+    if isinstance(kind, type) and issubclass(kind, Iterable) and inner:
+        return f"a list (each item {words(inner[0])})"
+    return _named(kind) if isinstance(kind, type) else "a value"
+
+
+def _named(kind: type) -> str:
+    if kind in {type(None), bool}:
+        return "None" if kind is type(None) else "a bool"
+    return f"a{'n' if kind.__name__[0] in 'AEIOUaeiou' else ''} {kind.__name__}"

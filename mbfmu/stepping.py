@@ -1,0 +1,206 @@
+"""Simulation: a model that steps when Python tells it to, for a controller in a loop without an FMU.
+
+Names and values stand along the last axis of every array, so that many instances would add an axis in front.
+"""
+
+import math
+import os
+import struct
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.arguments import checked
+from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.interface import LIMITS
+from mbfmu.kernel import vector
+from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, model_of
+from mbfmu.prepared.prepare import prepare
+from mbfmu.stepper import Choice
+
+Array = npt.NDArray[np.float64]
+Inputs = Mapping[str, float] | npt.ArrayLike | None
+
+
+class Simulation:
+    """A model with its stepper at an instant, which `step` advances; its numbers are to the bit those of its FMU.
+
+    Args:
+        model: a model, a name in models/, or the path of a model file.
+        stepper: see `simulate`.
+        options: see `simulate`.
+        step: longest step of the stepper, s.
+        tolerance: see `simulate`; 0: equal steps.
+        values: parameters and start values by name.
+        inputs: inputs at the start by name; the others have their start values.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+
+    Attributes:
+        name: name of the model.
+        stepper: the stepper with its options.
+        input_names: names of the inputs, in the order of their arrays.
+        output_names: names of the outputs, in the order of their arrays.
+        units: SI units of inputs and outputs by name.
+
+    Raises:
+        ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
+        UsageError: an argument is invalid.
+    """
+
+    @checked
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str],
+        *,
+        stepper: str | Choice | None = None,
+        options: Mapping[str, Any] | None = None,
+        step: float = 1e-3,
+        tolerance: float = 0.0,
+        values: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, float] | None = None,
+        coordinates: str | None = None,
+    ) -> None:
+        if is_fmu(model):
+            raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with simulate or couple")
+        prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
+        outline = prepared.outline
+        self.name, self.stepper = outline.name, outline.stepper
+        self.input_names = tuple(item.name for item in outline.inputs)
+        self.output_names = tuple(item.name for item in outline.outputs)
+        self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
+        self._inputs = {name: place for place, name in enumerate(self.input_names)}
+        self._outputs = {name: place for place, name in enumerate(self.output_names)}
+        self._kernel, self._step, self._tolerance = prepared.kernel, float(step), float(tolerance)
+        self._p = vector(outline.p_default())
+        self._still = vector([0.0] * len(self.input_names))
+        self._u = vector(outline.u_default())
+        self._u = self._given(inputs)
+        self._x = prepared.initial_state(self._u)
+        self._time = 0.0
+        self._y = self._kernel.outputs(self._x, self._u, self._p, 0.0)
+        who = (self.name, repr(stepper), options, coordinates, self.input_names, self.output_names)
+        self._mark = zlib.crc32(repr(who).encode())
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.input_names)} inputs, {len(self.output_names)} outputs"
+        return f"<Simulation of '{self.name}' at {self._time:g} s: {counts}>"
+
+    @property
+    def time(self) -> float:
+        """Time, s."""
+        return self._time
+
+    @property
+    def inputs(self) -> Array:
+        """Values of the inputs, which are held until others are given, shape (n_inputs,)."""
+        return np.array(self._u[:], dtype=np.float64)
+
+    @property
+    def outputs(self) -> Array:
+        """Values of the outputs at this time, shape (n_outputs,)."""
+        values: Array = np.frombuffer(self._y, dtype=np.float64)[: len(self.output_names)].copy()
+        return values
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of an output or an input at this time.
+
+        Raises:
+            UnknownNameError: there is none of that name.
+        """
+        if name in self._outputs:
+            return float(self._y[self._outputs[name]])
+        if name in self._inputs:
+            return float(self._u[self._inputs[name]])
+        raise UnknownNameError(f"'{self.name}' has no output or input '{name}'; {nearest(str(name), self.units)}")
+
+    def step(self, inputs: Inputs, dt: float) -> Array:
+        """Advance by a span of time with held inputs, and return the outputs at its end, shape (n_outputs,).
+
+        Args:
+            inputs: values by name, those left out stay as they are; or all of them, shape (n_inputs,); or None.
+            dt: the span, s; it is done in steps of the stepper.
+
+        Raises:
+            UsageError, UnknownNameError: an input or the span is invalid.
+            StepError: a step failed; then nothing has changed.
+        """
+        u = self._given(inputs)
+        if isinstance(dt, bool) or not isinstance(dt, float | int | np.number) or not 0 < dt < math.inf:
+            raise UsageError(f"step: dt = {dt!r} must be a positive number of seconds")
+        if dt / self._step > LIMITS["most_steps"]:
+            raise UsageError(f"step: dt = {dt:g} s needs {dt / self._step:.3g} steps of {self._step:g} s: take less")
+        x, y, failure = self._kernel.communicate(
+            self._x, u, self._still, self._p, self._time, float(dt), self._step, self._tolerance
+        )
+        if failure is not None:
+            raise StepError(failure.message(self.name))
+        self._u, self._x, self._y, self._time = u, x, y, self._time + float(dt)
+        return self.outputs
+
+    @property
+    def state(self) -> bytes:
+        """All that the next step depends on: time, inputs and the state of the stepper, for `restore`."""
+        numbers = [self._time, *self._u, *self._x]
+        body = struct.pack(f"<{len(numbers)}d", *numbers)
+        return body + struct.pack("<I", zlib.crc32(body, self._mark))
+
+    def restore(self, state: bytes) -> None:
+        """Restore a state; the steps from there are the same to the bit.
+
+        Args:
+            state: a `state` of this simulation, or of another one of the same model and stepper.
+
+        Raises:
+            UsageError: it is damaged, or of another model or stepper; then nothing has changed.
+        """
+        if not isinstance(state, bytes):
+            raise UsageError(f"restore: a state is bytes, as `state` gives them, not {type(state).__name__}")
+        n_u, n_x = len(self._u), len(self._x)
+        body, check = state[:-4], state[-4:]
+        if len(body) != 8 * (1 + n_u + n_x) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
+            raise UsageError(f"restore: the state is damaged, or it is not one of '{self.name}' with this stepper")
+        time, *rest = struct.unpack(f"<{len(body) // 8}d", body)
+        self._time, self._u, self._x = time, vector(rest[:n_u]), vector(rest[n_u:])
+        self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)
+
+    def _given(self, inputs: Inputs) -> Any:
+        """Return the vector of inputs that a user gives.
+
+        Raises:
+            UsageError, UnknownNameError: an input does not exist, or is no number.
+        """
+        if inputs is None:
+            return self._u
+        if isinstance(inputs, Mapping):
+            values = list(self._u)
+            for name, value in inputs.items():
+                if name not in self._inputs:
+                    known = nearest(str(name), self.input_names)
+                    raise UnknownNameError(f"'{self.name}' has no input '{name}'; {known}")
+                values[self._inputs[name]] = _number(name, value)
+            return vector(values)
+        try:
+            numbers = np.asarray(inputs, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty(0)
+        if numbers.shape != (len(self.input_names),) or isinstance(inputs, str):
+            wanted = (
+                f"a dictionary, or {len(self.input_names)} numbers for {', '.join(self.input_names) or 'no inputs'}"
+            )
+            raise UsageError(f"step: inputs = {inputs!r}: inputs are {wanted}")
+        return vector(_number(name, value) for name, value in zip(self.input_names, numbers.tolist(), strict=True))
+
+
+def _number(name: str, value: Any) -> float:
+    """Return a value of an input as a float; raise a UsageError if it is none."""
+    try:
+        number = math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not abs(number) <= LIMITS["largest"]:
+        raise UsageError(f"input {name} = {value!r} must be a finite number of at most {LIMITS['largest']:g}")
+    return number
