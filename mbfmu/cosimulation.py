@@ -22,7 +22,7 @@ from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
 from mbfmu.result import Result
-from mbfmu.simulation import InputFunction, Messages, communication_points, input_function, read_fmu, unit_of
+from mbfmu.simulation import InputFunction, Messages, communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 
@@ -46,7 +46,7 @@ def couple(
     passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, float | str | InputFunction] | None = None,
+    inputs: Mapping[str, float | InputFunction] | None = None,
     outputs: Sequence[str] = (),
 ) -> Result:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
@@ -65,8 +65,7 @@ def couple(
             repeated with a shorter one while its outputs differ by more, relative to 1 and their size; all FMUs must
             save their state.
         values: parameters and start values by ``component.variable``.
-        inputs: by ``component.variable``, a number, an expression of ``time``, a .csv file, or a function of the time
-            in s; see `simulate`.
+        inputs: numbers, or functions of the time, s, by ``component.variable``.
         outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
@@ -82,7 +81,7 @@ def couple(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
-        signals = {end: input_function(end, given) for end, given in (inputs or {}).items()}
+        signals = {end: _function(given) for end, given in (inputs or {}).items()}
         run = _Run(parts, wires, signals, order, extrapolation, passes)
         for end, value in (values or {}).items():
             part, name = _end(parts, end)
@@ -110,6 +109,10 @@ def couple(
     names = tuple(f"{part.name}.{name}" for part, name in shown)
     units = {f"{part.name}.{name}": unit_of(part.variables[name]) for part, name in shown}
     return Result(np.array(times), names, np.array(rows), units)
+
+
+def _function(given: float | InputFunction) -> InputFunction:
+    return given if callable(given) else lambda _: given
 
 
 def _check(stop: float, step: float, order: str, extrapolation: int, passes: int, tolerance: float) -> None:
