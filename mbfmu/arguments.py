@@ -63,7 +63,8 @@ def check_type(where: str, value: Any, hint: Any) -> None:
     fault = _fault(where, value, hint)
     if fault:
         place, wrong, needed = fault
-        raise UsageError(f"{place} = {reprlib.repr(wrong)} must be {words(needed)}, not {_named(type(wrong))}")
+        size = f" of {len(wrong)}" if isinstance(wrong, tuple) else ""
+        raise UsageError(f"{place} = {reprlib.repr(wrong)} must be {words(needed)}, not {_named(type(wrong))}{size}")
 
 
 def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
@@ -76,14 +77,16 @@ def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
         return next((item for item in faults if item and item[0] != where), (where, value, hint))
     if not _is(value, origin or hint, inner):
         return where, value, hint
-    if origin is tuple and inner[-1] is not ... and len(value) != len(inner):
+    fixed = origin is tuple and inner[-1] is not ...
+    if fixed and len(value) != len(inner):
         return where, value, hint
     parts: Iterable[tuple[str, Any, Any]] = ()
-    if origin and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         parts = [(f"a name in {where}", key, inner[0]) for key in value]
         parts += [(f"{where}[{key!r}]", item, inner[1]) for key, item in value.items()]
-    elif origin and issubclass(origin, Iterable) and isinstance(value, Sequence):
-        parts = [(f"{where}[{number}]", item, inner[0]) for number, item in enumerate(value)]
+    elif isinstance(origin, type) and issubclass(origin, Iterable) and isinstance(value, Sequence):
+        kinds = inner if fixed else inner[:1] * len(value)
+        parts = [(f"{where}[{number}]", *pair) for number, pair in enumerate(zip(value, kinds, strict=True))]
     return next((fault for part in parts if (fault := _fault(*part))), None)
 
 

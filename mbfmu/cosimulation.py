@@ -23,7 +23,7 @@ from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
-from mbfmu.inputs import InputFunction, courses
+from mbfmu.inputs import InputFunction, InputValue, courses
 from mbfmu.result import Result
 from mbfmu.simulation import Messages, communication_points, read_fmu, unit_of
 
@@ -61,7 +61,7 @@ def couple(
     passes: int = 1,
     tolerance: float = 0.0,
     values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, float | str | InputFunction] | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
     outputs: Sequence[str] = (),
 ) -> CoupledResult:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
@@ -82,8 +82,7 @@ def couple(
             repeated with a shorter one while its outputs differ by more, relative to 1 and their size; all FMUs must
             save their state.
         values: parameters and start values by ``component.variable``.
-        inputs: by ``component.variable``, a number, an expression of ``time``, a .csv file, or a function of the time
-            in s; see `simulate`.
+        inputs: by ``component.variable``, numbers, expressions of ``time``, paths of tables, or functions of the time.
         outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:

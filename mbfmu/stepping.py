@@ -17,6 +17,7 @@ from mbfmu.arguments import checked
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
+from mbfmu.kernel.runtime import MOST_STEPS
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.prepare import prepare
@@ -131,7 +132,7 @@ class Simulation:
         u = self._given(inputs)
         if isinstance(dt, bool) or not isinstance(dt, float | int | np.number) or not 0 < dt < math.inf:
             raise UsageError(f"step: dt = {dt!r} must be a positive number of seconds")
-        if dt / self._step > LIMITS["most_steps"]:
+        if dt / self._step > MOST_STEPS:
             raise UsageError(f"step: dt = {dt:g} s needs {dt / self._step:.3g} steps of {self._step:g} s: take less")
         x, y, failure = self._kernel.communicate(
             self._x, u, self._still, self._p, self._time, float(dt), self._step, self._tolerance

@@ -6,10 +6,10 @@ import os
 import pydoc
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import mbfmu
+from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, StepError, StepperError, UnknownNameError, UsageError
 from mbfmu.kernel import describe
 from mbfmu.listing import components
@@ -138,6 +139,9 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "options": (3, "x", [1], {1: 2}),
     "values": NAMED,
     "inputs": (*NAMED, {"f_x": [1]}, {"f_x": None}),
+    "input_hold": ("yes", 3),
+    "energy_balance": ("yes", 3),
+    "show": ("x", 3, [3]),
     "outputs": ("x", 3, [3]),
     "coordinates": TEXTS,
     "progress": (3, "x"),
@@ -202,10 +206,36 @@ def test_an_argument_of_a_wrong_type_is_a_usage_error_that_names_it(name: str, a
 
 
 def test_a_wrong_type_inside_a_list_or_dictionary_is_named_by_its_place() -> None:
-    with pytest.raises(UsageError, match=r"simulate: inputs\['f_x'\] = \[1\] must be a number, a text or a fun"):
+    with pytest.raises(UsageError, match=r"simulate: inputs\['f_x'\] = \[1\] must be a text, a number or a fun"):
         mbfmu.simulate("pendulum", 1.0, inputs={"f_x": [1]})  # type: ignore[dict-item]
     with pytest.raises(UsageError, match=r"compare: steps\[1\] = '0.1' must be a number, not a str"):
         mbfmu.compare("pendulum", 1.0, steps=(0.1, "0.1"))  # type: ignore[arg-type]
+
+
+def test_each_kind_of_annotation_takes_what_it_says_and_refuses_the_rest() -> None:
+    def echo(
+        mode: Literal["a", "b"] = "a",
+        pair: tuple[str, int] = ("x", 1),
+        run: Callable[[float], float] | None = None,
+        anything: Any = None,
+        texts: Iterable[str] = (),
+        on: bool = False,
+    ) -> Any:
+        return mode, pair, run, anything, texts, on
+
+    function = checked(echo)
+    assert function("c", ("y", 2), abs, object, iter("ab"), True)[:3] == ("c", ("y", 2), abs)
+    for wrong, said in (
+        ({"mode": 1}, "mode = 1 must be 'a' or 'b', not an int"),
+        ({"pair": ("x",)}, "must be a tuple \\(a text, a whole number\\), not a tuple of 1"),
+        ({"run": 3.0}, "run = 3.0 must be a function or None, not a float"),
+        ({"texts": "ab"}, "texts = 'ab' must be a list \\(each item a text\\), not a str"),
+        ({"texts": ["a", 1]}, r"texts\[1\] = 1 must be a text, not an int"),
+        ({"on": 1}, "on = 1 must be True or False, not an int"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            function(**wrong)
+    assert inspect.signature(function) == inspect.signature(echo)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -285,10 +315,15 @@ def controller(phi: float, w: float) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("how", [{}, {"stepper": "projected", "tolerance": 1e-6}, {"stepper": mbfmu.Gauss(stages=2)}])
-def test_steps_with_held_inputs_are_those_of_simulate_to_the_bit(how: dict[str, Any]) -> None:
+def test_steps_with_held_inputs_are_those_of_simulate_to_the_bit(how: dict[str, Any], tmp_path: Path) -> None:
     pulls = [0.0, 3.0, -2.0, 5.0, 0.5, 0.5, 0.0, 1.0]
-    inputs = {"rail.f": lambda t: pulls[int(t / H) % 8]}
-    found = mbfmu.simulate("cart_pendulum", len(pulls) * H, step=H / 4, output_interval=H, inputs=inputs, **how)
+    table = tmp_path / "pulls.csv"
+    rows = [f"{k * H!r},{pull}" for k, pull in enumerate(pulls)]
+    table.write_text("\n".join(["time,rail.f", *rows]), encoding="utf-8")
+    found = mbfmu.simulate(
+        "cart_pendulum", len(pulls) * H, step=H / 4, output_interval=H, inputs={"rail.f": str(table)}, input_hold=True,
+        **how,
+    )  # fmt: skip
     sim = mbfmu.Simulation("cart_pendulum", step=H / 4, inputs={"rail.f": pulls[0]}, **how)
     coordinates = ("rail.s", "rail.v", "hinge.phi", "hinge.w", "energy.total")
     for k, pull in enumerate(pulls, 1):

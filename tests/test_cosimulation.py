@@ -83,6 +83,15 @@ def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
     assert found.units["a.rail.s"] == "m"
 
 
+def test_a_number_is_an_input_that_stays_and_a_pair_of_names_is_a_connection(masses: dict[str, Path]) -> None:
+    """x'' = 2 from rest."""
+    found = couple({"a": masses["a"]}, (), 1.0, 0.1, inputs={"a.rail.f": 2}, values={"a.rail.s": 0.0})
+    np.testing.assert_allclose(found["a.rail.s"], found.time**2, atol=1e-9)
+    pairs = [(wire.start, wire.end) for wire in CROSSED]
+    runs = [couple(masses, ends, 0.1, 0.01) for ends in (pairs, [Wire(*pair) for pair in pairs])]
+    assert np.array_equal(runs[0].values, runs[1].values)
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "text"),
     [

@@ -1,5 +1,6 @@
 """Completion by a shell on Tab: names from the tables of models, recipes and steppers, and names inside a model."""
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from mbfmu.errors import MbfmuError
 
 if TYPE_CHECKING:
     from mbfmu.model import Model
+    from mbfmu.stepper import Family
 
 
 def models() -> list[str]:
@@ -27,9 +29,7 @@ def exported() -> list[str]:
 
 def steppers() -> list[str]:
     """Return the steppers."""
-    import mbfmu
-
-    return list(mbfmu.steppers())
+    return list(_families())
 
 
 def stepper_list(incomplete: str) -> list[str]:
@@ -40,9 +40,7 @@ def stepper_list(incomplete: str) -> list[str]:
 
 def options(context: typer.Context) -> list[tuple[str, str]]:
     """Return the options of the stepper named before, as KEY=VALUE if an option has choices."""
-    import mbfmu
-
-    family = mbfmu.steppers().get(context.params.get("stepper") or "")
+    family = _families().get(context.params.get("stepper") or "")
     return [
         (f"{key}={choice}", option.text)
         for key, option in (family.options if family else {}).items()
@@ -108,6 +106,15 @@ def upward() -> list[str]:
     from mbfmu.view.motion import UPWARD
 
     return list(UPWARD)
+
+
+def _families() -> "dict[str, Family]":
+    """Return the table of steppers; a warning has no place behind a prompt."""
+    import mbfmu
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return mbfmu.steppers()
 
 
 def _of_model(context: typer.Context, read: "Callable[[Model], list[str]]") -> list[str]:

@@ -46,7 +46,7 @@ USUAL = {
     "rattle": "rattle keeps the constraints to round-off and the energy without drift, and takes forces that are stiff "
     "for the step; if they are smooth, projected is more accurate at less cost (see mbfmu compare)",
 }
-"""The steppers that are taken if nobody names one, with the reason."""
+"""The steppers that are taken if none is named, with the reason."""
 
 __all__ = [
     "FAMILIES",
