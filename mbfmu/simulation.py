@@ -311,8 +311,9 @@ def _energy_notices(
     total, kinetic, potential = (rows[:, names.index(name)] for name in (constant.name, *STORED[1:]))
     energy = Energy(total[0], kinetic.max(), potential.min(), potential.max())
     farthest = total[np.abs(total - total[0]).argmax()]
-    text = energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance")
-    return (text,) if text else ()
+    if not energy.noticeable(farthest):
+        return ()
+    return (energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance"),)
 
 
 class Messages(list[str]):

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import DRIFTED, MOST_STEPS, OK, Compiled, Energy, Interpreted, Vector, vector
+from mbfmu.kernel.runtime import DRIFTED, MOST_STEPS, OK, PERSISTENT, Compiled, Energy, Interpreted, Vector, vector
 
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
@@ -252,11 +252,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._energy is None or (self._undriven and any(self._u)):
             self._energy = Energy(constant, kinetic, potential, potential)
             return
-        self._energy = self._energy.after(kinetic, potential)
-        remedy = "take a smaller solver.step, or set solver.tolerance"
-        text = "" if "energy" in self._told else self._energy.message(self._constant, constant, remedy)
-        if text:
-            self._tell_once("energy", text)
+        self._energy = self._energy.after(constant, kinetic, potential)
+        if self._energy.noticed >= PERSISTENT and "energy" not in self._told:
+            remedy = "take a smaller solver.step, or set solver.tolerance"
+            self._tell_once("energy", self._energy.message(self._constant, constant, remedy))
 
     def _tell_once(self, what: str, text: str) -> None:
         """Give a warning unless one on the same subject has been given."""

@@ -70,6 +70,9 @@ NOTICEABLE = 0.01
 """Error of the energy that gives a notice, as a part of the energy that the motion exchanges."""
 UNNOTICED = 1e-9
 """Error of the energy that gives none, as a part of the potential energy, which is large where its zero is far away."""
+PERSISTENT = 5
+"""Number of communication steps in a row after which an error of the energy gives a message: a motion that begins from
+rest has exchanged next to nothing after the first ones."""
 DRIFTED = 1e-6
 """Residual of the constraints on the coordinates that gives a notice."""
 
@@ -136,28 +139,39 @@ class Energy(NamedTuple):
         kinetic: largest kinetic energy.
         least: least potential energy.
         most: largest potential energy.
+        noticed: number of the last times in a row at which the error was noticeable.
     """
 
     constant: float
     kinetic: float
     least: float
     most: float
+    noticed: float = 0.0
 
-    def after(self, kinetic: float, potential: float) -> "Energy":
+    @property
+    def exchanged(self) -> float:
+        """The energy that the motion exchanges."""
+        return self.kinetic + self.most - self.least
+
+    def after(self, constant: float, kinetic: float, potential: float) -> "Energy":
         """Return the energies with those of a later time."""
-        return Energy(self.constant, max(self.kinetic, kinetic), min(self.least, potential), max(self.most, potential))
+        found = Energy(self.constant, max(self.kinetic, kinetic), min(self.least, potential), max(self.most, potential))
+        return found._replace(noticed=self.noticed + 1 if found.noticeable(constant) else 0.0)
+
+    def noticeable(self, constant: float) -> bool:
+        """Return whether the error is noticeable where the constant quantity has this value."""
+        size = max(abs(self.least), abs(self.most))
+        return abs(constant - self.constant) > max(NOTICEABLE * self.exchanged, UNNOTICED * size)
 
     def message(self, name: str, constant: float, remedy: str) -> str:
-        """Return a sentence on the error if it is noticeable, else an empty text.
+        """Return a sentence on the error.
 
         Args:
             name: name of the quantity that only errors change.
             constant: its value now.
             remedy: what the user can do.
         """
-        error, exchanged = abs(constant - self.constant), self.kinetic + self.most - self.least
-        if not error > max(NOTICEABLE * exchanged, UNNOTICED * max(abs(self.least), abs(self.most))):
-            return ""
+        error, exchanged = abs(constant - self.constant), self.exchanged
         percent = 100 * error / exchanged if exchanged else math.inf
         part = f"{percent:.3g} % of the {exchanged:.3g} J that the motion exchanges"
         return f"errors of the steps change the energy by {error:.3g} J, {part} (see {name}); {remedy}"

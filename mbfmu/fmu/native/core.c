@@ -226,6 +226,7 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 static void judge_from_here(struct core *m) {
     struct state *now = &m->now;
     now->judged = 1;
+    now->noticed = 0;
     now->constant = m->y[CONSTANT_ENERGY];
     now->kinetic = m->y[KINETIC_ENERGY];
     now->least = now->most = m->y[POTENTIAL_ENERGY];
@@ -251,7 +252,8 @@ static void judge_energy(struct core *m) {
     now->most = fmax(now->most, y[POTENTIAL_ENERGY]);
     const double error = fabs(y[CONSTANT_ENERGY] - now->constant), exchanged = now->kinetic + now->most - now->least;
     const double size = fmax(fabs(now->least), fabs(now->most));
-    if (m->told_energy || !(error > fmax(NOTICEABLE * exchanged, UNNOTICED * size))) return;
+    now->noticed = error > fmax(NOTICEABLE * exchanged, UNNOTICED * size) ? now->noticed + 1 : 0;
+    if (m->told_energy || now->noticed < PERSISTENT) return;
     m->told_energy = 1;
     core_say(&m->host, NOTED,
              "errors of the steps change the energy by %.3g J, %.3g %% of the %.3g J that the motion exchanges (see %s); "

@@ -72,7 +72,7 @@ struct state {
     double from_time, span, from_settings[N_SETTINGS];
     double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
     struct refusal refusals[N_VARIABLES + 1];
-    int64_t judged;                     /* whether the energies below are known */
+    int64_t judged, noticed; /* whether the energies below are known; steps in a row with a noticeable error */
     double constant, kinetic, least, most; /* energies since then: Energy of runtime.py */
 };
 
