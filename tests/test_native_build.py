@@ -113,6 +113,14 @@ def test_the_description_lists_the_sources_to_compile() -> None:
     assert set(configuration.sourceFileSets[0].sourceFiles) == set(SOURCES)
 
 
+def test_a_function_that_the_step_and_its_derivatives_both_call_is_written_once() -> None:
+    texts = {name: (unpacked(ARM).folder / "sources" / name).read_text() for name in SOURCES}
+    heads = re.findall(r"^(static )?void (\w*step_equations0)\(.*\) \{$", "\n".join(texts.values()), re.MULTILINE)
+    assert [(scope, name) for scope, name in heads if "t_" not in name] == [("", "shared0_step_equations0")]
+    assert "shared0_step_equations0((" in texts["step.c"]
+    assert "shared0_step_equations0((" in texts["tangent.c"]
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="fmpy compiles with cmake")
 def test_fmpy_compiles_the_sources_to_an_fmu_with_the_same_numbers(tmp_path: Path) -> None:
     with Instance(unpacked(ARM)) as slave:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mbfmu.kernel import runtime
 from mbfmu.kernel.bundle import FORMULAS, Bundle
-from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file
+from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file, shared
 from mbfmu.kernel.tangent import Tangents
 
 ENTRIES = (
@@ -74,12 +74,13 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     """
     hot, rest = _parted(bundle)
     derived = tangents.functions()
-    step = generated(hot, external=False, optional=_estimating(bundle))
-    other, tangent = (generated(item, external=True) for item in (rest, derived))
+    common = shared(derived, hot)
+    step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
+    other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 4 * sizes["NZ"] + 4 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for driver.c and derivatives.c
     numbers = {**LIMITS, **sizes, "WORK_SIZE": room}
-    external = [*(item.name() for item in (*rest, *derived)), *(_named(item) for item in ENTRIES)]
+    external = [*(item.name() for item in (*rest, *derived)), *common.values(), *(_named(item) for item in ENTRIES)]
     header = "\n".join(
         [
             "#ifndef KERNEL_H",

@@ -35,10 +35,12 @@ class Written:
     Args:
         name: its name in C.
         work: number of entries of the work vector that it needs.
+        optional: numbers of the results that a caller may leave out.
     """
 
     name: str
     work: int
+    optional: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -290,15 +292,14 @@ class Frame:
 
     def _call(self, item: Instruction, given: list[Value]) -> list[Value]:
         """Write a call; return its results."""
-        callee = item.node.which_function()
+        callee = self._written(item.node.which_function())
         patterns = _patterns(item.code, item.node)
         results = [
-            self._new(number, pattern) if number >= 0 else Value("0", pattern)
-            for number, pattern in zip(item.made, patterns, strict=True)
+            self._new(number, pattern) if number >= 0 or which not in callee.optional else Value("0", pattern)
+            for which, (number, pattern) in enumerate(zip(item.made, patterns, strict=True))
         ]
         arguments, addresses = (", ".join(value.text for value in values) for values in (given, results))
-        name = self._written(callee).name
-        self._lines.append(f"{name}((const V *const[]){{{arguments}}}, (V *const[]){{{addresses}}}, w);")
+        self._lines.append(f"{callee.name}((const V *const[]){{{arguments}}}, (V *const[]){{{addresses}}}, w);")
         return results
 
     def _by_elements(self, item: Instruction, given: list[Value]) -> Value:

@@ -1,9 +1,10 @@
 """CasADi Functions -> C text of one file."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
@@ -24,29 +25,58 @@ class Generated:
     Args:
         text: contents of one file.
         work: number of entries of the work vector that the functions need.
+        open: called functions that other files may call too, by their hash.
     """
 
     text: str
     work: int
+    open: Mapping[int, Written]
 
 
-def generated(functions: Sequence[Any], external: bool, optional: Collection[Any] = ()) -> Generated:
+def generated(
+    functions: Sequence[Any],
+    external: bool,
+    optional: Collection[Any] = (),
+    opened: Mapping[int, str] = MappingProxyType({}),
+    known: Mapping[int, Written] = MappingProxyType({}),
+) -> Generated:
     """Return functions as C text, with all functions that they call.
 
     Args:
         functions: CasADi Functions.
         external: whether the functions can be called from other files; the functions that they call are static.
         optional: those of the functions whose results after the first are not always asked for.
+        opened: names of called functions that another file calls too, by their hash.
+        known: functions that another file has, by their hash.
 
     Raises:
         KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
-    writer = _File(_unwanted(functions, optional), named if external else {})
+    writer = _File(_unwanted(functions, optional), {**opened, **(named if external else {})}, known)
     for function in functions:
         writer.write(function, function.name())
     head = [f'#include "{name}"' for name in HEADERS]
-    return Generated("\n".join([*head, "", *writer.tables.lines, *writer.texts]), writer.work)
+    text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
+    return Generated(text, writer.work, {key: writer.done[key] for key in opened})
+
+
+def shared(functions: Sequence[Any], others: Sequence[Any]) -> dict[int, str]:
+    """Return the functions that both call, by their hash, with a name for each; not those that only these call."""
+    of_others = {item.__hash__() for item in _called(others, set())} - {item.__hash__() for item in others}
+    both = (item for item in _called(functions, of_others) if item.__hash__() in of_others)
+    return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(both)}
+
+
+def _called(functions: Sequence[Any], ends: Collection[int]) -> list[Any]:
+    """Return functions with all that they call, but not what those call whose hash is one of the ends."""
+    waiting, found = list(functions), {}
+    while waiting:
+        function = waiting.pop()
+        if function.__hash__() not in found:
+            found[function.__hash__()] = function
+            waiting += () if function.__hash__() in ends else callees(function)
+    return list(found.values())
 
 
 def kernel_file(name: str) -> str:
@@ -64,39 +94,36 @@ def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, 
     found: dict[int, set[int]] = defaultdict(set)
     for function in optional:
         found[function.__hash__()].update(range(1, function.n_out()))
-    waiting, seen = list(functions), set()
-    while waiting:
-        function = waiting.pop()
-        if function.__hash__() not in seen:
-            seen.add(function.__hash__())
-            waiting += callees(function)
-            for callee, which in unwanted_results(function):
-                for each in (callee, *(callees(callee) if callee.class_name() == "Switch" else ())):
-                    found[each.__hash__()].add(which)
+    for function in _called(functions, ()):
+        for callee, which in unwanted_results(function):
+            for each in (callee, *(callees(callee) if callee.class_name() == "Switch" else ())):
+                found[each.__hash__()].add(which)
     return found
 
 
 class _File:
     """Functions in the order in which they are called, each written once."""
 
-    def __init__(self, unwanted: dict[int, set[int]], open_names: dict[int, str]) -> None:
+    def __init__(
+        self, unwanted: Mapping[int, set[int]], open_names: Mapping[int, str], known: Mapping[int, Written]
+    ) -> None:
         self.unwanted, self.open_names = unwanted, open_names
         self.tables = Tables()
-        self.texts: list[str] = []
+        self.texts = [f"void {item.name}{SIGNATURE};\n" for item in known.values()]
         self.work = 0
-        self._done: dict[int, Written] = {}
+        self.done = dict(known)
 
     def write(self, function: Any, name: str = "") -> Written:
         """Return a function in C, written now or before; `name` is given to a function that others call by name."""
         key = function.__hash__()
-        if key not in self._done:
+        if key not in self.done:
             body, work = self._body(function)
-            name = name or f"f{len(self._done)}_{function.name()}"
+            name = name or self.open_names.get(key) or f"f{len(self.done)}_{function.name()}"
             scope = "" if key in self.open_names else "static "
             self.texts.append(f"{scope}void {name}{SIGNATURE} {{\n{body}}}\n")
-            self._done[key] = Written(name, work)
+            self.done[key] = Written(name, work, frozenset(self.unwanted.get(key, ())))
             self.work = max(self.work, work)
-        return self._done[key]
+        return self.done[key]
 
     def _body(self, function: Any) -> tuple[str, int]:
         unwanted = self.unwanted.get(function.__hash__(), set())
