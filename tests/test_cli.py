@@ -526,6 +526,7 @@ def run_without(library: str, *arguments: str, cwd: Path, **environment: str) ->
         ("plotly", "view", "view two_link --stop 1000"),
         ("distributed", "sweep", "sweep two_link --stop 1 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv"),
         ("pyarrow", "sweep", "sweep two_link --stop 1 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv"),
+        ("pyarrow", "sweep", "simulate two_link --stop 1000 -o out.parquet"),
         ("ziglang", "cross", "export two_link --backend native"),
         ("ziglang", "cross", "export two_link --backend native --platform win64"),
     ],
@@ -689,6 +690,37 @@ def test_a_file_of_no_known_kind_is_refused_before_anything_runs(
     found = call(*arguments.split(), cwd=tmp_path)
     assert found.status == 1
     assert "'out.nonsense'" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simulate arm.py --stop 1 -o out.csv",
+        "simulate arm.py --stop 1 --plot out.png",
+        "simulate two_link --stop 1 --input shoulder.tau=arm.csv -o out.csv",
+        "compare arm.py --stop 1 -o out.md",
+        "compare arm.py --stop 1 --plot out.svg",
+        "sweep arm.py --stop 1 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv",
+        "view arm.py -o out.html",
+        "linearize arm.py -o out.npz",
+        "export arm.py -o out.fmu",
+        "modelica arm.fmu -o out.mo",
+        "ssp arm.fmu -o out.ssp",
+        "ssp left=arm.fmu -o out.ssp",
+    ],
+)
+def test_no_command_overwrites_what_it_reads(arguments: str, tmp_path: Path, call: Callable[..., Called]) -> None:
+    """Not through a link with the ending of a result either; nothing is run, as what is read is no model."""
+    for name in ("arm.py", "arm.fmu", "arm.csv"):
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    source = next(name for name in ("arm.py", "arm.fmu", "arm.csv") if name in arguments)
+    (link,) = (tmp_path / word for word in arguments.split() if word.startswith("out."))
+    link.symlink_to(source)
+    found = call(*arguments.split(), cwd=tmp_path)
+    assert (found.status, found.stdout) == (1, "")
+    assert f"'{link.name}' would overwrite '{source}', which is read: name another file" in found.stderr
+    assert link.is_symlink()
+    assert (tmp_path / source).read_text(encoding="utf-8") == "mine"
 
 
 FMU_MISTAKES = {
