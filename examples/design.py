@@ -141,12 +141,14 @@ def study(folder: Path) -> tuple[list[Variant], dict[str, float]]:
     """Run all variants into one table; return them, and how long it took (s) and how many there are."""
     car = mbfmu.load("quarter_car")
     told: list[float] = []
+    times = np.arange(len(UNDER)) * np.float64(STEP)
+    profile = mbfmu.Result(times, ("tyre.z",), np.array(UNDER)[:, None]).write_csv(folder / "road.csv")
 
     def variants(**which: Any) -> list[Variant]:
         told.clear()
         return mbfmu.sweep(
             car, STOP, measures=MEASURES, output=folder / "car.csv", step=STEP, output_interval=STEP, values=SETTINGS,
-            inputs={"tyre.z": road}, progress=told.append, **which, **STEPPER,
+            inputs={"tyre.z": str(profile)}, input_hold=True, progress=told.append, **which, **STEPPER,
         )  # fmt: skip
 
     begin = time.perf_counter()
