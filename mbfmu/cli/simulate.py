@@ -21,6 +21,7 @@ from mbfmu.cli.choices import (
     present,
 )
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ MOST = 12
 MONITORS = ("energy.total", "constraint.position", "constraint.velocity")
 
 
+@with_robot
 def simulate(
     tell: Tell,
     model: ModelOrFmu,
@@ -49,6 +51,7 @@ def simulate(
     inputs: Inputs = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+    robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy."""
     if plot:
@@ -56,11 +59,13 @@ def simulate(
 
         picture_format(plot)
     if model.endswith(".fmu"):
+        if robot:
+            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
         if stepper or option or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, numbers(values))
+        source = mbfmu.load(model, numbers(values), robot)
     result = mbfmu.simulate(
         source,
         stop,

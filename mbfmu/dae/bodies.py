@@ -10,6 +10,7 @@ import numpy as np
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX, Frame, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
@@ -155,6 +156,17 @@ class Bodies:
     def tree_joints(self) -> frozenset[str]:
         """Full names of the joints on the tree that can carry coordinates."""
         return frozenset(path for path, *_ in self.tree.order if path in self.open_rows)
+
+    @property
+    def rotors(self) -> dict[str, SX]:
+        """Inertia that moves with the axis of a joint alone, SX scalar, by the full name of the joint."""
+        found: dict[str, SX] = {}
+        for path, force in self.mechanism.of(AxisForce).items():
+            inertia = force.inertia(self.values[path])
+            if inertia.nnz():
+                (joint,) = joints_of(path, force)
+                found[joint] = found.get(joint, ca.SX(0)) + inertia
+        return found
 
     def symbols_of(self, path: str, joint: Joint) -> dict[str, SX]:
         """Return fresh symbols for the coordinates of a joint, by the name of the motion."""

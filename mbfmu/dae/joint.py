@@ -26,7 +26,7 @@ from mbfmu.dae.recursive import (
     mass_matrix,
     moment_of,
 )
-from mbfmu.errors import MassError
+from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism, flatten
@@ -150,14 +150,19 @@ class JointTree:
 
         Raises:
             MassError: the mass matrix is singular.
+            ModelError: a rotor is on a joint without coordinates.
         """
         self._check_masses()
+        self._check_rotors()
         bodies, links = self.bodies, self.links
         q, v, gravity = bodies.q, bodies.v, bodies.gravity()
         T, regular = ca.SX(0), ca.SX(0)
         for number, inertia in bodies.moving():
             w = bodies.coordinates.rates[number][1]
             T += (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
+        for number, branch in enumerate(self.branches):
+            if branch.label in bodies.rotors:
+                T += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
         for link in links:
             regular += ca.dot(v[link.columns, :], link.regular @ v[link.columns, :]) / 2
         moves = link_rates(links)
@@ -209,6 +214,14 @@ class JointTree:
             moments = np.linalg.eigvalsh(np.array(I_CM))
             if moments.min() < -ROUNDED * np.abs(moments).max():
                 warnings.warn(f"no body has such an inertia, and energy may be wrong: {reason}", stacklevel=2)
+
+    def _check_rotors(self) -> None:
+        for path in self.bodies.rotors:
+            if path not in self.bodies.coordinates.carried:
+                raise ModelError(
+                    f"a rotor is on '{path}', which has no coordinate of its own as it closes a loop or is no tree "
+                    "joint: put it on another joint of the loop, or use absolute coordinates (--coordinates absolute)"
+                )
 
     def _pivots(self, M: Array) -> Array:
         """Return the least inertia left for each joint, relative to that with the joints farther out locked."""
@@ -380,6 +393,9 @@ def _link(
         mu0 = 4 * (GAUGE if J.is_zero() else ca.trace(J)) / 3
         regular[part, part] = mu0 * q[part] @ q[part].T
         regular_bias[part] = mu0 * ca.sumsqr(v[part]) * q[part]
+    rotor = bodies.rotors.get(branch.label)
+    if rotor is not None and v.numel():
+        regular[0, 0] = rotor
     return Link(
         parent=parent,
         R=None if bodies.planar else R,
