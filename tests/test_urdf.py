@@ -41,11 +41,14 @@ from mbfmu.model import (
     Revolute,
     RotationalDamper,
     RotationalFriction,
+    RotationalRotor,
     RotationalStop,
+    Spring,
     System,
     TranslationalDamper,
     TranslationalFriction,
     TranslationalStop,
+    connect,
 )
 from mbfmu.model.library import known_models
 from mbfmu.model.source import Source
@@ -766,6 +769,73 @@ def test_the_command_line_takes_the_options_of_robots(tmp_path: Path, capsys: py
     assert not {"hinge_stop.c", "hinge_friction.f_c"} & set(counts["parameters"]["which"])
     with pytest.raises(UsageError, match="--floating and --fixed exclude each other"):
         cli.app(["describe", str(path), "--floating", "--fixed"], standalone_mode=False)
+
+
+SPRUNG = """\
+name = "sprung"
+urdf = {file = "parts/arm.urdf", friction = false, wrenches = ["rod"]}
+connections = [
+  ["world.frame_b", "spring.frame_a"],
+  ["rod.frame_a", "spring.frame_b"],
+]
+
+[components.spring]
+type = "Spring"
+c = 100
+
+[components.motor]
+type = "RotationalRotor"
+joint = "hinge"
+J = 0.2
+"""
+
+
+def sprung(folder: Path, text: str = SPRUNG) -> Path:
+    (folder / "parts").mkdir(exist_ok=True)
+    (folder / "parts" / "arm.urdf").write_text(ARM, encoding="utf-8")
+    path = folder / "sprung.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_toml_file_adds_components_to_a_robot(tmp_path: Path) -> None:
+    """Springs and rotors as written in Python; the robot's inertias are not refused."""
+    found = mbfmu.load(sprung(tmp_path))
+    assert isinstance(found, System)
+    bare = system_from(ARM, friction=False, wrenches=("rod",))
+    more = (Spring("spring", c=100), RotationalRotor("motor", joint="hinge", J=0.2))
+    ends = (connect("world.frame_b", "spring.frame_a"), connect("rod.frame_a", "spring.frame_b"))
+    assert found == System("sprung", (*bare.components, *more), (*bare.connections, *ends))
+    (tmp_path / "parts" / "arm.urdf").write_text(ARM.replace('ixx="0.1"', 'ixx="0.3"'), encoding="utf-8")
+    with pytest.warns(UserWarning, match="no body has principal moments"):
+        mbfmu.load(tmp_path / "sprung.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "line", "said"),
+    [
+        (
+            "parts/arm.urdf",
+            "../arm.urdf",
+            ModelFileError,
+            2,
+            r"must be the path of a \.urdf file in this file's folder",
+        ),
+        ("parts/arm.urdf", "parts/leg.urdf", ModelFileError, 2, "there is no model file"),
+        ("friction = false", "frction = false", UnknownNameError, 2, "urdf has no 'frction'; did you mean 'friction'"),
+        ("friction = false", "friction = 0", ModelFileError, 2, r"urdf\.friction must be a boolean, not an integer"),
+        ("friction = false", 'base = "free"', UsageError, 2, "base = 'free': "),
+        ('["rod"]', "[1]", ModelFileError, 2, "wrenches and packages of a urdf are texts, not an integer"),
+        ('["rod"]', '["rd"]', UnknownNameError, 2, "there is no link 'rd' for a wrench"),
+        ("[components.spring]", "[components.hinge]", NameInUseError, 8, "two things named 'hinge'"),
+        ('name = "sprung"', 'name = "sprung"\nplanar = true', ModelFileError, 2, "a robot is spatial"),
+    ],
+)
+def test_a_mistake_in_a_toml_file_on_a_robot_is_one_line(
+    tmp_path: Path, old: str, new: str, kind: type[MbfmuError], line: int, said: str
+) -> None:
+    with pytest.raises(kind, match=rf"sprung\.toml', line {line}: .*{said}"):
+        mbfmu.load(sprung(tmp_path, SPRUNG.replace(old, new)))
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------
