@@ -117,6 +117,15 @@ def test_a_robot_that_pinocchio_reads_loads_and_accelerates_as_there(path: Path,
     )
 
 
+@pytest.mark.parametrize("name", ["xarm7", "allegro_left_hand"])
+def test_light_joints_with_friction_run_with_the_defaults_and_lose_energy(name: str) -> None:
+    (path,) = (item for item in ROBOTS if item.stem == name)
+    with pytest.warns(UserWarning, match="the default stepper is 'radau'"):
+        system = mbfmu.load(path)
+    energy = mbfmu.simulate(system, 0.2)["energy.total"]
+    assert np.diff(energy).max() <= 1e-9 * abs(energy[0])
+
+
 def unit(x: Array) -> Array:
     return np.array(x / np.linalg.norm(x))
 

@@ -56,6 +56,7 @@ from mbfmu.model.urdf import Origin, RobotOptions, Visual, read_urdf, visuals
 from mbfmu.model.urdf.masses import inertias_on_axes, rigid_bodies, told_masses
 from mbfmu.model.urdf.reader import axis_angle, frames_of, names_of, system_of
 from mbfmu.model.urdf.robot import LARGEST, robot_of
+from mbfmu.model.urdf.stiffness import suited
 
 Array = npt.NDArray[np.float64]
 ROBOT = known_models()["robot"]
@@ -69,7 +70,7 @@ def system_from(text: str, **options: Any) -> System:
 
 def notices_from(text: str, **options: Any) -> tuple[str, ...]:
     robot = robot_of(text.encode(), Source("x.urdf"), RobotOptions(**options))
-    return (*robot.notices, *told_masses(robot))
+    return (*robot.notices, *told_masses(robot), *suited(robot).notices)
 
 
 # -- the motion, against Pinocchio -----------------------------------------------------------------------------------
@@ -507,6 +508,41 @@ def test_limits_become_stops_that_give_a_hundredth_under_the_greatest_effort() -
     assert two == TranslationalStop("j_stop", joint="j", lower=0, upper=2, c=1000, d=1000)
     assert with_limit('effort="30" velocity="4"').components[-1].name == "rod"
     assert with_limit('lower="-1" upper="2" effort="30"', "continuous").components[-1].name == "rod"
+
+
+def light(more: str, J: float = 1e-4) -> str:
+    """One joint with an inertia J about its axis, without weight."""
+    return (
+        '<robot name="r"><link name="base"/><joint name="j" type="revolute"><parent link="base"/><child link="rod"/>'
+        f'{more}</joint><link name="rod"><inertial><mass value="1"/><inertia ixx="{J}" iyy="{J}" izz="{J}"/></inertial>'
+        "</link></robot>"
+    )
+
+
+def test_stops_of_light_joints_are_soft_enough_for_the_default_step() -> None:
+    """They swing through at a period of 2 pi steps of 1 ms; a give of more than 0.2 is told."""
+    limit = '<limit lower="-1" upper="2" effort="{}" velocity="4"/>'
+    stop = system_from(light(limit.format(15))).components[-1]
+    assert isinstance(stop, RotationalStop)
+    assert (stop.c, stop.d) == pytest.approx((100, 25))
+    assert notices_from(light(limit.format(15))) == ()
+    (said,) = notices_from(light(limit.format(50)))
+    assert said.endswith("they give under the greatest efforts: 'j' (0.5 rad)")
+    assert notices_from(light(limit.format(50)), limits=False) == ()
+    assert notices_from(light(limit.format(50), J=0.01)) == ()
+
+
+def test_friction_that_stops_light_joints_at_once_asks_for_a_stiff_stepper_and_runs() -> None:
+    """Pushed to 2 rad/s against twice the Coulomb torque, it moves at the speed where friction and torque are equal."""
+    text = light('<dynamics damping="0.5" friction="1"/>')
+    system = system_from(text)
+    assert system.stepper == "radau"
+    (said,) = notices_from(text)
+    assert said == "the default stepper is 'radau', as friction and damping stop light joints at once: 'j' (1e-06 s)"
+    assert system_from(light('<dynamics damping="0.5"/>', J=0.1)).stepper == ""
+    assert system_from(text, friction=False).stepper == ""
+    found = mbfmu.simulate(system, 0.05, inputs={"j.tau": "2"})
+    assert found["j.w"][-1] == pytest.approx(2.0, rel=1e-9)
 
 
 def test_a_joint_starts_at_zero_or_at_the_limit_nearest_to_it() -> None:

@@ -190,11 +190,11 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         if size > MOST:
             raise document.at((*place, "components", key), f"more than {MOST} components, sub-systems included")
     connections = _connections(document, table.get("connections", []), (*place, "connections"))
-    inherited = robot.connections if robot else ()
+    inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
     try:
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
-            table.get("planar", False), table.get("description", ""), table.get("stepper", ""),
+            table.get("planar", False), table.get("description", ""), table.get("stepper", usual),
         )  # fmt: skip
     except NameInUseError as error:
         counts = Counter(item.name for item in (*parameters, *components))
@@ -211,7 +211,10 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
 def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
     """Return the robot that a system is based on, such as ``urdf = {file = "arm.urdf", limits = false}``."""
     given, here = table["urdf"], (*place, "urdf")
-    kinds = {"file": str, **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)}}
+    kinds: dict[str, Any] = {
+        "file": str,
+        **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)},
+    }
     if place:
         raise document.at(here, "a sub-system is no robot, which has a world of its own: name the urdf at the top")
     for key, value in given.items():

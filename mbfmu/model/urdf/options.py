@@ -1,4 +1,4 @@
-"""RobotOptions: how a robot is to be read, where its file leaves a choice."""
+"""RobotOptions: choices that a robot's file leaves open."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ BASES = ("", "fixed", "floating")
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """How a robot is to be read.
+    """Choices that a robot's file leaves open.
 
     Args:
         base: ``floating``: the root link moves freely; ``fixed``: it is fixed to the world, also where the file has a

@@ -37,12 +37,9 @@ from mbfmu.model.system import Connection, System, connect
 from mbfmu.model.urdf.masses import told_masses
 from mbfmu.model.urdf.options import RobotOptions
 from mbfmu.model.urdf.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint, Visual, read_robot
+from mbfmu.model.urdf.stiffness import bounds_of, start_of, suited
 
 WORLD = "world"
-GIVE = 0.01
-"""Deflection of a stop under the greatest effort of the joint's drive, rad or m."""
-EFFORT = 10.0
-"""Default of the greatest effort, N.m or N."""
 VELOCITY = 1.0
 """Default of the greatest rate, rad/s or m/s, also used in place of rates close to zero."""
 
@@ -62,7 +59,7 @@ def read_urdf(path: Path, options: RobotOptions | None = None) -> System:
     """
     robot = read_robot(path, options)
     system = system_of(robot, options)
-    notices = (*robot.notices, *told_masses(robot))
+    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
     if notices:
         warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
     return system
@@ -91,7 +88,7 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         UnknownNameError: a wrench is asked for on a link that is not there.
     """
     asked = options or RobotOptions()
-    names = names_of(robot)
+    names, suits = names_of(robot), suited(robot)
     frames = frames_of(robot, names)
     components: list[Component] = [World(WORLD, g=9.81, n=(0.0, 0.0, -1.0))]
     connections: list[Connection] = []
@@ -115,7 +112,7 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
             components.append(_body(names["link", link.name], link))
             connections.append(connect(end, frames[link.name]))
     for joint in robot.joints.values():
-        components += _along(joint, names, asked)
+        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0))
     for target in asked.wrenches:
         if target not in robot.links:
             raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
@@ -123,7 +120,8 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
             components.append(acting)
             connections.append(connect(frames[target], f"{acting.name}.frame_b"))
     name = _identifier(robot.name)
-    return System(name, tuple(components), tuple(connections), description=f"{robot.name}, from a URDF")
+    description = f"{robot.name}, from a URDF"
+    return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
 
 
 def names_of(robot: Robot) -> dict[tuple[str, str], str]:
@@ -229,25 +227,12 @@ def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
     if joint.kind == "planar":
         zero: dict[str, Any] = dict.fromkeys(("s_x", "s_y", "phi", "v_x", "v_y", "w"), 0.0)
         return Planar(name, n=joint.axis, n_x=_across(joint.axis), **zero)
-    coordinate = None if joint.mimic else _start(joint)
+    coordinate = None if joint.mimic else start_of(joint)
     rate = None if joint.mimic else 0.0
     driven = joint.mimic is None and not (options.effort_limits and joint.limit.effort)
     if joint.kind == "prismatic":
         return Prismatic(name, n=joint.axis, s=coordinate, v=rate, actuated=driven)
     return Revolute(name, n=joint.axis, phi=coordinate, w=rate, actuated=driven)
-
-
-def _start(joint: RobotJoint) -> float:
-    """Return zero, or the limit nearest to it."""
-    lower, upper = _bounds(joint)
-    return min(max(0.0, lower), upper)
-
-
-def _bounds(joint: RobotJoint) -> tuple[float, float]:
-    lower, upper = joint.limit.lower, joint.limit.upper
-    if joint.kind == "continuous" or lower is None or upper is None:
-        return -math.inf, math.inf
-    return lower, upper
 
 
 def _across(n: tuple[float, ...]) -> tuple[float, ...]:
@@ -261,8 +246,15 @@ def _across(n: tuple[float, ...]) -> tuple[float, ...]:
     raise AssertionError("x and y are both parallel to n")
 
 
-def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions) -> list[Component]:
-    """Return the components on the axis of a joint: its drive, damping, friction, stops, and the joint it mimics."""
+def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float) -> list[Component]:
+    """Return the components on the axis of a joint: its drive, damping, friction, stops, and the joint it mimics.
+
+    Args:
+        joint: the joint.
+        names: names of the components.
+        options: what is asked of the robot.
+        c: stiffness of the joint's stop.
+    """
     if joint.kind not in AXIAL:
         return []
     name = names["joint", joint.name]
@@ -281,9 +273,8 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
         found.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
     if options.effort_limits and joint.limit.effort and not joint.mimic:
         found.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
-    lower, upper = _bounds(joint)
+    lower, upper = bounds_of(joint)
     if math.isfinite(lower):
-        c = (joint.limit.effort or EFFORT) / GIVE
         d = c / (joint.limit.velocity if joint.limit.velocity > 1e-3 * VELOCITY else VELOCITY)
         found.append(stop(names["stop", joint.name], joint=name, lower=lower, upper=upper, c=c, d=d))
     if joint.mimic:

@@ -1,4 +1,4 @@
-"""URDF -> Robot: links, joints and visuals as checked numbers; what has no effect on the motion is told."""
+"""URDF -> Robot: links, joints and visuals as checked numbers, and notices of what is not used."""
 
 import math
 import re
@@ -256,7 +256,7 @@ def robot_of(content: bytes, source: Source, options: RobotOptions | None = None
 def _mended(
     links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
-    """Fix joints that move nothing and end mimicking that has no meaning: return the joints, and what was done."""
+    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning; and notices of it."""
     massive = {name for name, link in links.items() if link.massive}
     found, said = dict(joints), []
     for name, joint in reversed(list(joints.items())):

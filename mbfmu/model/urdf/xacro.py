@@ -59,7 +59,7 @@ def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) 
 
 @contextlib.contextmanager
 def _finding(module: Any, find: Any) -> Iterator[None]:
-    """Have the reader seek packages with a function: by itself it asks ROS, which need not be there."""
+    """Make the reader look for packages with a function; by itself it asks ROS, which may be missing."""
     before, known = module._eval_find, dict(module._eval_dict)
     module._eval_find = module._eval_dict["find"] = find
     try:
