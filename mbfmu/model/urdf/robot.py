@@ -256,7 +256,7 @@ def robot_of(content: bytes, source: Source, options: RobotOptions | None = None
 def _mended(
     links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
-    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning; and notices of it."""
+    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning."""
     massive = {name for name, link in links.items() if link.massive}
     found, said = dict(joints), []
     for name, joint in reversed(list(joints.items())):
