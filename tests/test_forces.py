@@ -33,11 +33,14 @@ from mbfmu.model import (
     Frame,
     FreeMotion,
     Input,
+    LimitedForce,
+    LimitedTorque,
     LineForce,
     Prismatic,
     Revolute,
     RotationalDamper,
     RotationalFriction,
+    RotationalRotor,
     RotationalSpring,
     RotationalStop,
     Spring,
@@ -45,6 +48,7 @@ from mbfmu.model import (
     System,
     TranslationalDamper,
     TranslationalFriction,
+    TranslationalRotor,
     TranslationalSpring,
     TranslationalStop,
     Value,
@@ -86,9 +90,12 @@ ON_AXES: dict[str, AxisForce] = {
     "TranslationalFriction": TranslationalFriction("force", joint="rail", f_c=2.0, peak=1.5, v_s=0.2, v_0=0.05, d=0.3),
     "RotationalStop": RotationalStop("force", joint="hinge", lower=-0.5, upper=0.8, c=50.0, d=4.0),
     "TranslationalStop": TranslationalStop("force", joint="rail", lower=-0.5, upper=0.8, c=50.0, d=4.0),
+    "RotationalRotor": RotationalRotor("force", joint="hinge", J=1e-4, ratio=-50.0),
+    "TranslationalRotor": TranslationalRotor("force", joint="rail", J=1e-4, ratio=-50.0),
     "AxisLaw": AxisLaw("force", joint="hinge", formula="-3*s**3 - 0.2*v*abs(v) + sin(5*time)"),
     "AxisPotential": AxisPotential("force", joint="rail", formula="3*s**4/4 + exp(-s*cos(time))"),
 }
+DRIVES = (LimitedTorque("force", joint="hinge", limit=3.0), LimitedForce("force", joint="rail", limit=3.0))
 FRICTIONS = ("RotationalFriction", "TranslationalFriction")
 STOPS = ("RotationalStop", "TranslationalStop")
 
@@ -326,7 +333,7 @@ def by_hand(name: str, s: float, v: float, t: float) -> float:
             return -(50 + 4 * v) * (s - 0.8)
         case "Stop" if s < -0.5:
             return (50 - 4 * v) * (-0.5 - s)
-        case "Stop":
+        case "Stop" | "Rotor":
             return 0.0
         case "AxisLaw":
             return -3 * s**3 - 0.2 * v * abs(v) + math.sin(5 * t)
@@ -352,6 +359,23 @@ def test_an_effort_is_the_slope_of_the_potential_and_what_takes_power_out(name: 
         power = (float(total(s, v, t)) - held) * v
         assert power < 1e-6
         assert float(total(s, 0.0, t)) == pytest.approx(held, abs=1e-6)
+
+
+@on_axes
+def test_rotors_alone_have_inertia_that_of_the_rotor_times_the_ratio_squared(name: str) -> None:
+    inertia = ON_AXES[name].inertia(values_of(ON_AXES[name], True))
+    assert float(ca.evalf(ca.SX(inertia))) == pytest.approx(0.25 if "Rotor" in name else 0.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("drive", DRIVES, ids=lambda item: type(item).__name__)
+@pytest.mark.parametrize(("asked", "held"), [(0.0, 0.0), (2.5, 2.5), (-2.5, -2.5), (3.5, 3.0), (-1e9, -3.0)])
+def test_a_limited_drive_puts_on_the_axis_what_is_asked_up_to_its_limit(
+    drive: AxisForce, asked: float, held: float
+) -> None:
+    ((name, unit, size),) = declared_inputs(drive, True)
+    assert (name, unit, size) == (("tau", "N.m", 1) if drive.joint == "hinge" else ("f", "N", 1))
+    p = values_of(drive, True, {name: ca.SX(asked)})
+    assert float(ca.evalf(drive.effort(p, ca.SX(0.3), ca.SX(-0.7)))) == held
 
 
 @pytest.mark.parametrize("name", [*FRICTIONS, *STOPS])
@@ -651,5 +675,5 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     bases = {"Force", "AxisForce", "AxisFriction", "AxisStop"}
     found = {name: getattr(model, name) for name in model.__all__}
     forces = {name for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Force | AxisForce)}
-    here = [force for force, _ in (*BETWEEN.values(), *OUTSIDE.values())] + list(ON_AXES.values())
+    here = [force for force, _ in (*BETWEEN.values(), *OUTSIDE.values())] + [*ON_AXES.values(), *DRIVES]
     assert {type(force).__name__ for force in here} == forces - bases

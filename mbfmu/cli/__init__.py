@@ -2,6 +2,7 @@
 
 console.py    output of commands: results, JSON, notices, errors, progress
 choices.py    arguments and options that several commands share
+robot.py      options of commands that read a robot's description
 complete.py   completion by a shell
 tables.py     the tables of list and describe; check_report.py: what check prints
 machine.py    output of --version

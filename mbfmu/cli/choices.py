@@ -13,7 +13,7 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="a name in models/, or a path of a .py, .toml or .urdf file",
+        help="a name in models/, or a path of a .py, .toml, .urdf or .xacro file",
         autocompletion=complete.models,
     ),
 ]
@@ -21,7 +21,7 @@ ModelOrFmu = Annotated[
     str,
     typer.Argument(
         metavar="MODEL_OR_FMU",
-        help="a name in models/, a path of a .py, .toml or .urdf file, or an .fmu file",
+        help="a name in models/, a path of a .py, .toml, .urdf or .xacro file, or an .fmu file",
         autocompletion=complete.models,
     ),
 ]

@@ -2,7 +2,7 @@
 
 from dataclasses import astuple
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,10 +12,12 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, Model, Values, number, numbers, present
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 
 HEADINGS = ("stepper", "h [s]", "error", "Phi", "Phi_q v", "energy", "corr.", "us/step")
 
 
+@with_robot
 def compare(
     tell: Tell,
     model: Model,
@@ -34,6 +36,7 @@ def compare(
     values: Values = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
+    robot: Any = None,
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
     from mbfmu.comparison import ENDINGS, compare, shown
@@ -48,7 +51,7 @@ def compare(
         picture_format(plot)
     lengths = [number("--steps", text) for text in steps.split(",")]
     names = steppers.split(",") if steppers else ()
-    system = mbfmu.load(model, numbers(values))
+    system = mbfmu.load(model, numbers(values), robot)
     found = compare(
         system, stop, steppers=names, steps=lengths, coordinates=coordinates,
         progress=lambda fraction: tell("compare", fraction),

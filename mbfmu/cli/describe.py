@@ -1,16 +1,22 @@
 """mbfmu describe."""
 
+from typing import Any
+
 import mbfmu
 from mbfmu.cli.choices import Coordinates, Model, Values, numbers
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 
 
-def describe(_: Tell, model: Model, coordinates: Coordinates = None, values: Values = None) -> Report:
+@with_robot
+def describe(
+    _: Tell, model: Model, coordinates: Coordinates = None, values: Values = None, robot: Any = None
+) -> Report:
     """Explain a model: bodies, joints, loops, degrees of freedom, redundant constraints."""
     from mbfmu.cli.tables import table
     from mbfmu.listing import description
 
-    system = mbfmu.load(model, numbers(values))
+    system = mbfmu.load(model, numbers(values), robot)
     found = description(system, coordinates)
     tables = (table(kind, rows) for kind, rows in found.items() if rows)
     return Report({"model": system.name, "description": system.description, **found}, tuple(tables))

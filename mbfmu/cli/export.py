@@ -1,7 +1,7 @@
 """mbfmu export."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,16 +9,18 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, EnergyBalance, Options, Step, Stepper, Tolerance, Values, numbers, pairs
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 
+@with_robot
 def export(
     tell: Tell,
     model: Annotated[
         str,
         typer.Argument(
             metavar="MODEL",
-            help="a name in models/ or fmus/, or the path of a .py, .toml, .urdf or recipe file",
+            help="a name in models/ or fmus/, or the path of a .py, .toml, .urdf, .xacro or recipe file",
             autocompletion=complete.exported,
         ),
     ],
@@ -55,6 +57,7 @@ def export(
     energy_balance: EnergyBalance = False,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
+    robot: Any = None,
 ) -> Report:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
     from mbfmu.files import refuse_overwriting
@@ -69,7 +72,7 @@ def export(
     path = output or Path(f"{Path(model).stem}.fmu")
     refuse_overwriting((path,), (model, recipe.model))
     mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}),
+        mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}, robot),
         path,
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,11 +12,13 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, Model, numbers, present
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 
 AT_REST = 1e-6
 """Largest acceleration in an equilibrium, m/s2 or rad/s2."""
 
 
+@with_robot
 def linearize(
     _: Tell,
     model: Model,
@@ -49,6 +51,7 @@ def linearize(
     ] = None,
     coordinates: Coordinates = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
+    robot: Any = None,
 ) -> Report:
     """Show the state-space form A, B, C, D about a start, and its eigenvalues."""
     from mbfmu.files import ending_of, refuse_overwriting
@@ -58,7 +61,7 @@ def linearize(
         ending_of(output, ENDINGS)
     refuse_overwriting((output,), (model,))
     found = mbfmu.linearize(
-        mbfmu.load(model, numbers(at, "--at")),
+        mbfmu.load(model, numbers(at, "--at"), robot),
         inputs=numbers(inputs, "--input"),
         outputs=tuple(outputs or ()),
         coordinates=coordinates,

@@ -24,6 +24,7 @@ from mbfmu.cli.choices import (
     present,
 )
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ MOST = 12
 MONITORS = ("energy.total", "energy.balance", "constraint.position", "constraint.velocity")
 
 
+@with_robot
 def simulate(
     tell: Tell,
     model: ModelOrFmu,
@@ -58,6 +60,7 @@ def simulate(
     ] = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+    robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy."""
     from mbfmu.files import refuse_overwriting
@@ -71,6 +74,8 @@ def simulate(
         picture_format(plot)
     refuse_overwriting((output, plot), (model, *pairs(inputs).values()))
     if model.endswith(".fmu"):
+        if robot:
+            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
         if stepper or option or coordinates or energy_balance:
             raise UsageError(
                 f"'{model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
@@ -78,7 +83,7 @@ def simulate(
             )
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, numbers(values))
+        source = mbfmu.load(model, numbers(values), robot)
     result = mbfmu.simulate(
         source,
         stop,

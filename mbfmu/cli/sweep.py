@@ -24,11 +24,13 @@ from mbfmu.cli.choices import (
     pairs,
 )
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 
 if TYPE_CHECKING:
     from mbfmu.study import Row
 
 
+@with_robot
 def sweep(
     tell: Tell,
     model: ModelOrFmu,
@@ -82,6 +84,7 @@ def sweep(
         int | None, typer.Option("--workers", metavar="N", min=1, help="local processes; default: one for each core")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False,
+    robot: Any = None,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
     from mbfmu.files import refuse_overwriting
@@ -92,8 +95,9 @@ def sweep(
     fixed = numbers(values)
     source: Any = Path(model)
     if not model.endswith(".fmu"):
-        refuse_structure(model, fixed, {name: items[0] for name, items in grids.items()})
-        source = mbfmu.load(model, fixed)
+        if robot is None:  # a robot's description has no arguments
+            refuse_structure(model, fixed, {name: items[0] for name, items in grids.items()})
+        source = mbfmu.load(model, fixed, robot)
     rows = mbfmu.sweep(
         source,
         stop,

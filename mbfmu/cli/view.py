@@ -1,7 +1,7 @@
 """mbfmu view."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,12 +9,14 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, InputHold, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 VIEWED = 10.0
 """Default stop time, s."""
 
 
+@with_robot
 def view(
     tell: Tell,
     model: Annotated[
@@ -47,6 +49,7 @@ def view(
             autocompletion=complete.upward,
         ),
     ] = None,
+    robot: Any = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
     from mbfmu.files import refuse_overwriting
@@ -81,9 +84,10 @@ def view(
             motion = motion_of_result(result, model, up)
         else:
             motion = motion_of_model(
-                mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
+                mbfmu.load(model, numbers(values), robot), end, stepper=stepper, options=pairs(option), step=step,
                 tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs), input_hold=input_hold,
-                coordinates=coordinates, up=up, looks=looks_of(model), progress=lambda fraction: tell("view", fraction),
+                coordinates=coordinates, up=up, looks=looks_of(model, robot),
+                progress=lambda fraction: tell("view", fraction),
             )  # fmt: skip
     shown = float(motion.result.time[-1])
     tell("page", 0.0)

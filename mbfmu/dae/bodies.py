@@ -11,6 +11,7 @@ from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_t
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
+from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX, Frame, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
@@ -87,10 +88,14 @@ class Bodies:
 
     Args:
         mechanism: the mechanism.
-        central: whether the origin of each group is its centre of mass; False: the origin of its first part.
+        central: whether the origin of each group is its centre of mass, so that each needs mass and inertia; False: the
+            origin of its first part.
         coordinates: function that makes the coordinates, given the bodies without them.
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.
+
+    Attributes:
+        lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
         FrameConnectionError, MassError: the parts form no valid mechanism.
@@ -143,6 +148,7 @@ class Bodies:
         groups = rigid_groups(mechanism, local)
         self.anchors = anchors_of(mechanism, groups)
         self.tree: Tree = spanning_tree(mechanism, groups, self.anchors, self._freedom())
+        self.lacking: dict[int, str] = {}
         self.groups, self.inertias = self._with_mass(groups, central)
         self.coordinates = coordinates(self)
         self.q, self.v = self.coordinates.q, self.coordinates.v
@@ -164,6 +170,17 @@ class Bodies:
     def tree_joints(self) -> frozenset[str]:
         """Full names of the joints on the tree that can carry coordinates."""
         return frozenset(path for path, *_ in self.tree.order if path in self.open_rows)
+
+    @property
+    def rotors(self) -> dict[str, SX]:
+        """Inertia that moves with the axis of a joint alone, SX scalar, by the full name of the joint."""
+        found: dict[str, SX] = {}
+        for path, force in self.mechanism.of(AxisForce).items():
+            inertia = force.inertia(self.values[path])
+            if inertia.nnz():
+                (joint,) = joints_of(path, force)
+                found[joint] = found.get(joint, ca.SX(0)) + inertia
+        return found
 
     def symbols_of(self, path: str, joint: Joint) -> dict[str, SX]:
         """Return fresh symbols for the coordinates of a joint, by the name of the motion."""
@@ -228,9 +245,13 @@ class Bodies:
         """Give each moving group its mass and, if asked, move its origin to the centre of mass."""
         moved: list[Group] = [groups[0]]
         inertias: list[Inertia] = []
-        for group in groups[1:]:
+        reached = {far for _, _, far, _ in self.tree.order}
+        for number, group in enumerate(groups[1:], 1):
             total = self._total(group)
-            self._check_mass(group, total)
+            if reason := self._lack(group, total):
+                if central or number not in reached:
+                    raise MassError(reason + (ELSEWHERE if number in reached else ""))
+                self.lacking[number] = reason
             if central:
                 shift = Pose(-total.r_CM, identity(self.planar).angle)
                 group = Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()})
@@ -247,31 +268,39 @@ class Bodies:
                 pose = group.poses[f"{path}.frame_a"]
                 turned = inertia.I_CM if self.planar else pose.R @ inertia.I_CM @ pose.R.T
                 parts.append((inertia.m, pose.r + pose.R @ inertia.r_CM, turned))
-        if not parts:
-            raise MassError(
-                f"'{group.parts[0]}' can move but has no mass: fix it to a Body, or give it a BodyShape's mass"
-            )
         if len(parts) == 1:
             return Inertia(*parts[0])
-        m = sum(part[0] for part in parts)
-        r_CM = sum(part[0] * part[1] for part in parts) / m
-        I_CM = sum(part[2] + part[0] * _steiner(part[1] - r_CM, self.planar) for part in parts)
+        still = ca.SX(self.dim, 1)
+        m = sum((part[0] for part in parts), ca.SX(0))
+        r_CM = still if m.is_zero() else sum((part[0] * part[1] for part in parts), still) / m
+        turning = 1 if self.planar else 3
+        I_CM = sum(
+            (part[2] + part[0] * _steiner(part[1] - r_CM, self.planar) for part in parts), ca.SX(turning, turning)
+        )
         return Inertia(m, r_CM, I_CM)
 
-    def _check_mass(self, group: Group, total: Inertia) -> None:
-        label = " + ".join(path for path in group.parts if isinstance(self.mechanism.components[path], Body))
-        m, I_CM = (np.array(item) for item in self._numbers(total.m, total.I_CM))
+    def _lack(self, group: Group, total: Inertia) -> str:
+        """Return what a group lacks of mass and inertia; an empty text if it has both."""
+        if not group.parts:
+            return f"the joints at {group.label} have no body with mass between them: connect a Body there"
+        massive = [path for path in group.parts if self.mechanism.components[path].inertia(self.values[path])]  # type: ignore[attr-defined]
+        if not massive:
+            return f"'{group.parts[0]}' can move but has no mass: fix it to a Body, or give it a BodyShape's mass"
+        label = " + ".join(massive)
+        m, I_CM = (np.array(item) for item in self.numbers(total.m, total.I_CM))
         if not float(m.item()) > 0:
-            raise MassError(f"'{label}' can move but its mass is {float(m.item()):g} kg: give m > 0, or fix it")
+            return f"'{label}' can move but its mass is {float(m.item()):g} kg: give m > 0, or fix it"
         least = float(np.linalg.eigvalsh(I_CM.reshape(int(I_CM.size**0.5), -1)).min())
         if not least > 0:
             names = "I_33" if self.planar else "I_11, I_22, I_33"
-            raise MassError(
+            return (
                 f"'{label}' can turn but an inertia about its centre of mass is {least:g} kg.m2: "
                 f"give {names} > 0 (a point mass has none: use a small one)"
             )
+        return ""
 
-    def _numbers(self, *expressions: SX) -> list[Any]:
+    def numbers(self, *expressions: SX) -> list[Any]:
+        """Return the values of expressions of the parameters, each as a matrix DM."""
         values = ca.vertcat(ca.SX(0, 1), *(float(entry.value) for entry in self.entries))
         symbols = ca.vertcat(ca.SX(0, 1), *self.symbols.values())
         return [ca.DM(ca.evalf(ca.substitute(ca.densify(item), symbols, values))) for item in expressions]
@@ -356,14 +385,17 @@ class Bodies:
         return self.dot(expression) + ca.jtimes(expression, self.v, a)
 
     def owner(self, group: int) -> str:
-        """Return the full name of the body that gives a moving group its name."""
-        return next(path for path in self.groups[group].parts if isinstance(self.mechanism.components[path], Body))
+        """Return the full name of the body that gives a moving group its name; of another part if it has no body."""
+        parts = self.groups[group].parts
+        bodies = tuple(path for path in parts if isinstance(self.mechanism.components[path], Body))
+        return (bodies or parts or sorted(self.groups[group].poses))[0]
 
     def moving(self) -> Iterator[tuple[int, Inertia]]:
         """Yield the number and the mass properties of every group that moves."""
         yield from enumerate(self.inertias, 1)
 
 
+ELSEWHERE = "; joint coordinates allow it where the bodies that it carries have mass"
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""

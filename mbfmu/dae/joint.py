@@ -4,10 +4,13 @@ A joint that cannot carry coordinates leaves its body free: the body then has th
 world, and the joint's equations hold with multipliers, as those of a joint that closes a loop.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
+import numpy.typing as npt
 
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates, labels
 from mbfmu.dae.dae import Dae
@@ -23,12 +26,15 @@ from mbfmu.dae.recursive import (
     mass_matrix,
     moment_of,
 )
+from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parts import Inertia
 from mbfmu.model.relative import cross
 from mbfmu.model.system import System
+
+Array = npt.NDArray[np.float64]
 
 
 def joint(system: System, turning: bool = False, formulas: Mapping[str, str] | None = None) -> Dae:
@@ -135,17 +141,29 @@ class JointTree:
 
     @property
     def smaller(self) -> bool:
-        """Return whether these are fewer coordinates than absolute ones."""
-        return bool(self.bodies.q.numel() < (3 if self.bodies.planar else 7) * len(self.links))
+        """Return whether these are fewer coordinates than absolute ones, or the only ones that need no mass here."""
+        return bool(self.bodies.lacking) or bool(
+            self.bodies.q.numel() < (3 if self.bodies.planar else 7) * len(self.links)
+        )
 
     def dae(self) -> Dae:
-        """Return the equations."""
+        """Return the equations.
+
+        Raises:
+            MassError: the mass matrix is singular.
+            ModelError: a rotor is on a joint without coordinates.
+        """
+        self._check_masses()
+        self._check_rotors()
         bodies, links = self.bodies, self.links
         q, v, gravity = bodies.q, bodies.v, bodies.gravity()
         T, regular = ca.SX(0), ca.SX(0)
         for number, inertia in bodies.moving():
             w = bodies.coordinates.rates[number][1]
             T += (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
+        for number, branch in enumerate(self.branches):
+            if branch.label in bodies.rotors:
+                T += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
         for link in links:
             regular += ca.dot(v[link.columns, :], link.regular @ v[link.columns, :]) / 2
         moves = link_rates(links)
@@ -165,6 +183,62 @@ class JointTree:
                 transmitted=lambda a, outer: self.transmitted(moves, a, outer),
             ),
         )
+
+    def _check_masses(self) -> None:
+        """Raise an error if a body lacks mass or inertia, and the mass matrix is singular in all sampled positions.
+
+        Where it is regular, warn of inertias that no body has.
+
+        Eliminated from the outermost joint inward, the mass matrix leaves for each joint the inertia that it moves
+        while the joints farther out are free: zero, or not positive, if a singular one.
+        """
+        bodies = self.bodies
+        if not bodies.lacking:
+            return
+        M = ca.Function("M", [bodies.q, bodies.p, bodies.t], [ca.densify(mass_matrix(self.links))])
+        symbols = ca.vertcat(ca.SX(0, 1), *bodies.symbols.values())
+        p = np.zeros(bodies.p.numel())
+        p[: symbols.numel()] = [float(entry.value) for entry in bodies.entries]
+        rng = np.random.default_rng(0)
+        best = np.full(len(self.links), -np.inf)
+        for _ in range(SAMPLES):
+            q = rng.normal(size=bodies.q.numel())
+            best = np.maximum(best, self._pivots(np.array(M(q, p, 0.0))))
+        for number, least in reversed(list(enumerate(best))):
+            if not least > SINGULAR:
+                far = self.branches[number].far
+                reason = bodies.lacking.get(far)
+                named = f"the joint '{self.branches[number].label}' moves no inertia that is its own"
+                raise MassError(reason or f"{named}, as {'; '.join(bodies.lacking.values())}")
+        for number, reason in bodies.lacking.items():
+            (I_CM,) = bodies.numbers(bodies.inertias[number - 1].I_CM)
+            moments = np.linalg.eigvalsh(np.array(I_CM))
+            if moments.min() < -ROUNDED * np.abs(moments).max():
+                warnings.warn(f"no body has such an inertia, and energy may be wrong: {reason}", stacklevel=2)
+
+    def _check_rotors(self) -> None:
+        for path in self.bodies.rotors:
+            if path not in self.bodies.coordinates.carried:
+                raise ModelError(
+                    f"a rotor is on '{path}', which has no coordinate of its own as it closes a loop or is no tree "
+                    "joint: put it on another joint of the loop, or use absolute coordinates (--coordinates absolute)"
+                )
+
+    def _pivots(self, M: Array) -> Array:
+        """Return the least inertia left for each joint, relative to that with the joints farther out locked."""
+        found = np.full(len(self.links), np.inf)
+        locked = np.diag(M).copy()
+        for number in reversed(range(len(self.links))):
+            own = self.links[number].columns
+            inner = slice(0, own.start)
+            scale = np.sqrt(np.maximum(locked[own], 0.0))
+            if not scale.all():
+                found[number] = 0.0
+            elif scale.size:
+                found[number] = np.linalg.eigvalsh(M[own, own] / np.outer(scale, scale)).min()
+            if found[number] > SINGULAR:
+                M[inner, inner] -= M[inner, own] @ np.linalg.solve(M[own, own], M[own, inner])
+        return found
 
     def transmitted(self, moves: LinkRates, a: SX, outer: Sequence[tuple[int, SX, SX, SX]]) -> dict[str, tuple[SX, SX]]:
         """Return the cut force and torque at frame_b, resolved there, for each joint that carries coordinates.
@@ -200,6 +274,15 @@ class JointTree:
                 moment = moment if planar else R.T @ moment
             found[branch.label] = (force, moment)
         return found
+
+
+SAMPLES = 5
+SINGULAR = 1e-12
+"""Largest inertia of a joint, relative to that with the joints farther out locked, that counts as zero."""
+ROUNDED = 1e-9
+"""Largest relative size of a negative principal moment that counts as rounding."""
+GAUGE = 0.75
+"""Trace of inertia that a quaternion's norm is given where the body itself has none, kg.m2."""
 
 
 def _branch(bodies: Bodies, path: str, near: int, far: int, forward: bool) -> _Branch:
@@ -308,9 +391,12 @@ def _link(
     K = lever(ca.sparsify(c))
     J += inertia.m * K.T @ K
     for part in branch.quaternions:
-        mu0 = 4 * ca.trace(J) / 3
+        mu0 = 4 * (GAUGE if J.is_zero() else ca.trace(J)) / 3
         regular[part, part] = mu0 * q[part] @ q[part].T
         regular_bias[part] = mu0 * ca.sumsqr(v[part]) * q[part]
+    rotor = bodies.rotors.get(branch.label)
+    if rotor is not None and v.numel():
+        regular[0, 0] = rotor
     return Link(
         parent=parent,
         R=None if bodies.planar else R,

@@ -64,6 +64,8 @@ def outputs(
     table = _Table()
     angles = _joint_outputs(bodies, table)
     couplings = _coupling_efforts(bodies, table, lambda_)
+    for path, J in bodies.rotors.items():  # what a rotor takes does not reach the joint
+        couplings[path][0] -= J * bodies.ddot(bodies.equations[path].rates[0], a)
     _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
     _body_outputs(bodies, table)
     for path, sensor in bodies.mechanism.of(Sensor).items():

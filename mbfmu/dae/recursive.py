@@ -44,7 +44,7 @@ class Link:
         m: mass, kg.
         h: m times the centre of mass, in this link's axes.
         J: inertia about the origin, in this link's axes.
-        regular: SX (k, k), inertia added to make the mass matrix regular.
+        regular: SX (k, k), inertia of the joint's rates alone: of rotors, and to make the mass matrix regular.
         regular_bias: SX (k,), the force that belongs to it.
     """
 
@@ -334,9 +334,12 @@ def _symmetric(A: SX) -> SX:
 
 
 def _single_axis(link: Link) -> int | None:
-    """Return the number of the axis of a joint that only turns about an axis of its frame; None for other joints."""
+    """Return the number of the axis of a joint that only turns about an axis of its frame; None for others.
+
+    With a rotor on it a joint passes a moment on about its own axis.
+    """
     only = link.S_w.shape[1] == 1 and link.S_w.nnz() == 1 and not link.S_v.nnz() and link.S_w.is_constant()
-    return int(link.S_w.sparsity().row()[0]) if only else None
+    return int(link.S_w.sparsity().row()[0]) if only and not link.regular.nnz() else None
 
 
 class _Inverse:

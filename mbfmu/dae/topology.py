@@ -18,7 +18,7 @@ class Group:
     """Parts fixed to each other: one rigid body of the mechanism.
 
     Args:
-        parts: full names, the first gives the group its axes.
+        parts: full names, the first gives the group its axes; none if joints meet without a part between them.
         poses: pose of every frame of the group seen from the origin of the first part.
     """
 
@@ -29,6 +29,11 @@ class Group:
     def frames(self) -> frozenset[str]:
         """Full names of the frames of the group."""
         return frozenset(self.poses)
+
+    @property
+    def label(self) -> str:
+        """Name of the group in messages: its parts, or the frames that meet in it."""
+        return ", ".join(self.parts or sorted(self.poses))
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def nodes_of(mechanism: Mechanism) -> tuple[frozenset[str], ...]:
 
 
 def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tuple[Group, ...]:
-    """Return the groups of parts that move together; the world's group comes first.
+    """Return the groups of parts that move together, the world's first; then those of joints without a part between.
 
     Args:
         mechanism: the mechanism.
@@ -91,7 +96,10 @@ def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tup
                         inner = local[partner][other.removeprefix(partner + ".")]
                         origins.append((partner, poses[name] @ inner.inverse()))
         groups.append(Group(tuple(members), poses))
-    return tuple(groups)
+    ends = {f"{path}.{frame}" for path, joint in mechanism.of(Joint).items() for frame in joint.frames}
+    bare = (node for node in nodes_of(mechanism) if not node & owner.keys() and len(node & ends) > 1)
+    here = identity(mechanism.planar)
+    return (*groups, *(Group((), dict.fromkeys(sorted(node), here)) for node in bare))
 
 
 def _refuse_rigid_loops(fixed: list[list[str]], owner: dict[str, str]) -> None:
@@ -119,17 +127,17 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
     Raises:
         FrameConnectionError: a frame is connected to no part.
     """
-    of_part = {frame: number for number, group in enumerate(groups) for frame in group.poses}
+    group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
+    parts = mechanism.of(Part)
     found: dict[str, tuple[int, str]] = {}
     for node in nodes_of(mechanism):
-        anchor = next((frame for frame in sorted(node) if frame in of_part), None)
-        for frame in node - of_part.keys():
+        anchor = next((frame for frame in sorted(node) if frame in group_of), None)
+        for frame in node:
+            if frame.rpartition(".")[0] in parts:
+                continue
             if anchor is None:
-                raise FrameConnectionError(
-                    f"'{frame}' reaches no part: between two joints there must be a body, "
-                    "or a FixedTranslation fixed to one"
-                )
-            found[frame] = (of_part[anchor], anchor)
+                raise FrameConnectionError(f"'{frame}' reaches no part and no other joint: connect it to a body")
+            found[frame] = (group_of[anchor], anchor)
     return found
 
 
@@ -151,9 +159,7 @@ def spanning_tree(
     for path in mechanism.of(Joint):
         a, b = where[f"{path}.frame_a"][0], where[f"{path}.frame_b"][0]
         if a == b:
-            raise FrameConnectionError(
-                f"joint '{path}': frame_a and frame_b are on one rigid body ({', '.join(groups[a].parts)})"
-            )
+            raise FrameConnectionError(f"joint '{path}': frame_a and frame_b are on one rigid body ({groups[a].label})")
         ends[path] = (a, b)
     leaving: dict[int, list[tuple[str, int, bool]]] = {number: [] for number in range(len(groups))}
     for path, (a, b) in ends.items():

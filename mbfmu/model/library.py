@@ -7,11 +7,14 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbfmu.arguments import checked
-from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
+
+if TYPE_CHECKING:
+    from mbfmu.model.urdf import RobotOptions
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
@@ -35,23 +38,27 @@ def known_models() -> dict[str, Path]:
 
 
 @checked
-def load(source: str | os.PathLike[str], values: Mapping[str, Any] | None = None) -> Model:
+def load(
+    source: str | os.PathLike[str], values: Mapping[str, Any] | None = None, robot: "RobotOptions | None" = None
+) -> Model:
     """Read a mechanism or a block.
 
     Args:
         source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
-            only (`docs/toml.md`); or a .urdf file, the description of a robot.
+            only (`docs/toml.md`); or a .urdf or .xacro file, the description of a robot.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
+        robot: how a .urdf or .xacro file is to be read, a `RobotOptions`.
 
     Raises:
         UnknownNameError: there is no model of that name, or a name in `values` does not exist in it.
+        UsageError: `robot` is given, and the model is no .urdf or .xacro file.
         ModelFileError: the file is missing, does not parse, or does not give a model.
         ModelError: the model is invalid.
     """
     given = dict(values or {})
-    system = _read(source, given)
+    system = _read(source, given, robot)
     return system.with_values(given) if given else system
 
 
@@ -73,7 +80,7 @@ def is_fmu(given: Any) -> bool:
     return isinstance(given, str | os.PathLike) and Path(given).suffix == ".fmu"
 
 
-def _read(source: str | os.PathLike[str], values: dict[str, Any]) -> Model:
+def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: "RobotOptions | None") -> Model:
     """Read a model, and remove from `values` those that its function takes."""
     text = os.fspath(source)
     path = Path(text)
@@ -85,6 +92,8 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any]) -> Model:
         path = known[text]
     if not os.path.isfile(path):
         raise ModelFileError(f"there is no model file '{path}'")
+    if robot is not None and path.suffix not in {".urdf", ".xacro"}:
+        raise UsageError(f"'{path}' is no robot's description: options of robots go with .urdf and .xacro files")
     match path.suffix:
         case ".py":
             return _from_python(path, values)
@@ -92,13 +101,11 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any]) -> Model:
             from mbfmu.model.toml import read_toml
 
             return read_toml(path)
-        case ".urdf":
+        case ".urdf" | ".xacro":
             from mbfmu.model.urdf import read_urdf
 
-            return read_urdf(path)
-        case ".xacro":
-            raise ModelFileError(f"'{path}' is a xacro file: run `xacro {path.name} > {path.stem}.urdf` first")
-    raise ModelFileError(f"'{path}': a model file ends in .py, .toml or .urdf")
+            return read_urdf(path, robot)
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf or .xacro")
 
 
 def _argument(name: str, value: float, default: Any) -> Any:

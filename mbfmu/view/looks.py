@@ -3,7 +3,7 @@
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.model.library import known_models
-from mbfmu.model.urdf import Origin, Robot, Visual, names_of, read_robot
+from mbfmu.model.urdf import Origin, Robot, RobotOptions, Visual, folders_of, names_of, read_robot
 
 Array = npt.NDArray[np.float64]
 Triangles = npt.NDArray[np.int64]
+Packages = Mapping[str, str | os.PathLike[str]]
 
 SIDES = 24
 """Number of sides of round solids."""
@@ -43,25 +44,26 @@ class Look:
     colour: tuple[float, ...] | None = None
 
 
-def looks_of(source: str) -> tuple[Look, ...]:
+def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ...]:
     """Return the looks of a URDF model, and none of other models; warn of meshes that cannot be read, and omit them.
 
     Args:
         source: name or path of the model.
+        options: how the robot was read.
 
     Raises:
         ModelFileError, ModelError: the URDF cannot be read.
     """
     path = known_models().get(source, Path(source))
-    if path.suffix != ".urdf":
+    if path.suffix not in {".urdf", ".xacro"}:
         return ()
-    robot = read_robot(path)
+    robot, packages = read_robot(path, options), options.packages if options else {}
     names, places = names_of(robot), _places(robot)
     found = []
     for link in robot.links.values():
         owner, pose = places[link.name]
         for visual in link.visuals:
-            solid = _solid(visual, path)
+            solid = _solid(visual, path, packages)
             if solid is not None:
                 vertices, triangles = solid
                 placed = _moved(pose @ _matrix(visual.origin), vertices)
@@ -96,7 +98,7 @@ def _moved(pose: Array, vertices: Array) -> Array:
     return turned
 
 
-def _solid(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
+def _solid(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Triangles] | None:
     """Return vertices and triangles in the frame of the geometry; None for a mesh that cannot be read."""
     match visual.kind, visual.size:
         case "box", sides:
@@ -110,7 +112,7 @@ def _solid(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
             return _revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
         case "sphere", (r,):
             return _revolved(_arc(r, 0.0, -90, 90))
-    return _mesh(visual, urdf)
+    return _mesh(visual, urdf, packages)
 
 
 def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]:
@@ -132,11 +134,11 @@ def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
     return np.concatenate(rings), np.array(triangles)
 
 
-def _mesh(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
+def _mesh(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Triangles] | None:
     what = f"the mesh '{visual.mesh}' of the link '{visual.link}' is not drawn"
-    file = next((path for path in _candidates(visual.mesh, urdf) if path.is_file()), None)
+    file = next((path for path in _candidates(visual.mesh, urdf, packages) if path.is_file()), None)
     if file is None:
-        warnings.warn(f"{what}: there is no such file beside '{urdf}' or in a folder above it", stacklevel=2)
+        warnings.warn(f"{what}: there is no such file beside '{urdf}', above it or in a given package", stacklevel=2)
         return None
     try:
         import trimesh
@@ -158,8 +160,8 @@ def _mesh(visual: Visual, urdf: Path) -> tuple[Array, Triangles] | None:
     return vertices * np.array(visual.size), triangles
 
 
-def _candidates(mesh: str, urdf: Path) -> Iterator[Path]:
-    """Yield possible paths of a mesh's file; ``package://NAME/...`` is in a folder NAME around or above the URDF."""
+def _candidates(mesh: str, urdf: Path, packages: Packages) -> Iterator[Path]:
+    """Yield possible paths of a mesh's file."""
     scheme, separator, rest = mesh.partition("://")
     if not separator:
         yield urdf.parent / mesh
@@ -167,10 +169,7 @@ def _candidates(mesh: str, urdf: Path) -> Iterator[Path]:
         yield Path(rest)
     elif scheme == "package":
         package, _, inside = rest.partition("/")
-        for folder in Path(os.path.abspath(urdf)).parents:
-            yield folder / package / inside
-            if folder.name == package:
-                yield folder / inside
+        yield from (folder / inside for folder in folders_of(package, urdf, packages))
 
 
 def _coarse(vertices: Array, triangles: Triangles) -> tuple[Array, Triangles]:

@@ -5,7 +5,9 @@ from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.force import AxisForce, Force
 from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
 from mbfmu.model.forces.laws import AxisLaw, AxisPotential
+from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
 from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
+from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
 from mbfmu.model.forces.world import WorldForce, WorldTorque
 
@@ -18,15 +20,19 @@ __all__ = [
     "Bushing",
     "Damper",
     "Force",
+    "LimitedForce",
+    "LimitedTorque",
     "LineForce",
     "RotationalDamper",
     "RotationalFriction",
+    "RotationalRotor",
     "RotationalSpring",
     "RotationalStop",
     "Spring",
     "SpringDamper",
     "TranslationalDamper",
     "TranslationalFriction",
+    "TranslationalRotor",
     "TranslationalSpring",
     "TranslationalStop",
     "WorldForce",

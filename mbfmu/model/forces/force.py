@@ -71,3 +71,7 @@ class AxisForce(Component):
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         """Return the effort on the axis (N.m or N) for its coordinate s and rate v."""
         return ca.SX(0)
+
+    def inertia(self, p: Any) -> SX:
+        """Return the inertia that moves with the axis alone (kg.m2 or kg): it adds ``inertia v^2 / 2`` of energy."""
+        return ca.SX(1, 1)

@@ -3,8 +3,9 @@
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +16,7 @@ from mbfmu.errors import (
     ModelFileError,
     NameInUseError,
     UnknownNameError,
+    UsageError,
     nearest,
 )
 from mbfmu.model.component import Component, Value
@@ -25,6 +27,7 @@ from mbfmu.model.source import Source, read_bytes
 from mbfmu.model.system import Connection, Parameter, Subsystem, System
 from mbfmu.model.toml.kinds import component_type, component_types, fields_of, kind_of, taken
 from mbfmu.model.toml.lines import Place, lines_of
+from mbfmu.model.urdf import RobotOptions, read_urdf
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,7 +42,7 @@ DEEPEST = 16
 """Largest number of files that use each other in a row."""
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
-    "parameters": dict, "components": dict, "connections": list,
+    "parameters": dict, "components": dict, "connections": list, "urdf": dict,
 }  # fmt: skip
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that a class may raise for an unexpected value."""
@@ -106,7 +109,7 @@ def is_model(path: Path) -> bool:
     """Return whether a .toml file holds a mechanism, and not an export recipe (which names its model)."""
     try:
         text = read_bytes(path, LARGEST).decode("utf-8-sig")
-        return "components" in _loaded(text, Source(str(path)))[0]
+        return not {"components", "urdf"}.isdisjoint(_loaded(text, Source(str(path)))[0])
     except (MbfmuError, UnicodeDecodeError):
         return False
 
@@ -171,34 +174,69 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
     if name is None or not name.isidentifier():
         shown = "a system needs a name" if name is None else f"'{name}' cannot name a system"
         raise document.at((*place, "name"), f'{shown}: write name = "...", of letters, digits and underscores')
-    if not table.get("components"):
+    robot = _robot(document, table, place) if "urdf" in table else None
+    if not table.get("components") and not robot:
         raise document.at((*place, "components"), f"system '{name}' has no components: add [components.world]")
     parameters = tuple(
         _parameter(document, key, value, (*place, "parameters", key))
         for key, value in table.get("parameters", {}).items()
     )
-    components: list[Component | Subsystem] = []
-    size = 0
-    for key, value in table["components"].items():
+    components: list[Component | Subsystem] = list(robot.components) if robot else []
+    size = len(components)
+    for key, value in table.get("components", {}).items():
         item, count = _component(document, key, value, (*place, "components", key), files)
         components.append(item)
         size += count
         if size > MOST:
             raise document.at((*place, "components", key), f"more than {MOST} components, sub-systems included")
     connections = _connections(document, table.get("connections", []), (*place, "connections"))
+    inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
     try:
         system = System(
-            name, tuple(components), connections, parameters,
-            table.get("planar", False), table.get("description", ""), table.get("stepper", ""),
+            name, tuple(components), (*inherited, *connections), parameters,
+            table.get("planar", False), table.get("description", ""), table.get("stepper", usual),
         )  # fmt: skip
     except NameInUseError as error:
-        twice = next(item.name for item in components if item.name in table.get("parameters", {}))
-        raise document.at((*place, "components", twice), error) from None
+        counts = Counter(item.name for item in (*parameters, *components))
+        twice = next(name for name, count in counts.items() if count > 1)
+        where = "components" if twice in table.get("components", {}) else "parameters"
+        raise document.at((*place, where, twice), error) from None
     except (UnknownNameError, FrameConnectionError) as error:
         said = [f"connect({pair.a!r}, {pair.b!r})" in str(error) for pair in connections]
         index = said.index(True) if isinstance(error, UnknownNameError) else len(said) - 1 - said[::-1].index(True)
         raise document.at((*place, "connections", index), error) from None
     return _Found(system, size)
+
+
+def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
+    """Return the robot that a system is based on, such as ``urdf = {file = "arm.urdf", limits = false}``."""
+    given, here = table["urdf"], (*place, "urdf")
+    kinds: dict[str, Any] = {
+        "file": str,
+        **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)},
+    }
+    if place:
+        raise document.at(here, "a sub-system is no robot, which has a world of its own: name the urdf at the top")
+    for key, value in given.items():
+        if key not in kinds:
+            raise document.at((*here, key), UnknownNameError(f"urdf has no '{key}'; {nearest(key, kinds)}"))
+        if not isinstance(value, list if kinds[key] is tuple else kinds[key]):
+            wanted = kind_of([] if kinds[key] is tuple else kinds[key]())
+            raise document.at((*here, key), f"urdf.{key} must be {wanted}, not {kind_of(value)}")
+    texts = (*given.get("wrenches", ()), *given.get("packages", {}).values())
+    if wrong := next((item for item in texts if not isinstance(item, str)), None):
+        raise document.at(here, f"wrenches and packages of a urdf are texts, not {kind_of(wrong)}")
+    if table.get("planar"):
+        raise document.at((*place, "planar"), "a robot is spatial: leave planar out")
+    full = _inside(document, given.get("file", ""), (*here, "file"), ".urdf")
+    options: dict[str, Any] = {key: value for key, value in given.items() if key != "file"}
+    options["wrenches"] = tuple(options.get("wrenches", ()))
+    if document.folder and "packages" in options:
+        options["packages"] = {name: document.folder / path for name, path in options["packages"].items()}
+    try:
+        return read_urdf(full, RobotOptions(**options))
+    except (UnknownNameError, UsageError) as error:
+        raise document.at(here, error) from None
 
 
 def _parameter(document: Document, name: str, value: Any, place: Place) -> Parameter:
@@ -299,26 +337,32 @@ def _subsystem(
 
 def _from_file(document: Document, text: str, place: Place, files: _Files) -> _Found:
     """Return the system of a file in the folder of the document, or below it."""
-    if document.folder is None:
-        raise document.at(place, "a text that is in no file cannot use the file of a sub-system")
-    path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or set(text) & set("\\:\0") or path.suffix != ".toml":
-        raise document.at(
-            place, f"system = {text!r} must be the path of a .toml file in the folder of this file or below it, "
-            "such as \"parts/arm.toml\""
-        )  # fmt: skip
-    full = document.folder / path
+    full = _inside(document, text, place, ".toml")
     inside = _real(full)
-    if not inside.is_relative_to(_real(document.folder)):
-        raise document.at(place, f"'{text}' leads out of the folder of this file")
     if inside in files.chain:
         names = [item.name for item in (*files.chain[files.chain.index(inside) :], inside)]
         raise document.at(place, f"files use each other in a circle: {' -> '.join(names)}")
     if len(files.chain) >= DEEPEST:
         raise document.at(place, f"more than {DEEPEST} files use each other in a row")
-    if not os.path.isfile(inside):
-        raise document.at(place, f"there is no model file '{full}'")
     return files.known[inside] if inside in files.known else _read(full, files)
+
+
+def _inside(document: Document, text: str, place: Place, suffix: str) -> Path:
+    """Return the path of a file in the folder of the document, or below it."""
+    if document.folder is None:
+        raise document.at(place, "a text that is in no file cannot use another file")
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or set(text) & set("\\:\0") or path.suffix != suffix:
+        raise document.at(
+            place, f"{place[-1]} = {text!r} must be the path of a {suffix} file in this file's folder or below it, "
+            f'such as "parts/arm{suffix}"'
+        )  # fmt: skip
+    full = document.folder / path
+    if not _real(full).is_relative_to(_real(document.folder)):
+        raise document.at(place, f"'{text}' leads out of the folder of this file")
+    if not os.path.isfile(_real(full)):
+        raise document.at(place, f"there is no model file '{full}'")
+    return full
 
 
 def _real(path: Path) -> Path:
@@ -346,7 +390,11 @@ def _check(document: Document, system: System) -> None:
         mechanism = flatten(system)
         known: dict[tuple[str, Value], float] = {}
         for path in mechanism.of(Body):
-            if not mechanism.planar and (reason := unphysical(_inertia(mechanism, path, known))):
+            if (
+                not mechanism.planar
+                and _place_of(document, path)
+                and (reason := unphysical(_inertia(mechanism, path, known)))
+            ):
                 raise MassError(f"{path}.I_11 to I_33: {reason}")
     except MbfmuError as error:
         words = (_place_of(document, word) for word in re.findall(r"[\w.]+", str(error)))

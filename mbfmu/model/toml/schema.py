@@ -51,6 +51,19 @@ def schema() -> dict[str, Any]:
             "name": {"type": "string", "pattern": IDENTIFIER},
             "description": {"type": "string", "description": "one line"},
             "stepper": {"type": "string", "description": "name of the default stepper"},
+            "urdf": {
+                "type": "object",
+                "description": "the robot whose description the system is based on",
+                "properties": {
+                    "file": {"type": "string", "pattern": r"\.urdf$"},
+                    "base": {"enum": ["", "fixed", "floating"]},
+                    **{key: {"type": "boolean"} for key in ("limits", "friction", "effort_limits")},
+                    "wrenches": {"type": "array", "items": {"type": "string"}},
+                    "packages": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+                "required": ["file"],
+                "additionalProperties": False,
+            },
             "planar": {"type": "boolean", "description": "whether all motion is in the x-y plane; false: in space"},
             "connections": {
                 "type": "array",
@@ -60,7 +73,8 @@ def schema() -> dict[str, Any]:
             "parameters": _named({"$ref": "#/definitions/parameter"}),
             "components": {**_named({"anyOf": one_of}), "minProperties": 1},
         },
-        "required": ["name", "components"],
+        "required": ["name"],
+        "anyOf": [{"required": ["components"]}, {"required": ["urdf"]}],
         "additionalProperties": False,
     }
     return {

@@ -1,6 +1,8 @@
 """Robots as URDF: the Unified Robot Description Format of ROS."""
 
+from mbfmu.model.urdf.options import RobotOptions
+from mbfmu.model.urdf.packages import folders_of
 from mbfmu.model.urdf.reader import names_of, read_urdf, visuals
 from mbfmu.model.urdf.robot import Origin, Robot, Visual, read_robot
 
-__all__ = ["Origin", "Robot", "Visual", "names_of", "read_robot", "read_urdf", "visuals"]
+__all__ = ["Origin", "Robot", "RobotOptions", "Visual", "folders_of", "names_of", "read_robot", "read_urdf", "visuals"]

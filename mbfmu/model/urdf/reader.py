@@ -6,6 +6,7 @@ the origins of other joints, become `FixedTranslation` or `FixedRotation`; a lin
 
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,39 +14,55 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.errors import MassError, NameInUseError
+from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
+    LimitedForce,
+    LimitedTorque,
     RotationalDamper,
     RotationalFriction,
+    RotationalRotor,
     RotationalStop,
     TranslationalDamper,
     TranslationalFriction,
+    TranslationalRotor,
     TranslationalStop,
+    WorldForce,
+    WorldTorque,
 )
 from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 from mbfmu.model.system import Connection, System, connect
+from mbfmu.model.urdf.masses import told_masses
+from mbfmu.model.urdf.options import RobotOptions
 from mbfmu.model.urdf.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint, Visual, read_robot
+from mbfmu.model.urdf.stiffness import bounds_of, start_of, suited
 
 WORLD = "world"
-GIVE = 0.01
-"""Deflection of a stop under the greatest effort of the joint's drive, rad or m."""
-EFFORT = 10.0
-"""Default of the greatest effort, N.m or N."""
 VELOCITY = 1.0
 """Default of the greatest rate, rad/s or m/s, also used in place of rates close to zero."""
 
 
-def read_urdf(path: Path) -> System:
-    """Read the robot of a .urdf file as a spatial system, with gravity along -z.
+def read_urdf(path: Path, options: RobotOptions | None = None) -> System:
+    """Read the robot of a .urdf or .xacro file as a spatial system, with gravity along -z.
+
+    One warning lists what was left out or decided.
+
+    Args:
+        path: path of the file.
+        options: what is asked of it.
 
     Raises:
-        ModelFileError: the file is missing, is no URDF, or is a xacro file.
+        ModelFileError: the file is missing, is no URDF, or has xacro in it and its reader is not installed.
         ModelError: the robot is invalid; the message begins with file and line.
     """
-    return system_of(read_robot(path))
+    robot = read_robot(path, options)
+    system = system_of(robot, options)
+    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
+    if notices:
+        warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
+    return system
 
 
 def visuals(path: Path) -> tuple[Visual, ...]:
@@ -59,15 +76,19 @@ def visuals(path: Path) -> tuple[Visual, ...]:
     return tuple(replace(item, frame=frames[link.name]) for link in robot.links.values() for item in link.visuals)
 
 
-def system_of(robot: Robot) -> System:
+def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
     """Return a robot as a system.
+
+    Args:
+        robot: the robot, with the options applied that change it.
+        options: those that add components to it.
 
     Raises:
         NameInUseError: two names are the same when written as identifiers.
-        MassError: a link can move but has no mass.
+        UnknownNameError: a wrench is asked for on a link that is not there.
     """
-    _check_masses(robot)
-    names = names_of(robot)
+    asked = options or RobotOptions()
+    names, suits = names_of(robot), suited(robot)
     frames = frames_of(robot, names)
     components: list[Component] = [World(WORLD, g=9.81, n=(0.0, 0.0, -1.0))]
     connections: list[Connection] = []
@@ -83,7 +104,7 @@ def system_of(robot: Robot) -> System:
             end = f"{bracket.name}.frame_b"
         if joint.kind != "fixed":
             name = names["joint", joint.name]
-            components.append(_joint(name, joint))
+            components.append(_joint(name, joint, asked))
             connections.append(connect(end, f"{name}.frame_a"))
             end = f"{name}.frame_b"
         link = robot.links[joint.child]
@@ -91,9 +112,16 @@ def system_of(robot: Robot) -> System:
             components.append(_body(names["link", link.name], link))
             connections.append(connect(end, frames[link.name]))
     for joint in robot.joints.values():
-        components += _along(joint, names)
+        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0))
+    for target in asked.wrenches:
+        if target not in robot.links:
+            raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
+        for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
+            components.append(acting)
+            connections.append(connect(frames[target], f"{acting.name}.frame_b"))
     name = _identifier(robot.name)
-    return System(name, tuple(components), tuple(connections), description=f"{robot.name}, from a URDF")
+    description = f"{robot.name}, from a URDF"
+    return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
 
 
 def names_of(robot: Robot) -> dict[tuple[str, str], str]:
@@ -119,12 +147,16 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
         if link.massive:
             name = _identifier(link.name)
             take("link", link.name, f"{name}_link" if name in own else name, link.line)
-    for joint in robot.joints.values():
-        for kind in ("origin", "damper", "friction", "stop", "mimic"):
-            wanted = f"{_identifier(joint.name)}_{kind}"
-            while wanted in taken:
-                wanted += "_"
-            take(kind, joint.name, wanted, joint.line)
+    for items, kinds in (
+        (robot.joints.values(), ("origin", "damper", "friction", "stop", "mimic", "rotor", "drive")),
+        (robot.links.values(), ("force", "torque")),
+    ):
+        for item in items:
+            for kind in kinds:
+                wanted = f"{_identifier(item.name)}_{kind}"
+                while wanted in taken:
+                    wanted += "_"
+                take(kind, item.name, wanted, item.line)
     return found
 
 
@@ -188,32 +220,19 @@ def _body(name: str, link: Link) -> Body:
     return Body(name, m=link.m, r_CM=link.r_CM, **inertia)
 
 
-def _joint(name: str, joint: RobotJoint) -> Component:
+def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
     still = (0.0, 0.0, 0.0)
     if joint.kind == "floating":
         return FreeMotion(name, r_rel=still, v_rel=still, Q_rel=(1.0, 0.0, 0.0, 0.0), w_rel=still)
     if joint.kind == "planar":
         zero: dict[str, Any] = dict.fromkeys(("s_x", "s_y", "phi", "v_x", "v_y", "w"), 0.0)
         return Planar(name, n=joint.axis, n_x=_across(joint.axis), **zero)
-    coordinate = None if joint.mimic else _start(joint)
+    coordinate = None if joint.mimic else start_of(joint)
     rate = None if joint.mimic else 0.0
-    driven = joint.mimic is None
+    driven = joint.mimic is None and not (options.effort_limits and joint.limit.effort)
     if joint.kind == "prismatic":
         return Prismatic(name, n=joint.axis, s=coordinate, v=rate, actuated=driven)
     return Revolute(name, n=joint.axis, phi=coordinate, w=rate, actuated=driven)
-
-
-def _start(joint: RobotJoint) -> float:
-    """Return zero, or the limit nearest to it."""
-    lower, upper = _bounds(joint)
-    return min(max(0.0, lower), upper)
-
-
-def _bounds(joint: RobotJoint) -> tuple[float, float]:
-    lower, upper = joint.limit.lower, joint.limit.upper
-    if joint.kind == "continuous" or lower is None or upper is None:
-        return -math.inf, math.inf
-    return lower, upper
 
 
 def _across(n: tuple[float, ...]) -> tuple[float, ...]:
@@ -227,8 +246,15 @@ def _across(n: tuple[float, ...]) -> tuple[float, ...]:
     raise AssertionError("x and y are both parallel to n")
 
 
-def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str]) -> list[Component]:
-    """Return the components on the axis of a joint: damping, friction, stops, and the coupling to a joint it mimics."""
+def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float) -> list[Component]:
+    """Return the components on the axis of a joint: its drive, damping, friction, stops, and the joint it mimics.
+
+    Args:
+        joint: the joint.
+        names: names of the components.
+        options: what is asked of the robot.
+        c: stiffness of the joint's stop.
+    """
     if joint.kind not in AXIAL:
         return []
     name = names["joint", joint.name]
@@ -236,14 +262,19 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str]) -> list[Comp
     damper: Any = TranslationalDamper if sliding else RotationalDamper
     friction: Any = TranslationalFriction if sliding else RotationalFriction
     stop: Any = TranslationalStop if sliding else RotationalStop
+    rotor: Any = TranslationalRotor if sliding else RotationalRotor
+    drive: Any = LimitedForce if sliding else LimitedTorque
     found: list[Component] = []
     if joint.damping:
         found.append(damper(names["damper", joint.name], joint=name, d=joint.damping))
     if joint.friction:
         found.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
-    lower, upper = _bounds(joint)
+    if joint.rotor:
+        found.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
+    if options.effort_limits and joint.limit.effort and not joint.mimic:
+        found.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
+    lower, upper = bounds_of(joint)
     if math.isfinite(lower):
-        c = (joint.limit.effort or EFFORT) / GIVE
         d = c / (joint.limit.velocity if joint.limit.velocity > 1e-3 * VELOCITY else VELOCITY)
         found.append(stop(names["stop", joint.name], joint=name, lower=lower, upper=upper, c=c, d=d))
     if joint.mimic:
@@ -257,22 +288,3 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str]) -> list[Comp
             )
         )
     return found
-
-
-def _check_masses(robot: Robot) -> None:
-    """Raise an error if a link moves and neither it nor any link fixed to it has mass."""
-    group = {robot.root: robot.root}
-    mass = {robot.root: 0.0}
-    for joint in robot.joints.values():
-        group[joint.child] = group[joint.parent] if joint.kind == "fixed" else joint.child
-        mass[group[joint.child]] = mass.get(group[joint.child], 0.0) + robot.links[joint.child].m
-    for joint in robot.joints.values():
-        if joint.kind != "fixed" and not mass[joint.child] > 0:
-            link = robot.links[joint.child]
-            raise robot.source.error(
-                link.line,
-                MassError(
-                    f"link '{link.name}' moves (by the joint '{joint.name}') but has no mass, nor has any link fixed "
-                    "to it: give it an <inertial>, or make the joint fixed"
-                ),
-            )

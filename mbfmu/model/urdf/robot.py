@@ -1,9 +1,10 @@
-"""URDF -> Robot: links, joints and visuals as checked numbers; elements without effect on the motion are ignored."""
+"""URDF -> Robot: links, joints and visuals as checked numbers, and notices of what is not used."""
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,17 @@ import numpy.typing as npt
 
 from mbfmu.errors import (
     AxisError,
-    MassError,
+    MbfmuError,
     ModelError,
     NameInUseError,
     UnknownNameError,
     ValueRangeError,
     nearest,
 )
-from mbfmu.model.physical import inertia_matrix, unphysical
+from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.urdf.options import RobotOptions
+from mbfmu.model.urdf.xacro import expanded, first_macro
 from mbfmu.model.urdf.xml import Element, elements_of
 
 Array = npt.NDArray[np.float64]
@@ -32,6 +35,10 @@ AXIAL = ("revolute", "continuous", "prismatic")
 """Kinds of joints that move along or about one axis."""
 GREATEST, SMALLEST = 1e30, 1e-30
 """Largest magnitude of a number, beyond which it is a mistake, and smallest length of an axis with a direction."""
+ROUNDED = 1e-9
+"""Largest relative size of a negative moment of inertia that counts as rounding."""
+DUST = 1e-15
+"""Largest magnitude of a negative moment of inertia that counts as rounding, kg.m2."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -95,6 +102,7 @@ class Link:
         r_CM: centre of mass, m, resolved in the link's frame.
         inertia: about the centre of mass, shape (3, 3), kg.m2, resolved in the link's frame.
         visuals: the link's visuals, with `frame` still empty.
+        unseen: what is wrong with visuals that were left out.
     """
 
     name: str
@@ -103,6 +111,7 @@ class Link:
     r_CM: tuple[float, ...]
     inertia: Array
     visuals: tuple[Visual, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def massive(self) -> bool:
@@ -151,6 +160,7 @@ class RobotJoint:
         friction: Coulomb friction, N.m or N.
         limit: limits of its motion.
         mimic: the joint it follows, if any.
+        rotor: inertia of the rotors of its drives, as it acts on the axis, kg.m2 or kg.
     """
 
     name: str
@@ -164,11 +174,12 @@ class RobotJoint:
     friction: float
     limit: Limit
     mimic: Mimic | None
+    rotor: float = 0.0
 
 
 @dataclass(frozen=True)
 class Robot:
-    """A tree of links and joints.
+    """A tree of links and joints, with what was asked of it applied to it.
 
     Args:
         name: name in the URDF.
@@ -176,6 +187,7 @@ class Robot:
         links: links by name.
         joints: joints by name, each after the joint that carries its parent.
         root: name of the link that no joint carries.
+        notices: what was left out, or decided where the file says nothing.
     """
 
     name: str
@@ -183,31 +195,40 @@ class Robot:
     links: Mapping[str, Link]
     joints: Mapping[str, RobotJoint]
     root: str
+    notices: tuple[str, ...] = ()
 
 
-def read_robot(path: Path) -> Robot:
+def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     """Read a robot.
 
+    Args:
+        path: path of the .urdf or .xacro file.
+        options: what is asked of it.
+
     Raises:
-        ModelFileError: the file is missing, is no URDF, or is a xacro file.
+        ModelFileError: the file is missing, is no URDF, or has xacro in it and its reader is not installed.
         ModelError: the robot is invalid; the message begins with file and line.
     """
-    return robot_of(read_bytes(path, LARGEST), Source(str(path), path.parent))
+    asked = options or RobotOptions()
+    content, source = read_bytes(path, LARGEST), Source(str(path), path.parent)
+    macro = first_macro(elements_of(content, source))
+    if macro:
+        content, source = expanded(path, source, macro, asked), Source(f"{path} as xacro expands it", path.parent)
+    return robot_of(content, source, asked)
 
 
-def robot_of(content: bytes, source: Source) -> Robot:
+def robot_of(content: bytes, source: Source, options: RobotOptions | None = None) -> Robot:
     """Return the robot of a URDF document."""
+    asked = options or RobotOptions()
     root = elements_of(content, source)
-    if root.tag.startswith("xacro:") or "xmlns:xacro" in root.attributes:
-        raise source.error(root.line, "this is a xacro file: run `xacro file.xacro > file.urdf` first")
+    if macro := first_macro(root):
+        raise source.error(macro.line, f"<{macro.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
     if root.tag != "robot":
         raise source.error(root.line, f"the root of a URDF is <robot>, not <{root.tag}>")
     reader = _Reader(source)
-    for element in root.children:
-        if element.tag.startswith("xacro:"):
-            raise source.error(element.line, f"<{element.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
-    colours = {item.attributes.get("name", ""): reader.colour(item) for item in root.all("material")}
-    links, joints = {}, {}
+    colours = {item.attributes.get("name", ""): item for item in root.all("material")}
+    links: dict[str, Link] = {}
+    joints: dict[str, RobotJoint] = {}
     for element in root.all("link"):
         link = reader.link(element, colours)
         if link.name in links:
@@ -220,9 +241,100 @@ def robot_of(content: bytes, source: Source) -> Robot:
         if joint.name in joints:
             raise source.error(joint.line, NameInUseError(f"there are two joints '{joint.name}': rename one"))
         joints[joint.name] = joint
+    rotors = reader.rotors(root)
+    for name, rotor in rotors.items():
+        if name in joints and joints[name].kind in AXIAL:
+            joints[name] = replace(joints[name], rotor=rotor)
     first = _root(links, joints, source, root.line)
+    joints, mended = _mended(links, _outward(joints, first, source))
     _check_mimics(joints, source)
-    return Robot(root.attributes.get("name", "robot"), source, links, _outward(joints, first, source), first)
+    notices = (*_unused(root, bool(rotors)), *mended, *(text for link in links.values() for text in link.unseen))
+    robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices)
+    return _based(_eased(robot, asked), asked.base)
+
+
+def _mended(
+    links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
+) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
+    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning."""
+    massive = {name for name, link in links.items() if link.massive}
+    found, said = dict(joints), []
+    for name, joint in reversed(list(joints.items())):
+        if joint.child in massive or joint.rotor:
+            massive.add(joint.parent)
+        elif joint.kind != "fixed":
+            found[name] = replace(joint, kind="fixed", mimic=None)
+            said.append(f"the joint '{name}' moves nothing with mass and is fixed")
+    for name, joint in found.items():
+        if joint.mimic and joint.kind not in AXIAL:
+            said.append(f"the joint '{name}' is {joint.kind} and mimics nothing")
+        elif joint.mimic and (joint.mimic.joint not in found or found[joint.mimic.joint].kind not in AXIAL):
+            others = [other for other, item in found.items() if item.kind in AXIAL and other != name]
+            what = (
+                f"'{joint.mimic.joint}', which is no joint that moves on an axis; {nearest(joint.mimic.joint, others)}"
+            )
+            said.append(f"the joint '{name}' moves on its own, as it mimics {what}")
+        else:
+            continue
+        found[name] = replace(joint, mimic=None)
+    return found, tuple(said)
+
+
+def _eased(robot: Robot, options: RobotOptions) -> Robot:
+    """Return a robot without the limits and the friction that are not wanted."""
+    joints = {}
+    for name, joint in robot.joints.items():
+        limit = joint.limit if options.limits else replace(joint.limit, lower=None, upper=None)
+        joints[name] = replace(joint, limit=limit, friction=joint.friction if options.friction else 0.0)
+    return replace(robot, joints=joints)
+
+
+def _based(robot: Robot, base: str) -> Robot:
+    """Return a robot whose root is fixed to the world or floats, as asked; tell of one that is fixed without a word."""
+    root = robot.links[robot.root]
+    floating = [item for item in robot.joints.values() if item.parent == root.name and item.kind == "floating"]
+    if base == "fixed":
+        fixed = {joint.name: replace(joint, kind="fixed") for joint in floating}
+        return replace(robot, joints={**robot.joints, **fixed})
+    carried = {root.name}
+    for joint in robot.joints.values():
+        if joint.kind == "fixed" and joint.parent in carried:
+            carried.add(joint.child)
+    m = sum(robot.links[name].m for name in carried)
+    if base == "floating" and (m or not floating):
+        ground, name = _unlike("world", robot.links), _unlike("root_joint", robot.joints)
+        still = Link(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+        joint = RobotJoint(
+            name, root.line, "floating", ground, root.name, Origin(), (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None
+        )
+        links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
+        return replace(robot, links=links, joints=joints, root=ground)
+    if m:
+        what = f"the root link '{root.name}' ({m:g} kg with what is fixed to it) is fixed to the world: "
+        return replace(robot, notices=(*robot.notices, f"{what}--floating frees it, --fixed says that it is meant"))
+    return robot
+
+
+def _unlike(name: str, taken: Mapping[str, object]) -> str:
+    return name if name not in taken else _unlike(f"{name}_", taken)
+
+
+USED = {
+    "robot": {"link", "joint", "material"},
+    "link": {"inertial", "visual"},
+    "joint": {"origin", "parent", "child", "axis", "dynamics", "limit", "mimic"},
+}
+"""Elements that are read, by the element they stand in."""
+
+
+def _unused(root: Element, rotors: bool) -> Iterator[str]:
+    """Yield what has no effect on the motion, if there is anything."""
+    places = (root, *root.all("link"), *root.all("joint"))
+    found = Counter(item.tag for place in places for item in place.children if item.tag not in USED[place.tag])
+    if rotors:
+        del found["transmission"]
+    if found:
+        yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in found.most_common())
 
 
 @dataclass(frozen=True)
@@ -275,22 +387,24 @@ class _Reader:
         roll, pitch, yaw = self.numbers(item, "rpy", "0 0 0", 3)
         return Origin((x, y, z), (roll, pitch, yaw))
 
-    def link(self, element: Element, colours: Mapping[str, tuple[float, ...] | None]) -> Link:
+    def link(self, element: Element, colours: Mapping[str, Element]) -> Link:
         name = self.name(element)
         inertial = self.one(element, "inertial")
-        visuals = tuple(self.visual(item, name, colours) for item in element.all("visual"))
+        visuals, unseen = self.visuals(element, name, colours)
         if not any(element.all("inertial")):
-            return Link(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals)
+            return Link(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals, unseen)
         mass, tensor = self.one(inertial, "mass"), self.one(inertial, "inertia")
         m = self.number(mass, "value", "", least=0.0)
-        moments = [self.number(tensor, key, "", least=0.0) for key in ("ixx", "iyy", "izz")]
+        moments = [self.number(tensor, key, "") for key in ("ixx", "iyy", "izz")]
         inertia = inertia_matrix(moments, [self.number(tensor, key, "0") for key in ("ixy", "ixz", "iyz")])
-        if reason := unphysical(inertia):
-            raise self.source.error(tensor.line, MassError(f"link '{name}': {reason}"))
+        if min(moments) < -max(ROUNDED * np.abs(inertia).max(), DUST):
+            what = ValueRangeError(f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0")
+            raise self.source.error(tensor.line, what)
+        np.fill_diagonal(inertia, np.maximum(moments, 0.0))
         origin = self.origin(inertial)
         turned = origin.R @ inertia @ origin.R.T
         turned[np.abs(turned) < 1e-15 * np.abs(turned).max()] = 0.0
-        return Link(name, element.line, m, origin.xyz, turned if any(origin.rpy) else inertia, visuals)
+        return Link(name, element.line, m, origin.xyz, turned if any(origin.rpy) else inertia, visuals, unseen)
 
     def joint(self, element: Element, links: Mapping[str, Link]) -> RobotJoint:
         name, kind = self.name(element), self.name(element, "type")
@@ -319,34 +433,65 @@ class _Reader:
             n if kind == "fixed" else tuple(item / length for item in n),
             self.number(dynamics, "damping", "0", least=0.0),
             self.number(dynamics, "friction", "0", least=0.0),
-            self.limit(limit, name),
-            self.mimic(element, name, kind),
+            self.limit(limit),
+            self.mimic(element),
         )
 
-    def limit(self, element: Element, name: str) -> Limit:
+    def rotors(self, root: Element) -> dict[str, float]:
+        """Return the inertia of the rotors on each joint's axis: the rotor's own times the gear's ratio squared.
+
+        Drake's elements in an actuator, ``drake:rotor_inertia`` and ``drake:gear_ratio``; without the latter the
+        transmission's ``mechanicalReduction``.
+        """
+        found: dict[str, float] = {}
+        for transmission in root.all("transmission"):
+            names = [item.attributes.get("name", "") for item in transmission.all("joint")]
+            for actuator in transmission.all("actuator"):
+                if not any(actuator.all("drake:rotor_inertia")):
+                    continue
+                own = self.number(self.one(actuator, "drake:rotor_inertia"), "value", "", least=0.0)
+                gear = self.one(actuator, "drake:gear_ratio")
+                texts = [*actuator.all("mechanicalReduction"), *transmission.all("mechanicalReduction")]
+                if not gear.attributes and texts:
+                    gear = Element(texts[0].tag, {"value": texts[0].text}, texts[0].line)
+                ratio = self.number(gear, "value", "1")
+                for name in names:
+                    found[name] = found.get(name, 0.0) + own * ratio**2
+        return found
+
+    def limit(self, element: Element) -> Limit:
         lower, upper = (
             self.number(element, key, "0") if {"lower", "upper"} & element.attributes.keys() else None
             for key in ("lower", "upper")
         )
-        if lower is not None and upper is not None and lower > upper:
-            what = ValueRangeError(f"joint '{name}': lower = {lower:g} is above upper = {upper:g}: swap them")
-            raise self.source.error(element.line, what)
+        if lower is not None and upper is not None and lower > upper:  # as PyBullet has it: no limits
+            lower = upper = None
         effort, velocity = (self.number(element, key, "0", least=0.0) for key in ("effort", "velocity"))
         return Limit(lower, upper, effort, velocity)
 
-    def mimic(self, element: Element, name: str, kind: str) -> Mimic | None:
+    def mimic(self, element: Element) -> Mimic | None:
         if not any(element.all("mimic")):
             return None
         item = self.one(element, "mimic")
-        if kind not in AXIAL:
-            raise self.source.error(item.line, ModelError(f"joint '{name}' is {kind} and cannot mimic another"))
         multiplier, offset = self.number(item, "multiplier", "1"), self.number(item, "offset", "0")
         return Mimic(self.name(item, "joint"), multiplier, offset, item.line)
 
     def colour(self, element: Element) -> tuple[float, ...] | None:
         return next((self.numbers(item, "rgba", "", 4) for item in element.all("color")), None)
 
-    def visual(self, element: Element, link: str, colours: Mapping[str, tuple[float, ...] | None]) -> Visual:
+    def visuals(
+        self, element: Element, link: str, colours: Mapping[str, Element]
+    ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+        """Return the visuals of a link, and what is wrong with those that cannot be drawn."""
+        found, unseen = [], []
+        for item in element.all("visual"):
+            try:
+                found.append(self.visual(item, link, colours))
+            except MbfmuError as error:
+                unseen.append(f"a <visual> of the link '{link}' is left out: {error}")
+        return tuple(found), tuple(unseen)
+
+    def visual(self, element: Element, link: str, colours: Mapping[str, Element]) -> Visual:
         shapes = {"box": ("size", 3), "cylinder": ("radius length", 1), "capsule": ("radius length", 1),
                   "sphere": ("radius", 1), "mesh": ("scale", 3)}  # fmt: skip
         geometry = self.one(element, "geometry")
@@ -358,13 +503,14 @@ class _Reader:
         default = "1 1 1" if shape.tag == "mesh" else ""
         size = tuple(number for key in keys.split() for number in self.numbers(shape, key, default, count))
         material = self.one(element, "material")
-        colour = self.colour(material) or colours.get(material.attributes.get("name", ""))
+        common = colours.get(material.attributes.get("name", ""), material)
+        colour = self.colour(material) or self.colour(common)
         mesh = self.name(shape, "filename") if shape.tag == "mesh" else ""
         return Visual(link, "", self.origin(element), shape.tag, size, mesh, colour)
 
 
 def _check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
-    """Raise an error if a joint mimics one that does not exist or has no axis, or itself, directly or over others."""
+    """Raise an error if a joint mimics itself, directly or over others."""
     axial = {name: joint for name, joint in joints.items() if joint.kind in AXIAL}
     good: set[str] = set()
     for first in axial:
@@ -375,9 +521,6 @@ def _check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
             mimic = axial[name].mimic
             if mimic is None:
                 break
-            if mimic.joint not in axial:
-                what = f"joint '{name}' mimics '{mimic.joint}', which is no joint with an axis; "
-                raise source.error(mimic.line, UnknownNameError(what + nearest(mimic.joint, axial)))
             if mimic.joint in way:
                 what = f"joint '{name}' mimics itself, directly or over others"
                 raise source.error(mimic.line, ModelError(what))

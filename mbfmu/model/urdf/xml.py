@@ -22,13 +22,20 @@ class Element:
         tag: tag with its prefix, as written.
         attributes: values of the attributes by name.
         line: line where it begins, from 1.
-        children: the elements in it; text between them is ignored.
+        children: the elements in it.
+        words: the pieces of text in it, without those of its children.
     """
 
     tag: str
     attributes: Mapping[str, str]
     line: int
     children: "list[Element]" = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Text in the element, without that of its children and without blanks around it."""
+        return "".join(self.words).strip()
 
     def all(self, tag: str) -> "Iterator[Element]":
         """Yield the children of a tag."""
@@ -73,6 +80,7 @@ def elements_of(content: bytes, source: Source) -> Element:
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda text: stack[-1].words.append(text)
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse

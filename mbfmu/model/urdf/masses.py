@@ -1,0 +1,146 @@
+"""Masses of a robot: links fixed to each other as one body, and the inertia that each joint moves at the start."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbfmu.model.physical import unphysical
+from mbfmu.model.urdf.robot import AXIAL, DUST, Array, Link, Robot, RobotJoint
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """The links that are fixed to each other.
+
+    Args:
+        links: their names, beginning with the one that a joint carries.
+        m: mass, kg.
+        r_CM: centre of mass, m, resolved in the first link's frame.
+        inertia: about the centre of mass, shape (3, 3), kg.m2, resolved in the first link's frame.
+    """
+
+    links: tuple[str, ...]
+    m: float
+    r_CM: Array
+    inertia: Array
+
+
+def rigid_bodies(robot: Robot) -> dict[str, Rigid]:
+    """Return the rigid bodies of a robot by the name of their first link; that of the world comes first."""
+    poses: dict[str, dict[str, tuple[Array, Array]]] = {robot.root: {robot.root: (np.eye(3), np.zeros(3))}}
+    first = {robot.root: robot.root}
+    for joint in robot.joints.values():
+        if joint.kind == "fixed":
+            base = first[joint.child] = first[joint.parent]
+            R, r = poses[base][joint.parent]
+            poses[base][joint.child] = R @ joint.origin.R, r + R @ np.array(joint.origin.xyz)
+        else:
+            first[joint.child] = joint.child
+            poses[joint.child] = {joint.child: (np.eye(3), np.zeros(3))}
+    return {base: _merged(robot.links, found) for base, found in poses.items()}
+
+
+def _merged(links: Mapping[str, Link], poses: Mapping[str, tuple[Array, Array]]) -> Rigid:
+    parts = [
+        (links[name].m, r + R @ np.array(links[name].r_CM), R @ links[name].inertia @ R.T)
+        for name, (R, r) in poses.items()
+    ]
+    m = sum(part[0] for part in parts)
+    r_CM = np.array(sum(part[0] * part[1] for part in parts) / m if m else np.zeros(3))
+    inertia = sum((part[2] + part[0] * _steiner(part[1] - r_CM) for part in parts), np.zeros((3, 3)))
+    return Rigid(tuple(poses), m, r_CM, inertia)
+
+
+def _steiner(d: Array) -> Array:
+    return np.array(d @ d * np.eye(3) - np.outer(d, d))
+
+
+def told_masses(robot: Robot) -> Iterator[str]:
+    """Yield what is wrong with the inertias of the bodies that move."""
+    for base, body in rigid_bodies(robot).items():
+        if np.abs(body.inertia).max() > DUST and base != robot.root and (reason := unphysical(body.inertia)):
+            others = f" (with {', '.join(body.links[1:4])}{' ...' * (len(body.links) > 4)})" * (len(body.links) > 1)
+            yield f"link '{base}'{others}: {reason}"
+
+
+def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, float]:
+    """Return the inertia that an effort on each axis moves at the start, with all other joints free, kg.m2 or kg.
+
+    It is one over the diagonal of the inverse mass matrix; joints that mimic others move with those.
+
+    Args:
+        robot: the robot.
+        start: coordinate of each joint with an axis.
+    """
+    bodies = rigid_bodies(robot)
+    columns: dict[str, tuple[Array, Array]] = {}  # velocity per rate: of the world's origin, and angular
+    frames = {robot.root: (np.eye(3), np.zeros(3))}
+    ways: dict[str, tuple[str, ...]] = {robot.root: ()}
+    rates: list[str] = []
+    for joint in robot.joints.values():
+        R, r = frames[joint.parent]
+        R, r = R @ joint.origin.R, r + R @ np.array(joint.origin.xyz)
+        own = []
+        for number, (turning, axis) in enumerate(_axes(joint)):
+            n = R @ axis
+            columns[f"{joint.name} {number}"] = (np.cross(r, n), n) if turning else (n, np.zeros(3))
+            own.append(f"{joint.name} {number}")
+        rates += own
+        ways[joint.child] = (*ways[joint.parent], *own)
+        q = start.get(joint.name, 0.0)
+        frames[joint.child] = (R, r + R @ np.array(joint.axis) * q) if joint.kind == "prismatic" else (R, r)
+        if joint.kind in {"revolute", "continuous"}:
+            frames[joint.child] = R @ _turned(np.array(joint.axis), q), r
+    place = {name: number for number, name in enumerate(rates)}
+    M = np.zeros((len(rates), len(rates)))
+    for base, body in bodies.items():
+        R, r = frames[base]
+        where = [place[name] for name in ways[base]]
+        if not where:
+            continue
+        v, w = (np.array([columns[name][k] for name in ways[base]]).T for k in range(2))
+        moved = v + np.cross(w.T, r + R @ body.r_CM).T
+        M[np.ix_(where, where)] += body.m * moved.T @ moved + w.T @ (R @ body.inertia @ R.T) @ w
+    for name, joint in robot.joints.items():
+        if joint.kind in AXIAL:
+            M[place[f"{name} 0"], place[f"{name} 0"]] += joint.rotor
+    follow = _following(robot, place)
+    inverse = np.linalg.pinv(follow.T @ M @ follow, hermitian=True)
+    eased = follow @ inverse @ follow.T
+    return {
+        name: 1 / float(eased[place[f"{name} 0"], place[f"{name} 0"]])
+        for name, joint in robot.joints.items()
+        if joint.kind in AXIAL and eased[place[f"{name} 0"], place[f"{name} 0"]] > 0
+    }
+
+
+def _axes(joint: RobotJoint) -> list[tuple[bool, Array]]:
+    """Return the motions of a joint: whether each turns, and its direction in the joint's frame."""
+    axis = np.array(joint.axis)
+    if joint.kind in {"revolute", "continuous"}:
+        return [(True, axis)]
+    if joint.kind == "prismatic":
+        return [(False, axis)]
+    if joint.kind == "planar":
+        return [(True, axis), *((False, row) for row in np.linalg.svd(axis[None])[2][1:])]
+    return [(turning, row) for turning in (False, True) for row in np.eye(3)] if joint.kind == "floating" else []
+
+
+def _turned(n: Array, angle: float) -> Array:
+    """Return the rotation matrix about a unit vector, by Rodrigues' formula."""
+    K = np.cross(np.eye(3), n)
+    return np.array(np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K)
+
+
+def _following(robot: Robot, place: Mapping[str, int]) -> Array:
+    """Return the rates of all joints per rate of those that mimic no other, a matrix."""
+    G = np.eye(len(place))
+    mimics = {name: joint.mimic for name, joint in robot.joints.items() if joint.mimic}
+    for name in mimics:
+        ratio, leader = 1.0, name
+        while leader in mimics:
+            ratio, leader = ratio * mimics[leader].multiplier, mimics[leader].joint
+        G[place[f"{name} 0"]] = 0.0
+        G[place[f"{name} 0"], place[f"{leader} 0"]] = ratio
+    return G[:, [number for name, number in place.items() if name.rpartition(" ")[0] not in mimics]]

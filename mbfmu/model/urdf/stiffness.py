@@ -1,0 +1,88 @@
+"""Stops and the stepper that suit a robot's inertias, so that it runs with a step of 1 ms as it is."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mbfmu.model.forces import RotationalFriction, TranslationalFriction
+from mbfmu.model.urdf.masses import inertias_on_axes
+from mbfmu.model.urdf.robot import AXIAL, Robot, RobotJoint
+
+STEP = 1e-3
+"""Default step of a run, s."""
+GIVE = 0.01
+"""Deflection of a stop under the greatest effort of the joint's drive, rad or m, unless the joint is too light."""
+MUCH = 0.2
+"""Smallest such deflection that a notice reports, rad or m."""
+EFFORT = 10.0
+"""Default of the greatest effort, N.m or N."""
+SETTLING = 100.0
+"""Largest decrease of a rate by friction and damping, over one step and relative to the rate, that `rattle` takes.
+
+One joint of a double pendulum with Coulomb friction runs up to 500, and fails to converge at 1000."""
+STIFF = "radau"
+"""Stepper for what settles faster."""
+
+
+@dataclass(frozen=True)
+class Suited:
+    """Stops and a stepper that suit a robot.
+
+    Args:
+        stops: stiffness of the stop of each joint with limits, N.m/rad or N/m.
+        stepper: name of the default stepper; empty: the one of all systems.
+        notices: choices that a user should know.
+    """
+
+    stops: Mapping[str, float]
+    stepper: str
+    notices: tuple[str, ...]
+
+
+def bounds_of(joint: RobotJoint) -> tuple[float, float]:
+    """Return the least and the greatest coordinate of a joint, rad or m; infinite if it has no limits."""
+    lower, upper = joint.limit.lower, joint.limit.upper
+    if joint.kind == "continuous" or lower is None or upper is None:
+        return -math.inf, math.inf
+    return lower, upper
+
+
+def start_of(joint: RobotJoint) -> float:
+    """Return the start of a joint's coordinate: zero, or the limit nearest to it."""
+    lower, upper = bounds_of(joint)
+    return min(max(0.0, lower), upper)
+
+
+def suited(robot: Robot) -> Suited:
+    """Return stops and a stepper that suit the inertias that the joints move at the start.
+
+    A stop on an inertia J is at most so stiff that it turns the motion back within pi steps, ``c = J / STEP^2``; the
+    steppers for smooth forces are stable up to four times that.
+    """
+    inertias = inertias_on_axes(robot, {name: start_of(joint) for name, joint in robot.joints.items()})
+    stops: dict[str, float] = {}
+    soft: list[str] = []
+    settling: dict[str, float] = {}
+    for name, joint in robot.joints.items():
+        J = inertias.get(name, math.inf)
+        if joint.kind in AXIAL and math.isfinite(bounds_of(joint)[0]):
+            effort = joint.limit.effort or EFFORT
+            stops[name] = min(effort / GIVE, J / STEP**2)
+            if effort / stops[name] > MUCH:
+                soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")
+        friction = TranslationalFriction if joint.kind == "prismatic" else RotationalFriction
+        rate = joint.damping + joint.friction / float(friction(name="friction").v_0)
+        settling[name] = rate / J * STEP
+    notices = []
+    if soft:
+        what = "stops are soft, as the joints are light for steps of 1 ms; they give under the greatest efforts: "
+        notices.append(what + _first(soft))
+    stiff = [f"'{name}' ({STEP / value:.1g} s)" for name, value in settling.items() if value > SETTLING]
+    if stiff:
+        what = f"the default stepper is '{STIFF}', as friction and damping stop light joints at once: "
+        notices.append(what + _first(stiff))
+    return Suited(stops, STIFF if stiff else "", tuple(notices))
+
+
+def _first(texts: list[str]) -> str:
+    return ", ".join(texts[:3]) + f" and {len(texts) - 3} more" * (len(texts) > 3)

@@ -1,0 +1,124 @@
+"""Rotors on the axes of joints: one energy, whatever the coordinates and the joint's place."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from mbfmu.dae import Dae, derive
+from mbfmu.errors import ModelError
+from mbfmu.model import (
+    Body,
+    BodyShape,
+    Component,
+    Gear,
+    Prismatic,
+    Revolute,
+    RotationalRotor,
+    System,
+    TranslationalRotor,
+    World,
+    connect,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+def arm(*more: Component) -> System:
+    """Two links in space, a slide on the second."""
+    parts = (
+        World("world", n=(0.0, 0.0, -1.0)),
+        Revolute("shoulder", n=(0.0, 1.0, 0.0), phi=0.3, w=0.7, actuated=True),
+        BodyShape("upper", r=(1.0, 0.0, 0.1), m=2.0, r_CM=(0.5, 0.1, 0.0), I_11=0.1, I_22=0.2, I_33=0.2),
+        Revolute("elbow", n=(0.6, 0.0, 0.8), phi=-0.8, w=1.1, actuated=True),
+        BodyShape("lower", r=(0.5, 0.0, 0.0), m=1.0, r_CM=(0.2, 0.0, 0.1), I_11=0.05, I_22=0.1, I_33=0.1),
+        Prismatic("rail", n=(1.0, 0.0, 0.0), s=0.2, v=-0.4, actuated=True),
+        Body("tool", m=0.5, I_11=0.01, I_22=0.01, I_33=0.01),
+    )
+    row = ("world.frame_b", "shoulder", "upper", "elbow", "lower", "rail", "tool.frame_a")
+    ends = [connect(a if "." in a else f"{a}.frame_b", b if "." in b else f"{b}.frame_a") for a, b in pairwise(row)]
+    return System("arm", (*parts, *more), tuple(ends))
+
+
+def at_start(system: System, coordinates: str, u: list[float]) -> dict[str, float]:
+    """The outputs at the start, by name."""
+    dae: Dae = derive(system, coordinates)
+    s, p, t = dae.s_default(), dae.p_default(), 0.0
+    q = np.array(dae.assembly.guess(s, p, t)).ravel()
+    zero = np.zeros(dae.n)
+
+    def residual(v: Array) -> Array:
+        moving = np.array(dae.Phi_q(q, p, t)) @ v
+        return np.concatenate([moving.ravel(), np.array(dae.assembly.rates(q, v, s, p, t)).ravel()])
+
+    rows = np.array([residual(one) - residual(zero) for one in np.eye(dae.n)]).T
+    v = np.linalg.lstsq(rows, -residual(zero), rcond=None)[0]
+    a, lambda_ = dae.acceleration(q, v, [], u, p, t)
+    y = dae.output(q, v, [], dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
+    return dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
+
+
+ROTORS = (
+    RotationalRotor("motor", joint="elbow", J=1e-4, ratio=80.0),
+    RotationalRotor("brake", joint="elbow", J=0.02),
+    TranslationalRotor("spindle", joint="rail", J=2e-5, ratio=300.0),
+)
+ON_AXES = {"elbow.a": 0.66, "rail.a": 1.8}
+
+
+def test_rotors_give_the_same_motion_and_reactions_in_both_coordinates() -> None:
+    mine, other = (at_start(arm(*ROTORS), kind, [3.0, -2.0, 5.0]) for kind in ("joint", "absolute"))
+    shared = [name for name in mine if name in other and not name.startswith(("constraint", "momentum"))]
+    assert {"elbow.frame_b.t[3]", "rail.frame_b.f[1]", "energy.total"} <= set(shared)
+    assert {name: mine[name] for name in shared} == pytest.approx({name: other[name] for name in shared}, abs=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_rotor_acts_as_a_torque_against_the_acceleration_of_its_axis(coordinates: str) -> None:
+    """The same efforts less J ratio^2 times the accelerations found, without rotors: motion and reactions are equal."""
+    u = [3.0, -2.0, 5.0]
+    turning = at_start(arm(*ROTORS), coordinates, u)
+    less = [u[0], *(effort - J * turning[name] for effort, (name, J) in zip(u[1:], ON_AXES.items(), strict=True))]
+    bare = at_start(arm(), coordinates, less)
+    assert bare["energy.total"] + 0.66 * 1.1**2 / 2 + 1.8 * 0.4**2 / 2 == pytest.approx(turning["energy.total"])
+    compared = [name for name in bare if not name.startswith(("energy", "constraint"))]
+    assert {name: turning[name] for name in compared} == pytest.approx(
+        {name: bare[name] for name in compared}, abs=1e-9
+    )
+
+
+def test_a_rotor_on_a_joint_that_closes_a_loop_is_refused_in_joint_coordinates_with_the_remedy() -> None:
+    """Four bars in the plane; a joint carries no coordinate there."""
+    bars = [BodyShape(f"bar_{k}", m=1.0, r=(1.0, 0.0), r_CM=(0.5, 0.0), I_33=0.1) for k in range(3)]
+    joints = [Revolute(f"pin_{k}", phi=phi) for k, phi in enumerate((1.2, -1.2, -1.9, None))]
+    ends = [connect("world.frame_b", "pin_0.frame_a"), connect("world.frame_b", "pin_3.frame_a")]
+    ends += [connect(f"pin_{k}.frame_b", f"bar_{k}.frame_a") for k in range(3)]
+    ends += [connect(f"bar_{k}.frame_b", f"pin_{k + 1}.frame_{'a' if k < 2 else 'b'}") for k in range(3)]
+    system = System("bars", (World("world"), *joints, *bars), tuple(ends), planar=True)
+    carrying = {name.partition(".")[0] for name in derive(system, "joint").coordinates}
+    (closing,) = {item.name for item in joints} - carrying
+    for joint in joints:
+        turned = replace(system, components=(*system.components, RotationalRotor("motor", joint=joint.name, J=1.0)))
+        if joint.name == closing:
+            with pytest.raises(ModelError, match=f"a rotor is on '{closing}', which has no coordinate of its own"):
+                derive(turned, "joint")
+        else:
+            derive(turned, "joint")
+
+
+def test_a_rotor_before_a_gear_is_one_behind_it_times_the_ratio_squared() -> None:
+    """A shaft that drives the joint through a gear, and the rotor with that ratio on the joint itself."""
+    base = (World("world"), Revolute("arm", phi=0.4, w=0.2), Body("bob", m=1.0, r_CM=(1.0, 0.0), I_33=0.1))
+    ends = (connect("world.frame_b", "arm.frame_a"), connect("arm.frame_b", "bob.frame_a"))
+    shaft = (
+        Revolute("shaft"),
+        Body("rotor", m=1.0, I_33=0.01),
+        Gear("gear", joint_a="shaft", joint_b="arm", ratio=7.0),
+    )
+    more = (connect("world.frame_b", "shaft.frame_a"), connect("shaft.frame_b", "rotor.frame_a"))
+    geared = System("geared", (*base, *shaft), (*ends, *more), planar=True)
+    short = System("short", (*base, RotationalRotor("motor", joint="arm", J=0.01, ratio=7.0)), ends, planar=True)
+    found = [at_start(system, "joint", [])["arm.a"] for system in (geared, short)]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
