@@ -182,7 +182,7 @@ def run_prepared(
         x = prepared.initial_state(u, None if s is None else vector(s), p)
     except StartError:
         for item in exact.values():
-            item.column(-step * np.arange(HISTORY))  # where a multistep method makes its first history
+            item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
     rows: list[list[float]] = []
