@@ -258,8 +258,15 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
 
 
 def courses(inputs: Mapping[str, InputValue] | None, hold: bool = False) -> dict[str, Course]:
-    """Return the courses of inputs by name (see `course`)."""
-    return {name: course(name, given, hold) for name, given in (inputs or {}).items()}
+    """Return the courses of inputs by name (see `course`).
+
+    Raises:
+        UsageError: an input is invalid, or tables are to hold their values and there is none.
+    """
+    found = {name: course(name, given, hold) for name, given in (inputs or {}).items()}
+    if hold and not any(isinstance(item, Table) for item in found.values()):
+        raise UsageError("--input-hold is for inputs from .csv files: there is none")
+    return found
 
 
 def formulas(given: Mapping[str, Course]) -> dict[str, str]:

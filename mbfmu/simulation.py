@@ -18,7 +18,16 @@ import numpy.typing as npt
 from mbfmu.arguments import checked
 from mbfmu.dae.energy import STORED
 from mbfmu.dae.energy import Constant as ConstantEnergy
-from mbfmu.errors import FmuError, MbfmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import (
+    FmuError,
+    MbfmuError,
+    ResultWarning,
+    StartError,
+    StepError,
+    UnknownNameError,
+    UsageError,
+    nearest,
+)
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formulas, pieces
 from mbfmu.kernel import Status, vector
@@ -36,6 +45,8 @@ POINTS = 500
 MOST_POINTS = 10_000_000
 CALL = 2000
 """Largest number of steps between two looks at the keyboard."""
+HISTORY = 8
+"""Number of points of a first history, at which inputs are tried if it cannot be made."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
 MOST_NOTICES = 5
@@ -206,7 +217,12 @@ def run_prepared(
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
     u = vector([item.at(0.0) for item in inputs])
-    x = prepared.initial_state(u, None if s is None else vector(s), p)
+    try:
+        x = prepared.initial_state(u, None if s is None else vector(s), p)
+    except StartError:
+        for item in exact.values():
+            item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
+        raise
     watch(0.0, x)
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
@@ -420,7 +436,12 @@ def simulate_fmu(
                     how = {"fmu_instance": stack.enter_context(_opened(path, description, **how))}
                 stack.enter_context(_driven(how["fmu_instance"], description, changing, own))
             elif changing:
-                how["input"] = _rows(changing, points, own)
+                rest = {
+                    name: Constant(name, float(start_values.get(name, item.start or 0.0)))
+                    for name, item in variables.items()
+                    if item.causality == "input" and item.type == "Real" and name not in changing
+                }
+                how["input"] = _rows({**changing, **rest}, points, own)  # FMPy's table has all inputs
             found = fmpy.simulate_fmu(
                 str(path),
                 stop_time=stop,

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, StepError, StepperError, UnknownNameError, UsageError
-from mbfmu.kernel import describe
+from mbfmu.kernel import Interpreted, describe
 from mbfmu.listing import components
 from mbfmu.listing import steppers as listed_steppers
 from mbfmu.model import Body, Prismatic, Spring, System, World, connect
@@ -99,6 +99,20 @@ def test_a_model_its_name_and_its_path_are_the_same_model(tmp_path: Path) -> Non
     assert len(set(files)) == 1
     rows = [mbfmu.compare(item, 0.1, steppers=("projected",), steps=(0.05,)).rows[0].error for item in given[:2]]
     assert rows[0] == rows[1]
+
+
+def test_a_sweep_takes_a_model_by_name_and_path_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def note(study: Any, _: Any, todo: list[Any], *__: Any) -> dict[Any, Any]:
+        seen.append(study._subject.fingerprint())
+        return dict.fromkeys(todo)
+
+    monkeypatch.setattr("mbfmu.study.run", note)
+    for item in (mbfmu.load("two_link"), "two_link", known_models()["two_link"]):
+        mbfmu.sweep(item, 0.1, measures={"top": "max(shoulder.phi)"}, vary={"l1": [1.0, 2.0]}, stepper=mbfmu.Direct())
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
 
 
 def test_a_model_function_takes_its_arguments_from_the_values() -> None:
@@ -367,6 +381,19 @@ def test_a_restored_state_goes_on_to_the_bit(how: dict[str, Any]) -> None:
     other = mbfmu.Simulation("cart_pendulum", **how)
     other.restore(state)
     assert np.array_equal([other.step([4.0], 0.013) for _ in range(5)], ends[0])
+
+
+def test_a_simulation_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = mbfmu.Simulation("cart_pendulum")
+    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle: Interpreted(describe(bundle)))
+    monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_: None)
+    other = mbfmu.Simulation("cart_pendulum")
+    ends = [sim.step({"rail.f": 2.0}, 0.05) for sim in (one, other)]
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-12, atol=1e-12)
+    state = other.state
+    again = [other.step(None, 0.02)]
+    other.restore(state)
+    assert np.array_equal(other.step(None, 0.02), again[0])
 
 
 def test_a_controller_in_a_loop_holds_the_pole_up() -> None:

@@ -57,7 +57,7 @@ def _options(
     wrench: list[str] | None,
     package: list[str] | None,
 ) -> Any:
-    from mbfmu.model.urdf import RobotOptions
+    from mbfmu.model.robot_options import RobotOptions
 
     if floating and fixed:
         raise UsageError("--floating and --fixed exclude each other")

@@ -7,14 +7,12 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
-
-if TYPE_CHECKING:
-    from mbfmu.model.urdf import RobotOptions
+from mbfmu.model.robot_options import RobotOptions
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
@@ -39,7 +37,7 @@ def known_models() -> dict[str, Path]:
 
 @checked
 def load(
-    source: str | os.PathLike[str], values: Mapping[str, Any] | None = None, robot: "RobotOptions | None" = None
+    source: str | os.PathLike[str], values: Mapping[str, Any] | None = None, robot: RobotOptions | None = None
 ) -> Model:
     """Read a mechanism or a block.
 
@@ -80,7 +78,7 @@ def is_fmu(given: Any) -> bool:
     return isinstance(given, str | os.PathLike) and Path(given).suffix == ".fmu"
 
 
-def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: "RobotOptions | None") -> Model:
+def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOptions | None) -> Model:
     """Read a model, and remove from `values` those that its function takes."""
     text = os.fspath(source)
     path = Path(text)

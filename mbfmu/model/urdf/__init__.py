@@ -1,6 +1,6 @@
 """Robots as URDF: the Unified Robot Description Format of ROS."""
 
-from mbfmu.model.urdf.options import RobotOptions
+from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.urdf.packages import folders_of
 from mbfmu.model.urdf.reader import names_of, read_urdf, visuals
 from mbfmu.model.urdf.robot import Origin, Robot, Visual, read_robot

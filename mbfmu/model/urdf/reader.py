@@ -33,9 +33,9 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
+from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import Connection, System, connect
 from mbfmu.model.urdf.masses import told_masses
-from mbfmu.model.urdf.options import RobotOptions
 from mbfmu.model.urdf.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint, Visual, read_robot
 from mbfmu.model.urdf.stiffness import bounds_of, start_of, suited
 

@@ -20,8 +20,8 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model.physical import inertia_matrix
+from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source, read_bytes
-from mbfmu.model.urdf.options import RobotOptions
 from mbfmu.model.urdf.xacro import expanded, first_macro
 from mbfmu.model.urdf.xml import Element, elements_of
 
