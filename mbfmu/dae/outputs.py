@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -13,10 +14,10 @@ from mbfmu.dae.recursive import moment_of
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.forces import AxisForce, Force
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import Body, BodyShape
-from mbfmu.model.sensors import Sensor
+from mbfmu.model.sensors import Measured, Sensor
 
 
 @dataclass(frozen=True)
@@ -197,23 +198,40 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
 def _force_outputs(bodies: Bodies, table: "_Table", found: Loads) -> None:
     """Add what each force exerts, and the power that it puts into the mechanism beside that of its potential."""
     for path, component in bodies.mechanism.components.items():
-        taken = _taken(component, bodies.planar)
+        taken, p = _taken(component, bodies.planar), bodies.values[path]
         if isinstance(component, AxisForce):
             joint = joints_of(path, component)[0]
             axis = bodies.equations[joint].motion[0]
             if axis.effort not in taken:
                 text = f"effort on {joint}.{axis.position}"
                 table.add(f"{path}.{axis.effort}", axis.effort_unit, text, found.exerted[path], "output")
+            works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
-            a, b = ends_of(bodies, path, component)
-            on_b = wrench(force_work(bodies, path, component), a, b, 1)
-            for item in component.signals(bodies.values[path], a, b, *on_b):
-                if item.name not in taken and not ca.vertcat(item.value).is_zero():
+            ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)
+            some = {item.name for item in _exerted(component, p, *anywhere) if not ca.vertcat(item.value).is_zero()}
+            for item in _exerted(component, p, *ends):
+                if item.name in some - taken:
                     table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
+            works = any(not ca.vertcat(effort).is_zero() for _, effort in component.efforts(p, *anywhere))
         else:
             continue
-        if "power" not in taken and not found.power[path].is_zero():
+        if works and "power" not in taken:
             table.add(f"{path}.power", "W", "power put into the mechanism", found.power[path])
+
+
+def _exerted(force: Force, p: Any, a: Frame, b: Frame) -> tuple[Measured, ...]:
+    """Return what a force shows of the force and the torque that it puts on frame_b."""
+    return force.signals(p, a, b, *wrench(force_work(force, p, a, b), a, b, 1))
+
+
+def _anywhere(bodies: Bodies, force: Force) -> tuple[Frame, Frame]:
+    """Return frames of symbols: what is zero between them is zero in all coordinates, and in every mechanism."""
+    dim, turn, w = (2, 1, 1) if bodies.planar else (3, 4, 3)
+    a, b = (
+        Frame(Pose(ca.SX.sym("r", dim), ca.SX.sym("turn", turn)), ca.SX.sym("v", dim), ca.SX.sym("w", w))
+        for _ in range(2)
+    )
+    return (a if "frame_a" in force.frames else bodies.still[0]), b
 
 
 def _taken(component: Component, planar: bool) -> set[str]:

@@ -9,6 +9,7 @@ for small displacements x = (shift, turn) of that frame alone, resolved in the w
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 
@@ -102,7 +103,8 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
         (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in works.items()
     ]
     for path, force in bodies.mechanism.of(Force).items():
-        elements.append((path, force_work(bodies, path, force), *ends_of(bodies, path, force)))
+        ends = ends_of(bodies, path, force)
+        elements.append((path, force_work(force, bodies.values[path], *ends), *ends))
     found = []
     for path, item, a, b in elements:
         for end, frame in enumerate((a, b)):
@@ -112,13 +114,19 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
     return found
 
 
-def force_work(bodies: Bodies, path: str, force: Force) -> VirtualWork:
-    """Return the virtual work of a force between frames."""
-    p = bodies.values[path]
+def force_work(force: Force, p: Any, a: Frame, b: Frame) -> VirtualWork:
+    """Return the virtual work of a force, with the efforts that it has between its frames.
 
-    def work(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
+    Args:
+        force: the force.
+        p: its quantities and inputs by name.
+        a: its first frame.
+        b: its second frame.
+    """
+
+    def work(near: Frame, far: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
         rates = [ca.vertcat(rate) for rate, _ in force.efforts(p, fast_a, fast_b)]
-        efforts = [ca.vertcat(effort) for _, effort in force.efforts(p, *ends_of(bodies, path, force))]
-        return [(ca.vertcat(force.potential(p, a, b)), ca.SX(-1)), *zip(rates, efforts, strict=True)]
+        efforts = [ca.vertcat(effort) for _, effort in force.efforts(p, a, b)]
+        return [(ca.vertcat(force.potential(p, near, far)), ca.SX(-1)), *zip(rates, efforts, strict=True)]
 
     return work
