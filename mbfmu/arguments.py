@@ -37,7 +37,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.cache
     def wanted() -> dict[str, Any]:
-        return typing.get_type_hints(function)
+        return _types(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -47,6 +47,18 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return call
+
+
+def _types(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of a function's arguments by name; Any for one that only a type checker imports."""
+    found: dict[str, Any] = {}
+    for name, hint in function.__annotations__.items():
+        one = types.SimpleNamespace(__annotations__={name: hint})
+        try:
+            found |= typing.get_type_hints(one, globalns=function.__globals__)
+        except NameError:
+            found[name] = Any
+    return found
 
 
 def check_type(where: str, value: Any, hint: Any) -> None:

@@ -253,6 +253,16 @@ def test_each_kind_of_annotation_takes_what_it_says_and_refuses_the_rest() -> No
     assert inspect.signature(function) == inspect.signature(echo)
 
 
+def test_a_type_that_only_a_type_checker_imports_is_left_to_it() -> None:
+    def echo(step: float, robot: "NoSuchClass | None" = None) -> Any:  # type: ignore[name-defined]  # noqa: F821
+        return step, robot
+
+    function = checked(echo)
+    assert function(1.0, "arm") == (1.0, "arm")
+    with pytest.raises(UsageError, match="step = 'x' must be a number"):
+        function("x")
+
+
 def test_the_arguments_of_all_public_functions_have_values_of_a_wrong_type_here() -> None:
     asked = {name for item in [*FUNCTIONS, "Simulation"] for name in inspect.signature(getattr(mbfmu, item)).parameters}
     assert asked - set(WRONG) - {"frame_a", "frame_b"} == set()
