@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
 import pytest
+import trimesh
 from hypothesis import given, settings
 from scipy.spatial.transform import Rotation
 
@@ -57,6 +59,7 @@ from mbfmu.model.urdf.masses import inertias_on_axes, rigid_bodies, told_masses
 from mbfmu.model.urdf.reader import axis_angle, frames_of, names_of, system_of
 from mbfmu.model.urdf.robot import LARGEST, robot_of
 from mbfmu.model.urdf.stiffness import suited
+from mbfmu.view import looks_of
 
 Array = npt.NDArray[np.float64]
 ROBOT = known_models()["robot"]
@@ -710,7 +713,7 @@ def test_inertias_are_checked_of_bodies_that_move_after_fixed_links_are_merged()
 def test_a_joint_that_moves_nothing_with_mass_is_fixed_and_told() -> None:
     text = ARM.replace("</robot>", '<joint name="tip" type="revolute"><parent link="rod"/><child link="tool"/></joint>'
                        '<link name="tool"/></robot>')  # fmt: skip
-    assert notices_from(text) == ("the joint 'tip' moves nothing with mass and is fixed",)
+    assert notices_from(text) == ("fixed, as they move nothing with mass: 'tip'",)
     assert [item.name for item in system_from(text).components] == [item.name for item in system_from(ARM).components]
 
 
@@ -721,7 +724,7 @@ def test_mimicking_without_meaning_is_left_out_and_told() -> None:
     )
     assert system_from(text) == system_from(ARM)
     fixed = ARM.replace("</joint>", '</joint><link name="x"/>' + weld("again", "base", "x", '<mimic joint="hinge"/>'))
-    assert notices_from(fixed) == ("the joint 'again' is fixed and mimics nothing",)
+    assert notices_from(fixed) == ("the joint 'again', which is fixed, mimics nothing",)
 
 
 def test_one_notice_lists_what_is_left_out_and_what_is_decided(tmp_path: Path) -> None:
@@ -805,6 +808,38 @@ def test_the_command_line_takes_the_options_of_robots(tmp_path: Path, capsys: py
     assert not {"hinge_stop.c", "hinge_friction.f_c"} & set(counts["parameters"]["which"])
     with pytest.raises(UsageError, match="--floating and --fixed exclude each other"):
         cli.app(["describe", str(path), "--floating", "--fixed"], standalone_mode=False)
+
+
+def test_meshes_are_sought_in_given_packages_and_in_those_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "elsewhere" / "shapes"
+    folder.mkdir(parents=True)
+    trimesh.creation.box((1, 2, 3)).export(folder / "rod.stl")
+    path = tmp_path / "arm" / "arm.urdf"
+    path.parent.mkdir()
+    path.write_text(ARM.replace('<box size="1 1 1"/>', '<mesh filename="package://shapes/rod.stl"/>'), encoding="utf-8")
+    asked = RobotOptions("floating", packages={"shapes": folder})
+    (look,) = looks_of(str(path), asked)
+    assert look.body == "rod"
+    assert np.ptp(look.vertices, axis=0) == pytest.approx([1, 2, 3])
+    with pytest.warns(UserWarning, match=r"rod\.stl' of the link 'rod' is not drawn"):
+        assert looks_of(str(path)) == ()
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path / 'nothing'}{os.pathsep}{tmp_path / 'elsewhere'}")
+    assert len(looks_of(str(path))) == 1
+
+
+def test_a_link_that_moves_without_mass_is_not_drawn_and_that_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    shape = '<visual><geometry><sphere radius="1"/></geometry></visual>'
+    path.write_text(
+        f'<robot name="r"><link name="a"/><link name="b">{shape}</link><link name="c">{BODY}{shape}</link>'
+        '<joint name="ab" type="continuous"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/></joint>'
+        '<joint name="bc" type="continuous"><parent link="b"/><child link="c"/><axis xyz="0 1 0"/></joint></robot>',
+        encoding="utf-8",
+    )
+    with pytest.warns(UserWarning, match="the link 'b' is not drawn, as it moves without mass"):
+        assert [look.body for look in looks_of(str(path))] == ["c"]
 
 
 SPRUNG = """\
@@ -995,7 +1030,7 @@ def test_files_that_are_no_urdf_are_refused(tmp_path: Path) -> None:
         '<robot name="r">' + "".join(f'<link name="l{k}"/>' for k in range(150_000)) + "</robot>",
         "<robot><link " + " ".join(f'a{k}="1"' for k in range(700_000)) + "/></robot>",
         '<robot name="r"><link name="a"/>' + '<joint name="j" type="x"/>' * 100_000 + "</robot>",
-        '<robot name="r">' + "".join(f'<link name="l{k}"/>' for k in range(4_000))
+        '<robot name="r">' + "".join(f'<link name="l{k}">{BODY}</link>' for k in range(4_000))
         + "".join(f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>'
                   f'<mimic joint="j{(k + 1) % 3999}"/></joint>' for k in range(3_999)) + "</robot>",
     ],

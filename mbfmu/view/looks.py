@@ -61,6 +61,10 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
     names, places = names_of(robot), _places(robot)
     found = []
     for link in robot.links.values():
+        if link.name not in places:
+            if link.visuals:
+                warnings.warn(f"the link '{link.name}' is not drawn, as it moves without mass", stacklevel=2)
+            continue
         owner, pose = places[link.name]
         for visual in link.visuals:
             solid = _solid(visual, path, packages)
@@ -72,7 +76,10 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
 
 
 def _places(robot: Robot) -> dict[str, tuple[str, Array]]:
-    """Return the link with mass that each link is fixed to, or '' for the world, and its pose seen from there."""
+    """Return the link with mass that each link is fixed to, or '' for the world, and its pose seen from there.
+
+    Links that move and are fixed to no link with mass have none.
+    """
     base, pose = {robot.root: robot.root}, {robot.root: np.eye(4)}
     for joint in robot.joints.values():
         fixed = joint.kind == "fixed"
@@ -81,6 +88,8 @@ def _places(robot: Robot) -> dict[str, tuple[str, Array]]:
     owners = {base[name]: name for name in reversed(base) if robot.links[name].massive}
     found = {}
     for name, root in base.items():
+        if root != robot.root and root not in owners:
+            continue
         owner = "" if root == robot.root else owners[root]
         seen_from = pose[owner] if owner else np.eye(4)
         found[name] = owner, np.linalg.inv(seen_from) @ pose[name]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.model.physical import unphysical
-from mbfmu.model.urdf.robot import AXIAL, DUST, Array, Link, Robot, RobotJoint
+from mbfmu.model.urdf.robot import AXIAL, DUST, MOST_SAID, Array, Link, Robot, RobotJoint
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,15 @@ def _steiner(d: Array) -> Array:
 
 
 def told_masses(robot: Robot) -> Iterator[str]:
-    """Yield what is wrong with the inertias of the bodies that move."""
+    """Yield what is wrong with the inertias of the bodies that move, of the first of them."""
+    found: list[str] = []
     for base, body in rigid_bodies(robot).items():
         if np.abs(body.inertia).max() > DUST and base != robot.root and (reason := unphysical(body.inertia)):
             others = f" (with {', '.join(body.links[1:4])}{' ...' * (len(body.links) > 4)})" * (len(body.links) > 1)
-            yield f"link '{base}'{others}: {reason}"
+            found.append(f"link '{base}'{others}: {reason}")
+    yield from found[:MOST_SAID]
+    if len(found) > MOST_SAID:
+        yield f"so are {len(found) - MOST_SAID} more"
 
 
 def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +39,8 @@ ROUNDED = 1e-9
 """Largest relative size of a negative moment of inertia that counts as rounding."""
 DUST = 1e-15
 """Largest magnitude of a negative moment of inertia that counts as rounding, kg.m2."""
+MOST_SAID = 3
+"""Largest number of things of one kind that a notice names."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -258,16 +260,20 @@ def _mended(
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
     """Return the joints, those fixed that move nothing, and without mimicking that has no meaning."""
     massive = {name for name, link in links.items() if link.massive}
-    found, said = dict(joints), []
+    found = dict(joints)
+    idle: list[str] = []
+    said: list[str] = []
     for name, joint in reversed(list(joints.items())):
         if joint.child in massive or joint.rotor:
             massive.add(joint.parent)
         elif joint.kind != "fixed":
             found[name] = replace(joint, kind="fixed", mimic=None)
-            said.append(f"the joint '{name}' moves nothing with mass and is fixed")
+            idle.insert(0, f"'{name}'")
+    if idle:
+        said.append(f"fixed, as they move nothing with mass: {first_of(idle)}")
     for name, joint in found.items():
         if joint.mimic and joint.kind not in AXIAL:
-            said.append(f"the joint '{name}' is {joint.kind} and mimics nothing")
+            said.append(f"the joint '{name}', which is {joint.kind}, mimics nothing")
         elif joint.mimic and (joint.mimic.joint not in found or found[joint.mimic.joint].kind not in AXIAL):
             others = [other for other, item in found.items() if item.kind in AXIAL and other != name]
             what = (
@@ -277,7 +283,12 @@ def _mended(
         else:
             continue
         found[name] = replace(joint, mimic=None)
-    return found, tuple(said)
+    return found, tuple(said[:MOST_SAID]) + (f"and {len(said) - MOST_SAID} more",) * (len(said) > MOST_SAID)
+
+
+def first_of(texts: Sequence[str]) -> str:
+    """Return the first texts of a list, and the number of the others."""
+    return ", ".join(texts[:MOST_SAID]) + f" and {len(texts) - MOST_SAID} more" * (len(texts) > MOST_SAID)
 
 
 def _eased(robot: Robot, options: RobotOptions) -> Robot:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mbfmu.model.forces import RotationalFriction, TranslationalFriction
 from mbfmu.model.urdf.masses import inertias_on_axes
-from mbfmu.model.urdf.robot import AXIAL, Robot, RobotJoint
+from mbfmu.model.urdf.robot import AXIAL, Robot, RobotJoint, first_of
 
 STEP = 1e-3
 """Default step of a run, s."""
@@ -56,33 +56,32 @@ def start_of(joint: RobotJoint) -> float:
 def suited(robot: Robot) -> Suited:
     """Return stops and a stepper that suit the inertias that the joints move at the start.
 
-    A stop on an inertia J is at most so stiff that it turns the motion back within pi steps, ``c = J / STEP^2``; the
-    steppers for smooth forces are stable up to four times that.
+    Unless the stepper is for stiff forces, a stop on an inertia J is at most so stiff that it turns the motion back
+    within pi steps, ``c = J / STEP^2``; the steppers for smooth forces are stable up to four times that.
     """
     inertias = inertias_on_axes(robot, {name: start_of(joint) for name, joint in robot.joints.items()})
+    settling = {name: _rate(robot.joints[name]) / J * STEP for name, J in inertias.items()}
+    stiff = [f"'{name}' ({STEP / value:.1g} s)" for name, value in settling.items() if value > SETTLING]
     stops: dict[str, float] = {}
     soft: list[str] = []
-    settling: dict[str, float] = {}
     for name, joint in robot.joints.items():
-        J = inertias.get(name, math.inf)
         if joint.kind in AXIAL and math.isfinite(bounds_of(joint)[0]):
             effort = joint.limit.effort or EFFORT
-            stops[name] = min(effort / GIVE, J / STEP**2)
+            greatest = math.inf if stiff else inertias.get(name, math.inf) / STEP**2
+            stops[name] = min(effort / GIVE, greatest)
             if effort / stops[name] > MUCH:
                 soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")
-        friction = TranslationalFriction if joint.kind == "prismatic" else RotationalFriction
-        rate = joint.damping + joint.friction / float(friction(name="friction").v_0)
-        settling[name] = rate / J * STEP
     notices = []
     if soft:
         what = "stops are soft, as the joints are light for steps of 1 ms; they give under the greatest efforts: "
-        notices.append(what + _first(soft))
-    stiff = [f"'{name}' ({STEP / value:.1g} s)" for name, value in settling.items() if value > SETTLING]
+        notices.append(what + first_of(soft))
     if stiff:
         what = f"the default stepper is '{STIFF}', as friction and damping stop light joints at once: "
-        notices.append(what + _first(stiff))
+        notices.append(what + first_of(stiff))
     return Suited(stops, STIFF if stiff else "", tuple(notices))
 
 
-def _first(texts: list[str]) -> str:
-    return ", ".join(texts[:3]) + f" and {len(texts) - 3} more" * (len(texts) > 3)
+def _rate(joint: RobotJoint) -> float:
+    """Return the effort of friction and damping per rate, of a joint about to stop, N.m.s/rad or N.s/m."""
+    friction = TranslationalFriction if joint.kind == "prismatic" else RotationalFriction
+    return joint.damping + joint.friction / float(friction(name="friction").v_0)
