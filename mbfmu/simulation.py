@@ -216,7 +216,7 @@ def run_prepared(
     corners = [] if outline.multistep else followed
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
-    u = vector([item.at(0.0) for item in inputs])
+    u, still = vector([item.at(0.0) for item in inputs]), vector([0.0] * len(inputs))
     try:
         x = prepared.initial_state(u, None if s is None else vector(s), p)
     except StartError:
@@ -227,16 +227,21 @@ def run_prepared(
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
     for k, (start, end) in enumerate(pairwise(points.tolist())):
-        times = pieces(corners, start, end, step, divide)
-        lines = [
-            ([columns[item.name][k]] * len(times), [0.0] * len(times))
-            if item.name in exact
-            else (item.secants if outline.multistep else item.lines)(times)
-            for item in inputs
-        ]
-        for i, (t, t1) in enumerate(pairwise(times)):
-            u, du = (vector([line[part][i] for line in lines]) for part in (0, 1))
-            if i == 0:
+        times, drives = [start, end], [(u, still)]
+        if followed or exact:
+            times = pieces(corners, start, end, step, divide)
+            lines = [
+                ([columns[item.name][k]] * len(times), [0.0] * len(times))
+                if item.name in exact
+                else (item.secants if outline.multistep else item.lines)(times)
+                for item in inputs
+            ]
+            drives = [
+                (vector([value[i] for value, _ in lines]), vector([rate[i] for _, rate in lines]))
+                for i in range(len(times) - 1)
+            ]
+        for (t, t1), (u, du) in zip(pairwise(times), drives, strict=True):
+            if t == start:
                 rows.append([*u, *kernel.outputs(x, u, p, t)])
             begin = clock.perf_counter()
             x, status = _moved(kernel, x, u, du, p, t, t1 - t, step, tolerance, lambda time: report(time / stop))
@@ -302,6 +307,8 @@ def _moved(
         if status.code != UNFINISHED:
             return x, status._replace(substeps=substeps)
         told(t + done)
+    if n <= CALL:
+        return kernel.advance(x, u, du, p, t, span / n, n)  # type: ignore[no-any-return]
     for first in range(0, n, CALL):
         x, status = kernel.advance(x, later(), du, p, t + done, span / n, min(CALL, n - first))
         substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
