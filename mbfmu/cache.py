@@ -2,7 +2,7 @@
 
 Beside each file lies its seal, a hash of its name and content. A file without its seal, or with another content, counts
 as not there, so that it is made anew. Both are written aside and renamed: processes that write at once do not disturb
-each other, and a file that is removed or replaced stays whole for those that have it open or loaded.
+each other, and a file that is removed or replaced stays whole where it is open or loaded.
 
 Files that another program writes into the cache are listed after it ran, and held to the list before it runs again.
 """

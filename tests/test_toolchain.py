@@ -27,6 +27,9 @@ SIZES = {
     ("rest.c", LARGE // 2): "-O1",
     ("rest.c", HUGE - 1): "-O1",
     ("rest.c", HUGE): "-O0",
+    ("tangent.c", LARGE // 2 - 1): "-O2",
+    ("tangent.c", 2 * LARGE - 1): "-O1",
+    ("tangent.c", 2 * LARGE): "-O0",
 }
 """Flag by name and characters of a source file."""
 ZIGS = {

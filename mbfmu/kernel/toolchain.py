@@ -23,8 +23,9 @@ from mbfmu.errors import MbfmuError, UsageError
 LARGE, HUGE = 600_000, 1_500_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions.
 
-step.c:  -O2 below LARGE, else -O1
-others:  -O2 below LARGE / 2, -O1 below HUGE, else -O0
+step.c:     -O2 below LARGE, else -O1
+tangent.c:  -O2 below LARGE / 2, -O1 below 2 * LARGE, else -O0, as it runs on request only
+others:     -O2 below LARGE / 2, -O1 below HUGE, else -O0
 """
 STANDARD = ("-std=c99", "-fvisibility=hidden")
 """Flags of every compiler."""
@@ -299,7 +300,7 @@ def _by_size(name: str, size: int) -> str:
     hot = name == "step.c"
     if size < (LARGE if hot else LARGE // 2):
         return "-O2"
-    return "-O1" if hot or size < HUGE else "-O0"
+    return "-O1" if hot or size < (2 * LARGE if name == "tangent.c" else HUGE) else "-O0"
 
 
 def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
