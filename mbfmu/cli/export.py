@@ -7,7 +7,7 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import Coordinates, Free, Options, Step, Stepper, Tolerance, Values, pairs, settings
 from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
 
@@ -54,6 +54,7 @@ def export(
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
+    free: Free = None,
 ) -> Report:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
     from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
@@ -65,7 +66,7 @@ def export(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
     )
     path = mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}),
+        mbfmu.load(recipe.model, {**recipe.values, **settings(values)}, free or ()),
         output or Path(f"{Path(model).stem}.fmu"),
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),

@@ -10,7 +10,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, numbers, present
+from mbfmu.cli.choices import Coordinates, Free, Model, numbers, present, settings
 from mbfmu.cli.console import Report, Tell
 
 AT_REST = 1e-6
@@ -29,6 +29,7 @@ def linearize(
             autocompletion=complete.values,
         ),
     ] = None,
+    free: Free = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +53,7 @@ def linearize(
 ) -> Report:
     """Show the state-space form A, B, C, D about a start, and its eigenvalues."""
     found = mbfmu.linearize(
-        mbfmu.load(model, numbers(at, "--at")),
+        mbfmu.load(model, settings(at, "--at"), free or ()),
         inputs=numbers(inputs, "--input"),
         outputs=tuple(outputs or ()),
         coordinates=coordinates,

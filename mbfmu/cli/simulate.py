@@ -9,6 +9,7 @@ from rich.table import Table
 import mbfmu
 from mbfmu.cli.choices import (
     Coordinates,
+    Free,
     Inputs,
     ModelOrFmu,
     Options,
@@ -19,6 +20,8 @@ from mbfmu.cli.choices import (
     numbers,
     pairs,
     present,
+    refuse_free,
+    settings,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
@@ -46,6 +49,7 @@ def simulate(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="file of results")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
@@ -58,9 +62,10 @@ def simulate(
     if model.endswith(".fmu"):
         if stepper or option or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
+        refuse_free(model, free)
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, numbers(values))
+        source = mbfmu.load(model, settings(values), free or ())
     result = mbfmu.simulate(
         source,
         stop,

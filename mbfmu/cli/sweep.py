@@ -12,6 +12,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import (
     Coordinates,
+    Free,
     Inputs,
     ModelOrFmu,
     Options,
@@ -21,6 +22,8 @@ from mbfmu.cli.choices import (
     Values,
     numbers,
     pairs,
+    refuse_free,
+    settings,
 )
 from mbfmu.cli.console import Report, Tell
 
@@ -71,6 +74,7 @@ def sweep(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between the values measured, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     scheduler: Annotated[
         str | None,
@@ -85,11 +89,14 @@ def sweep(
     from mbfmu.study import grid, refuse_structure
 
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}
-    fixed = numbers(values)
+    packed = model.endswith(".fmu")
+    fixed: dict[str, Any] = dict(numbers(values) if packed else settings(values))
     source: Any = Path(model)
-    if not model.endswith(".fmu"):
+    if packed:
+        refuse_free(model, free)
+    else:
         refuse_structure(model, fixed, {name: items[0] for name, items in grids.items()})
-        source = mbfmu.load(model, fixed)
+        source = mbfmu.load(model, fixed, free or ())
     rows = mbfmu.sweep(
         source,
         stop,

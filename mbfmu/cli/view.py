@@ -7,7 +7,20 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import (
+    Coordinates,
+    Free,
+    Inputs,
+    Options,
+    Step,
+    Stepper,
+    Tolerance,
+    Values,
+    numbers,
+    pairs,
+    refuse_free,
+    settings,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.errors import UsageError
 
@@ -36,6 +49,7 @@ def view(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     up: Annotated[
         str | None,
@@ -62,12 +76,15 @@ def view(
     path = output or Path(f"{name}.html")
     refuse_page(path)
     if is_table(model):
-        if stop is not None or any((stepper, option, step, tolerance, coordinates, output_interval, values, inputs)):
+        if stop is not None or any(
+            (stepper, option, step, tolerance, coordinates, output_interval, values, free, inputs)
+        ):
             raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
         motion = motion_of_result(result_of_csv(model), model, up)
     else:
         end = VIEWED if stop is None else stop
         if model.endswith(".fmu"):
+            refuse_free(model, free)
             result = mbfmu.simulate(
                 model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
                 output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
@@ -76,7 +93,7 @@ def view(
             motion = motion_of_result(result, model, up)
         else:
             motion = motion_of_model(
-                mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
+                mbfmu.load(model, settings(values), free or ()), end, stepper=stepper, options=pairs(option), step=step,
                 tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs),
                 coordinates=coordinates, up=up, looks=looks_of(model), progress=lambda fraction: tell("view", fraction),
             )  # fmt: skip

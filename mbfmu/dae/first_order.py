@@ -82,6 +82,7 @@ def first_order(block: Block) -> Dae:
             closing=function("closing", constraint, none),
             positions=function("positions", [none, none, p, t], none),
             rates=function("rates", [none, none, none, p, t], none),
+            sizes=function("sizes", constraint, none),
             guess=function("guess", constraint, none),
             mass_metric=False,
             counted=function("counted", [none, none, p, t], none),

@@ -5,12 +5,13 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model import Model
+from mbfmu.model.component import Value
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
@@ -33,7 +34,7 @@ def known_models() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = None) -> Model:
+def load(source: str | os.PathLike[str], values: Mapping[str, Value] | None = None, free: Iterable[str] = ()) -> Model:
     """Read a mechanism or a block.
 
     Args:
@@ -42,6 +43,7 @@ def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = No
             only (`docs/toml.md`); or a .urdf file, the description of a robot.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
+        free: names of start values that are only where the search begins, see `System.with_values`.
 
     Raises:
         UnknownNameError: there is no model of that name, or a name in `values` does not exist in it.
@@ -50,10 +52,11 @@ def load(source: str | os.PathLike[str], values: Mapping[str, float] | None = No
     """
     given = dict(values or {})
     system = _read(source, given)
-    return system.with_values(given) if given else system
+    free = tuple(free)
+    return system.with_values(given, free) if given or free else system
 
 
-def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
+def _read(source: str | os.PathLike[str], values: dict[str, Value]) -> Model:
     """Read a model, and remove from `values` those that its function takes."""
     text = os.fspath(source)
     path = Path(text)
@@ -81,14 +84,14 @@ def _read(source: str | os.PathLike[str], values: dict[str, float]) -> Model:
     raise ModelFileError(f"'{path}': a model file ends in .py, .toml or .urdf")
 
 
-def _argument(name: str, value: float, default: Any) -> Any:
+def _argument(name: str, value: Value, default: Any) -> Any:
     """Return a value as the type of the argument's default."""
     if isinstance(default, int) and not float(value).is_integer():
-        raise ValueRangeError(f"{name} = {value:g} must be a whole number")
+        raise ValueRangeError(f"{name} = {value} must be a whole number")
     return type(default)(value) if isinstance(default, int | float) else value
 
 
-def _from_python(path: Path, values: dict[str, float]) -> Model:
+def _from_python(path: Path, values: dict[str, Value]) -> Model:
     name = f"mbfmu_model_{path.stem}"
     absolute = os.path.abspath(path)  # the form that tracebacks have
     spec = importlib.util.spec_from_file_location(name, path)

@@ -19,7 +19,7 @@ from mbfmu.errors import (
 )
 from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.couplings import AxisConstraint
-from mbfmu.model.expression import Expression
+from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint, Prismatic
@@ -36,12 +36,14 @@ class Entry:
         value: a number, or the expression it is bound to.
         scope: dotted prefix of the system in which the names of the expression are looked up.
         quantity: unit, bounds and description.
+        guess: whether it is a start value that need not be met.
     """
 
     name: str
     value: Value
     scope: str
     quantity: Quantity
+    guess: bool = False
 
     @property
     def free(self) -> bool:
@@ -136,8 +138,16 @@ def _collect(
                     continue
                 if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
                     continue
-                table[path + "." + label + suffix] = Entry(path + "." + label + suffix, scalar, prefix, declared)
+                name = path + "." + label + suffix
+                inner = guessed(scalar) if declared.role == "start" and isinstance(scalar, str) else None
+                value = scalar if inner is None else _plain(inner)
+                table[name] = Entry(name, value, prefix, declared, inner is not None)
     connections.extend(Connection(prefix + pair.a, prefix + pair.b) for pair in system.connections)
+
+
+def _plain(text: str) -> Value:
+    """Return the number that an expression without names stands for; an expression with names as it is."""
+    return text if Expression(text).names else constant(text)
 
 
 def _structural_zero(component: Component, label: str, suffix: str, value: Value) -> bool:

@@ -22,6 +22,7 @@ class Outline(Layout):
         outputs: what the kernel puts out, without bound parameters.
         start_values: entries of s.
         sampled: number of entries that p of the Dae has beyond the parameters, for sampled inputs.
+        notices: what a user should know about the start with the default values.
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
     """
 
@@ -31,6 +32,7 @@ class Outline(Layout):
     outputs: tuple[Signal, ...]
     start_values: tuple[ParameterSignal, ...]
     sampled: int
+    notices: tuple[str, ...]
     rows: Any
 
     @property
@@ -46,10 +48,10 @@ class Outline(Layout):
         return np.array(self.rows(state, [*p, *[0.0] * self.sampled], 0.0))
 
 
-def outline(dae: Dae, scheme: Scheme) -> Outline:
-    """Return the outline of a model with a stepper."""
+def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
+    """Return the outline of a model with a stepper, and with notices about its start."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
-    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, rows)
+    return Outline(dae.name, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, notices, rows)
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

@@ -166,6 +166,7 @@ def load(key: str) -> CachedStart | None:
             tuple(Signal(*item) for item in found["outputs"]),
             tuple(ParameterSignal(*item) for item in found["start_values"]),
             found["sampled"],
+            tuple(found["notices"]),
             found["rows"] and ca.Function.deserialize(found["rows"]),
         ),
         library,
@@ -185,6 +186,7 @@ def store(key: str, start: CachedStart) -> None:
         "outputs": [astuple(item) for item in view.outputs],
         "start_values": [astuple(item) for item in view.start_values],
         "sampled": view.sampled,
+        "notices": view.notices,
         "rows": view.rows and view.rows.serialize(),
     }
     with contextlib.suppress(MbfmuError, OSError):
