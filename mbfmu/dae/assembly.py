@@ -44,6 +44,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
         sizes=ca.Function(
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
+        leanings=ca.Function("leanings", [q, s, p, t], [ca.vertcat(empty, *asked.leanings)]),
         guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
@@ -75,6 +76,7 @@ class _Asked:
         self.positions: dict[str, SX] = {}
         self.rates: dict[str, SX] = {}
         self.sizes: dict[str, SX] = {}
+        self.leanings: list[SX] = []
 
     def place(
         self,
@@ -112,13 +114,20 @@ class _Asked:
             if complete:
                 self.positions[f"{path}.{name}"] = apart
                 self.sizes[f"{path}.{name}"] = size_of(asked)
-        elif neutral and complete:
+            elif guesses[0] is not None:
+                self.leanings.append(apart)
+        elif neutral and all(entry is not None for entry in begun):
             away = quaternion_product(ca.vertcat(*begun) * ca.SX([1, -1, -1, -1]), value)
             for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
-                self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
-                self.sizes[f"{path}.{name}[{number + 1}]"] = ca.SX(1)
+                if complete:
+                    self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
+                    self.sizes[f"{path}.{name}[{number + 1}]"] = ca.SX(1)
+                else:
+                    self.leanings.append(2 * away[number])
         else:
             self._note(self.positions, f"{path}.{name}", value, wanted)
+            shown = zip(ca.vertsplit(ca.vertcat(value)), guesses, strict=True)
+            self.leanings += [entry - guess for entry, guess in shown if guess is not None]
         self._note(self.rates, f"{path}.{rate_name}", rate, self._wanted(f"{path}.{rate_name}", rate))
         rest = neutral or (0.0,) * len(begun)
         placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))

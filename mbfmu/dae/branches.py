@@ -14,7 +14,7 @@ Closed = Callable[[Array], Array | None]
 """Function that returns the closed pose which the assembly finds from a first pose, shape (n,); None without one."""
 
 NEARLY = 1.2
-"""Largest ratio of the distances of two closed poses from the first pose for both to be told."""
+"""Largest ratio of the distances of two closed poses from the first pose, and from the guesses, for both to be told."""
 APART = 0.5
 """Smallest distance of two closed poses, relative to that of one from the first pose, that makes them different."""
 NEAR = 1e-3
@@ -38,7 +38,7 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
     found = closed(first)
     if found is None:
         return ()
-    return (*_given_way(dae, found, s, p), *_other_branch(dae, closed, first, found, p))
+    return (*_given_way(dae, found, s, p), *_other_branch(dae, closed, first, found, s, p))
 
 
 def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
@@ -51,10 +51,10 @@ def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
         )
 
 
-def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, p: Array) -> Iterator[str]:
+def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Iterator[str]:
     if not dae.assembly.loops or dae.skeleton is None:
         return
-    other = _other(dae, closed, first, found, p)
+    other = _other(dae, closed, first, found, s, p)
     if other is None:
         return
     taken, left = (_joint_coordinates(dae, q, p) for q in (found, other))
@@ -75,8 +75,8 @@ def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, p: Array
     )
 
 
-def _other(dae: Dae, closed: Closed, first: Array, found: Array, p: Array) -> Array | None:
-    """Return a closed pose about as near to the first pose as the one found, on another side of it; None without.
+def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
+    """Return a closed pose about as near to the first pose, and to the guesses, as the one found; None without.
 
     The other ways to close a loop lie on the other side of a singular position, which is where a guess that does not
     choose between them lies: the search begins again at mirror images of the pose found, all coordinates mirrored in
@@ -91,6 +91,10 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, p: Array) -> Ar
     def distance(one: Array, other: Array) -> float:
         return float(np.max(np.linalg.norm(one - other, axis=0)))
 
+    def astray(q: Array) -> float:
+        return float(np.max(np.abs(_column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
+
+    furthest = NEARLY * astray(found) + NEAR
     start, end = points(first), points(found)
     moved = distance(start, end)
     if moved <= NEAR * np.ptp(end, axis=1).max():
@@ -104,7 +108,7 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, p: Array) -> Ar
     nearest, best = NEARLY * moved, None
     for begin in mirrored:
         q = closed(first + begin)
-        if q is None:
+        if q is None or astray(q) > furthest:
             continue
         pose = points(q)
         if distance(pose, end) > APART * moved and distance(pose, start) < nearest:

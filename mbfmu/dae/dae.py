@@ -158,6 +158,7 @@ class Assembly:
         positions: Function (q, s, p, t) -> residual of the start values of coordinates.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
         sizes: Function (s, p, t) -> size of each start value in `positions`, then of those in `rates`, see `size_of`.
+        leanings: Function (q, s, p, t) -> distances of coordinates from their guesses.
         guess: Function (s, p, t) -> q, exact for a tree of joints with start values.
         mass_metric: whether changes of the coordinates are measured by the mass matrix; False: all alike.
         counted: Function (q, s, p, t) -> the counted angles, with the full turns that the start values ask for.
@@ -173,6 +174,7 @@ class Assembly:
     positions: Function
     rates: Function
     sizes: Function
+    leanings: Function
     guess: Function
     mass_metric: bool
     counted: Function

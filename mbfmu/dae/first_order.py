@@ -83,6 +83,7 @@ def first_order(block: Block) -> Dae:
             positions=function("positions", [none, none, p, t], none),
             rates=function("rates", [none, none, none, p, t], none),
             sizes=function("sizes", constraint, none),
+            leanings=function("leanings", [none, none, p, t], none),
             guess=function("guess", constraint, none),
             mass_metric=False,
             counted=function("counted", [none, none, p, t], none),

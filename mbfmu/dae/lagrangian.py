@@ -178,7 +178,7 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> 
     every, empty = ca.vertcat(*s.values()), ca.SX(0, 1)
     met = {k: item.name for k, item in enumerate(system.coordinates) if not item.free}
     der = {k: f"der({item.name})" for k, item in enumerate(system.coordinates) if item.rate is not None}
-    names = [item.name for item in system.coordinates]
+    names, n = [item.name for item in system.coordinates], len(system.coordinates)
     return Assembly(
         starts=tuple(starts),
         closing=ca.Function("closing", [q, p, t], [ca.densify(Phi)]),
@@ -190,6 +190,9 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> 
         ),
         sizes=ca.Function(
             "sizes", [every, p, t], [ca.vertcat(empty, *(size_of(s[name]) for name in (*met.values(), *der.values())))]
+        ),
+        leanings=ca.Function(
+            "leanings", [q, every, p, t], [ca.vertcat(empty, *(q[k] - s[names[k]] for k in range(n) if k not in met))]
         ),
         guess=ca.Function("guess", [every, p, t], [ca.vertcat(*(s[name] for name in names))]),
         mass_metric=True,

@@ -11,6 +11,10 @@ E is small and diagonal. Where rows of C are dependent and c contradicts itself,
 rounded, the corrections come to rest at the least sum of the squares of c_i over E_ii: E is so much larger for start
 values that they give way, and the constraints are met to round-off. The start is refused if a start value gives way
 by more than nine digits.
+
+Guesses have rows in C too, with a larger E: coordinates with guesses change least. Their entries in c fade as the loops
+close, so that what is reached meets the other equations to round-off, whatever the guesses are. Until then all rows
+have that E: an open loop is often stretched, which is a singular position, and corrections there would go anywhere.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +34,10 @@ EPSILON = 1e-12
 """Entries of E relative to the mean of the diagonal of C W^-1 C^T, which make repeated rows harmless."""
 YIELDING = 1e-8
 """Entries of E for start values, relative to the diagonal of C W^-1 C^T: the part of a row that a correction leaves."""
+LEANING = 0.1
+"""The same for guesses; and, if there are any, for all rows as long as the loops are open."""
+OPEN = 1.0
+"""Residual of constraints and start values, m or rad, that counts as open."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 RANK = 1e-9
@@ -60,13 +68,21 @@ def start_formula(dae: Dae) -> Formula:
     solve = dae.over_mass(q, p) if dae.assembly.mass_metric else _alike
     Phi = dae.assembly.closing(q, p, t)
     positions, rates = dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t)
-    closing = ca.vertcat(Phi, positions)
-    dq = _least_change(solve, ca.jacobian(closing, q), closing, Phi.numel())
+    met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
+    gap = ca.sumsqr(met)
+    apart = gap / (gap + OPEN**2)
+    damping = LEANING * apart if leanings.numel() else ca.SX(0)
+    dq = _least_change(
+        solve,
+        ca.jacobian(ca.vertcat(met, leanings), q),
+        ca.vertcat(met, leanings * apart),
+        _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING))),
+    )
     dq = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))  # has a derivative at dq = 0
 
     bound = ca.vertcat(ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
     moving = ca.vertcat(bound, rates)
-    dv = _least_change(solve, ca.jacobian(moving, v), moving, bound.numel())
+    dv = _least_change(solve, ca.jacobian(moving, v), moving, _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING))))
     asked = TOLERANCE / DIGITS * ca.vertcat(positions, rates) / dae.assembly.sizes(s, p, t)
     residual = ca.norm_inf(ca.densify(ca.vertcat(0, Phi, bound, asked)))
     return Formula(
@@ -82,14 +98,17 @@ def _alike(f: SX) -> SX:
     return f
 
 
-def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX, firm: int) -> SX:
-    """Return the least change for equations, the first `firm` of which do not give way to the others."""
+def _parts(*rows: tuple[SX, SX]) -> SX:
+    """Return one number for each row of some columns, shape (number of all rows,)."""
+    return ca.vertcat(*(ca.repmat(part, column.numel(), 1) for column, part in rows))
+
+
+def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX, yielding: SX) -> SX:
+    """Return the least change for equations that give way to each other, by these parts of the diagonal."""
     if not residual.numel():
         return ca.SX.zeros(C.shape[1])
-    S = C @ solve(C.T)
-    count = S.shape[0]
-    yielding = ca.diag(ca.vertcat(ca.SX(firm, 1), ca.DM.ones(count - firm, 1))) * S
-    S += EPSILON * ca.trace(S) / count * ca.SX.eye(count) + YIELDING * yielding
+    S, count = C @ solve(C.T), residual.numel()
+    S += EPSILON * ca.trace(S) / count * ca.SX.eye(count) + ca.diag(yielding) * S
     return -solve(C.T @ Factor(S).solve(residual))
 
 
