@@ -556,6 +556,21 @@ def test_the_guesses_that_a_notice_names_choose_the_other_pose() -> None:
     assert math.copysign(1, at_start(other)["elbow.phi"]) == -math.copysign(1, at_start(system)["elbow.phi"])
 
 
+def test_a_pose_nearer_to_the_guesses_than_the_one_taken_is_told() -> None:
+    """The slider closes the loop in the tree of joints, so that its guess places no body."""
+    (text,) = notices(slider_crank().with_values({"slider.s": guess(-1.1)}), "joint")
+    assert re.search(r"slider\.s = 2\.658.* is taken, .*slider\.s = -1\.129.* is nearer to the guesses", text)
+
+
+@pytest.mark.parametrize("turn", [-1.0, 0.0, 0.87, 2.0, 3.0])
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_no_guess_keeps_a_loop_open(turn: float, coordinates: str) -> None:
+    """0.87 rad is in the middle of the two ways to close it."""
+    shown = at_start(slider_crank().with_values({"rod.phi": guess(turn)}), coordinates)
+    assert shown["constraint.position"] < CONSISTENT
+    assert shown["crank.phi"] == pytest.approx(0.7, abs=1e-12)
+
+
 def test_a_guess_on_one_side_and_a_tree_are_told_nothing_about() -> None:
     assert notices(two_links_to_a_pin(0.5)) == ()
     assert notices(slider_crank()) == ()

@@ -69,14 +69,16 @@ def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array
         return
     here, there = (", ".join(f"{name} = {pose[name]:.4g}" for name in names) for pose in (taken, left))
     guesses = ", ".join(f'{name} = "guess({left[name]:.4g})"' for name in names)
+    nearer = _astray(dae, other, s, p) < _astray(dae, found, s, p) / NEARLY
     yield (
-        f"{dae.name}: the loops close in two ways about as near to where the search for the start begins: {here} is "
-        f"taken, {there} is left. To choose the other, give {guesses}; to keep this one, give it as guesses"
+        f"{dae.name}: the loops close in two ways: {here} is taken, {there} is "
+        + ("nearer to the guesses. " if nearer else "about as near to where the search for the start begins. ")
+        + f"To choose the other, give {guesses}; to keep this one, give it as guesses"
     )
 
 
 def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
-    """Return a closed pose about as near to the first pose, and to the guesses, as the one found; None without.
+    """Return a closed pose about as near to the first pose, and to the guesses, as the one found, or nearer to these.
 
     The other ways to close a loop lie on the other side of a singular position, which is where a guess that does not
     choose between them lies: the search begins again at mirror images of the pose found, all coordinates mirrored in
@@ -91,10 +93,7 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Ar
     def distance(one: Array, other: Array) -> float:
         return float(np.max(np.linalg.norm(one - other, axis=0)))
 
-    def astray(q: Array) -> float:
-        return float(np.max(np.abs(_column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
-
-    furthest = NEARLY * astray(found) + NEAR
+    lost = _astray(dae, found, s, p)
     start, end = points(first), points(found)
     moved = distance(start, end)
     if moved <= NEAR * np.ptp(end, axis=1).max():
@@ -105,15 +104,20 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Ar
         flipped = away.copy()
         flipped[k] = -away[k]
         mirrored.append(flipped)
-    nearest, best = NEARLY * moved, None
+    nearest, best = (NEARLY * lost + NEAR, NEARLY * moved), None
     for begin in mirrored:
         q = closed(first + begin)
-        if q is None or astray(q) > furthest:
+        if q is None or distance(points(q), end) <= APART * moved:
             continue
-        pose = points(q)
-        if distance(pose, end) > APART * moved and distance(pose, start) < nearest:
-            nearest, best = distance(pose, start), q
+        near = _astray(dae, q, s, p), distance(points(q), start)
+        if near[0] <= nearest[0] and (near[1] <= nearest[1] or near[0] < lost / NEARLY):
+            nearest, best = near, q
     return best
+
+
+def _astray(dae: Dae, q: Array, s: Array, p: Array) -> float:
+    """Return the largest distance of a coordinate from its guess, m or rad."""
+    return float(np.max(np.abs(_column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
 
 
 def _joint_coordinates(dae: Dae, q: Array, p: Array) -> dict[str, float]:

@@ -12,9 +12,9 @@ rounded, the corrections come to rest at the least sum of the squares of c_i ove
 values that they give way, and the constraints are met to round-off. The start is refused if a start value gives way
 by more than nine digits.
 
-Guesses have rows in C too, with a larger E: coordinates with guesses change least. Their entries in c fade as the loops
-close, so that what is reached meets the other equations to round-off, whatever the guesses are. Until then all rows
-have that E: an open loop is often stretched, which is a singular position, and corrections there would go anywhere.
+Guesses have rows in C too, with a larger E and zeros in c: coordinates with guesses change least. All rows have that E
+while the loops are open: an open loop is often stretched, which is a singular position, and corrections there would go
+anywhere. It fades as the loops close.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,12 +70,11 @@ def start_formula(dae: Dae) -> Formula:
     positions, rates = dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t)
     met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
     gap = ca.sumsqr(met)
-    apart = gap / (gap + OPEN**2)
-    damping = LEANING * apart if leanings.numel() else ca.SX(0)
+    damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
     dq = _least_change(
         solve,
         ca.jacobian(ca.vertcat(met, leanings), q),
-        ca.vertcat(met, leanings * apart),
+        ca.vertcat(met, ca.SX(leanings.numel(), 1)),
         _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING))),
     )
     dq = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))  # has a derivative at dq = 0

@@ -72,7 +72,10 @@ def quantity(
 
 
 def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_only: bool = False) -> Any:
-    """Declare a start value of a component; None leaves it, or an entry, free for the assembly, as `guess` does."""
+    """Declare a start value of a component; None leaves it, or an entry, free for the assembly, as `guess` does.
+
+    One whose unit is per second is that of a rate.
+    """
     declared = Quantity(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
     return field(default=None, metadata={"quantity": declared})
 

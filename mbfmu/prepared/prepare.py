@@ -119,12 +119,12 @@ class Prepared:
             s: start values (default: the model's).
             p: parameters (default: the model's).
 
+        With the model's own start values and parameters, a warning tells what a user should know about the start.
+
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
         """
-        if s is None and (p is None or list(p) == self.outline.p_default().tolist()):
-            for text in self.outline.notices:
-                warnings.warn(text, stacklevel=2)
+        own = s is None and (p is None or list(p) == self.outline.p_default().tolist())
         s = vector(self.outline.s_default()) if s is None else s
         p = vector(self.outline.p_default()) if p is None else p
         u = vector(self.outline.u_default()) if u is None else u
@@ -132,6 +132,8 @@ class Prepared:
         if status.code == OK:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
+            for text in self.outline.notices if own else ():
+                warnings.warn(text, stacklevel=2)
             return x
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
             raise StartError(
