@@ -134,11 +134,13 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         if singular := singularity(dae, q, p, t):
             return StartError(singular)
         return StartError(
-            f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free"
+            f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free "
+            "(--free NAME)"
         )
     if not dae.assembly.loops:
         return StartError(
-            f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free"
+            f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free "
+            "(--free NAME)"
         )
     misses = {name.rpartition(".")[0]: 0.0 for name in dae.assembly.position_names}
     for name, miss in zip(dae.assembly.position_names, asked, strict=True):
@@ -150,9 +152,11 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         return max(gaps, default=0.0), max((misses.get(joint, 0.0) for joint in loop.joints), default=0.0)
 
     worst = max(dae.assembly.loops, key=wrong)
+    inside = [name for name in dae.assembly.position_names if name.rpartition(".")[0] in worst.joints]
+    such = f" (such as --free {inside[0]})" if inside else ""
     return StartError(
         f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "
-        "leave start values in the loop free, bring them nearer to a closed pose, or check the lengths"
+        f"leave start values in the loop free{such}, bring them nearer to a closed pose, or check the lengths"
     )
 
 
