@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Closed = Callable[[Array], Array | None]
 """Function that returns the closed pose which the assembly finds from a first pose, shape (n,); None without one."""
 
-NEARLY = 1.2
+NEARLY = 1.1
 """Largest ratio of the distances of two closed poses from the first pose, and from the guesses, for both to be told."""
 APART = 0.5
 """Smallest distance of two closed poses, relative to that of one from the first pose, that makes them different."""
