@@ -171,6 +171,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "output": PATHS,
     "again": ("yes", 3),
     "scheduler": (3, [1]),
+    "free": (3, [3]),
     "robot": (3, "x"),
     "workers": ("2", 1.5),
     "fmus": (3, "x", None, {"a": 3}, {1: "a.fmu"}),

@@ -257,6 +257,25 @@ def test_names_and_patterns_choose_what_is_shown(tmp_path: Path, done: Callable[
     ]  # fmt: skip
 
 
+def test_a_value_may_be_an_expression_of_numbers(tmp_path: Path, done: Callable[..., str]) -> None:
+    choices = ("--stop", "0.01", "--set", "shoulder.phi=pi/6", "--set", "elbow.phi=deg(-20)", "--set", "l1=2**0.5")
+    done("simulate", "two_link", *choices, "-o", "out.csv", cwd=tmp_path)
+    found = read_table(tmp_path / "out.csv")
+    assert found["shoulder.phi"][0] == pytest.approx(math.pi / 6, rel=1e-15)
+    assert found["elbow.phi"][0] == pytest.approx(math.radians(-20), rel=1e-15)
+    assert found["link1.frame_b.r_0[2]"][0] == pytest.approx(math.sqrt(2) / 2, rel=1e-14)
+
+
+def test_one_start_value_is_freed_and_another_given(tmp_path: Path, done: Callable[..., str]) -> None:
+    """The old value chooses the branch; cos phi = (s^2 + l1^2 - l2^2) / (2 s l1)."""
+    choices = ("--stop", "0.01", "--set", "slider.s=2.4", "--free", "crank.phi")
+    for sign in (1, -1):
+        done("simulate", "slider_crank", *choices, "--set", f"crank.phi={sign * 0.9}", "-o", "out.csv", cwd=tmp_path)
+        found = read_table(tmp_path / "out.csv")
+        assert found["slider.s"][0] == pytest.approx(2.4, abs=1e-12)
+        assert found["crank.phi"][0] == pytest.approx(sign * math.acos((2.4**2 - 3) / 4.8), abs=1e-9)
+
+
 def test_simulate_runs_an_fmu_as_it_runs_the_model(
     two_link_fmu: Path, tmp_path: Path, done: Callable[..., str]
 ) -> None:
@@ -580,6 +599,12 @@ MISTAKES = {
     "export two_link --set l3=1": "'l3'",
     "export two_link --set l1=nan": "l1 = nan",
     "export two_link --set l1=1e999": "l1 = inf",
+    "export two_link --set l1=1/0": "'1/0' is inf: give a finite number",
+    "export two_link --set l1=2*l2": "'2*l2' is not a number: there is 'l2' in it",
+    "export two_link --set elbow.w=guess(1)": "a rate has no guess",
+    "export two_link --free elbow.ph": "did you mean 'phi'",
+    "export two_link --free l1": "only start values can be free",
+    "simulate junk.fmu --stop 1 --free elbow.phi": "--free goes with export",
     "export two_link --set l1=-1": "l1 = -1.0 is outside its bounds",
     "export two_link --set l1=1,5": "'1,5' is not a number",
     "export two_link --set l1": "'l1' is not NAME=VALUE",

@@ -9,15 +9,15 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import assume, given, settings
 
-from mbfmu.errors import ExpressionError
-from mbfmu.model.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression
+from mbfmu.errors import ExpressionError, ValueRangeError
+from mbfmu.model.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression, constant, guessed
 
 NAMES: dict[str, Any] = {"x": 0.75, "y": -1.5, "arm": SimpleNamespace(l1=2.5, left=SimpleNamespace(m=0.125))}
 VALUES: dict[str, float] = {"x": 0.75, "y": -1.5, "arm.l1": 2.5, "arm.left.m": 0.125}
 PYTHON_FUNCTIONS: dict[str, Any] = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "sin": math.sin, "cos": math.cos,
     "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "tanh": math.tanh,
-    "min": min, "max": max,
+    "min": min, "max": max, "deg": math.radians,
 }  # fmt: skip
 
 often = settings(deadline=None, derandomize=True, max_examples=300)
@@ -80,6 +80,31 @@ def test_an_integer_is_a_real_number(text: str, value: float) -> None:
 def test_pi_is_a_number_and_no_name() -> None:
     assert Expression("2*pi").names == frozenset()
     assert number("2*pi") == 2 * math.pi
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("pi/6", math.pi / 6), ("deg(30)", math.radians(30)), ("-deg(2*45)", -math.pi / 2), ("1e-3", 1e-3)],
+)
+def test_an_expression_without_names_is_a_number(text: str, value: float) -> None:
+    assert constant(text) == pytest.approx(value, rel=1e-15)
+
+
+def test_an_expression_with_a_name_or_without_a_finite_value_is_no_number() -> None:
+    with pytest.raises(ExpressionError, match="'2\\*x' is not a number: there is 'x' in it"):
+        constant("2*x")
+    for text in ("1/0", "log(-1)", "1e999"):
+        with pytest.raises(ValueRangeError, match="give a finite number"):
+            constant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [("guess(0.5)", "0.5"), (" guess( 2*lean ) ", "2 * lean"), ("guess(deg(30))", "deg(30)"),
+     ("guess", None), ("guess(1) + 1", None), ("guess()", None), ("guess(", None), ("0.5", None)],
+)  # fmt: skip
+def test_a_guess_is_one_call_with_one_expression(text: str, inner: str | None) -> None:
+    assert guessed(text) == inner
 
 
 @given(ARITHMETIC)

@@ -421,7 +421,9 @@ def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave:
     (before,) = slave.get([name])
     slave.set({name: before + 0.5})
     assert slave.messages[-1].category == "logStatusError"
-    assert slave.messages[-1].text.startswith(f"{name} = {before + 0.5}: a fixed parameter")
+    why = {"l1": "constraints or the places of bodies depend on it", "m2": "the stepper 'rattle' keeps momenta"}[name]
+    told = f"{name} = {before + 0.5}: a fixed parameter cannot be set after initialisation, as {why}"
+    assert slave.messages[-1].text.startswith(told)
     assert slave.get([name]) == (before,)
     assert refused(slave.step, 0.0, H) == DISCARD
     slave.set({name: before})
@@ -525,6 +527,46 @@ def test_a_tunable_parameter_takes_effect_at_the_next_step(prepared: Prepared, s
 def test_a_tunable_parameter_shows_in_the_accelerations_at_once(slave: Instance) -> None:
     slave.set({"shoulder.tau": 0.0, "elbow.tau": 0.0, "world.g": 4.9})
     assert slave.get(["shoulder.a"])[0] == pytest.approx(-12.6 / 2, rel=1e-13)
+
+
+def test_a_mass_changes_during_a_run_and_velocities_go_on(
+    two_link: System, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """After the change the arm moves as one that has the mass from the start, and starts there, in its own run."""
+    folder = tmp_path_factory.mktemp("dump")
+    fmu = Unpacked(mbfmu.export(two_link, folder / "arm.fmu", stepper="projected"), folder / "arm")
+    motion = ["shoulder.phi", "shoulder.w", "elbow.phi", "elbow.w"]
+    assert fmu.variables["m2"].variability == fmu.variables["link2.m"].variability == "tunable"
+    with Instance(fmu) as slave:
+        before = slave.start().run(0, 200, H, motion)[-1]
+        slave.set({"m2": 0.25})
+        assert slave.get(motion) == before
+        assert slave.get(["link2.m"]) == (0.25,)
+        shown = slave.get()
+        rows = slave.run(200, 100, H, motion)
+        assert not slave.messages
+    there = two_link.with_values({**dict(zip(motion, before, strict=True)), "m2": 0.25})
+    run = mbfmu.simulate(there, 0.1, stepper="projected", step=H, output_interval=H)
+    accelerations = dict(zip(slave.shown, shown, strict=True))
+    assert accelerations["elbow.a"] == pytest.approx(run["elbow.a"][0], rel=1e-11)
+    expected = np.column_stack([run[name][1:] for name in motion])
+    np.testing.assert_allclose(rows, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_a_guess_is_an_approximate_start_that_a_master_gives(tmp_path: Path) -> None:
+    system = slider_crank().with_values({"slider.s": 2.4, "rod.phi": "guess(-1.2)"}, free=["crank.phi"])
+    fmu = Unpacked(mbfmu.export(system, tmp_path / "crank.fmu"), tmp_path / "crank")
+    initial = {name: fmu.variables[name].initial for name in ("slider.s", "crank.phi", "rod.phi", "pin.phi")}
+    assert initial == {"slider.s": "exact", "crank.phi": "approx", "rod.phi": "approx", "pin.phi": "calculated"}
+    sides = []
+    for sign in (1, -1):
+        with Instance(fmu) as slave:
+            slave.start({"slider.s": 2.5, "crank.phi": 0.7 * sign, "rod.phi": 0.0})
+            s, phi = slave.get(["slider.s", "crank.phi"])
+            assert s == pytest.approx(2.5, abs=1e-12)
+            assert abs(phi) == pytest.approx(math.acos((1 + s**2 - 4) / (2 * s)), abs=1e-9)
+            sides.append(math.copysign(1, phi))
+    assert sides == [1, -1]
 
 
 # -- communication steps --------------------------------------------------------------------------------------------

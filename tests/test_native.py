@@ -171,6 +171,21 @@ def test_an_impossible_start_is_refused_with_the_words_of_the_pythonfmu_fmu() ->
     assert told[0].partition("(")[0] in told[1]
 
 
+def test_what_may_not_be_tuned_is_said_when_it_is_set_in_the_same_words() -> None:
+    told = []
+    for backend in ("native", "python"):
+        with Instance(unpacked(ARM, backend)) as slave:
+            slave.start()
+            for name in ("m2", "l1", "link2.m", "shoulder.phi"):
+                slave.set({name: 0.25})
+            told.append([item.text for item in slave.messages])
+    assert told[0] == told[1]
+    for text, part in zip(
+        told[0], ("'rattle' keeps momenta", "the places of bodies", "computed", "start"), strict=True
+    ):
+        assert part in text
+
+
 def test_a_call_out_of_place_is_an_error_that_says_so() -> None:
     with Instance(unpacked(ARM)) as slave:
         assert refused(slave.step, 0.0, H) == ERROR

@@ -1,8 +1,9 @@
 """The consistent start: start values met, loops closed, contradictions refused."""
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,14 +17,18 @@ from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
 
 import mbfmu
 from mbfmu.dae import Dae, derive
-from mbfmu.errors import StartError
+from mbfmu.errors import ModelError, StartError
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Body,
+    BodyShape,
     Connection,
+    Coordinate,
+    FixedTranslation,
     FreeMotion,
     Joint,
+    LagrangianSystem,
     Parameter,
     Pose,
     Prismatic,
@@ -32,6 +37,7 @@ from mbfmu.model import (
     System,
     World,
     connect,
+    guess,
 )
 from mbfmu.model.frame import SX, Frame
 from mbfmu.prepared.prepare import prepare
@@ -53,8 +59,8 @@ class Ready:
     kernel: Interpreted
 
 
-def ready_of(system: System) -> Ready:
-    dae = derive(system, "absolute")
+def ready_of(system: System, coordinates: str = "absolute") -> Ready:
+    dae = derive(system, coordinates)
     return Ready(dae, Interpreted(describe(compose(dae, make_scheme(dae, "direct")))))
 
 
@@ -80,9 +86,9 @@ def outputs_of(ready: Ready, s: Array, t: float = 0.0) -> dict[str, float]:
     return dict(zip((item.name for item in ready.dae.outputs), y, strict=False))
 
 
-def at_start(system: System) -> dict[str, float]:
+def at_start(system: System, coordinates: str = "absolute") -> dict[str, float]:
     """All outputs of a system at t = 0."""
-    ready = ready_of(system)
+    ready = ready_of(system, coordinates)
     return outputs_of(ready, ready.dae.s_default())
 
 
@@ -287,7 +293,8 @@ def test_a_loop_that_fails_to_close_by_little_is_refused(excess: float) -> None:
 
 def test_contradictory_start_values_of_two_joints_of_a_loop_are_refused() -> None:
     text = refusal(slider_crank().with_values({"slider.s": 0.5}))
-    for part in ("crank", "slider", "cannot be closed", "crank.phi = 0.7", "slider.s = 0.5", "leave start values"):
+    for part in ("crank", "slider", "cannot be closed", "crank.phi = 0.7", "slider.s = 0.5", "leave start values in "
+                 "the loop free (such as --free crank.phi)"):  # fmt: skip
         assert part in text
 
 
@@ -364,6 +371,212 @@ def test_any_start_values_give_a_state_or_a_start_error(values: list[float]) -> 
         assert np.isfinite(np.array(x)).all()
     else:
         assert not np.array(x).any()
+
+
+# -- guesses --------------------------------------------------------------------------------------------------------
+
+
+def test_a_guess_chooses_the_way_in_which_a_loop_closes() -> None:
+    root = math.sqrt(4 - math.sin(0.7) ** 2)
+    for coordinates in ("absolute", "joint"):
+        for turn, side in ((-1.0, 1), (2.5, -1)):
+            shown = at_start(slider_crank().with_values({"rod.phi": guess(turn)}), coordinates)
+            assert shown["crank.phi"] == pytest.approx(0.7, abs=1e-12)
+            assert shown["slider.s"] == pytest.approx(math.cos(0.7) + side * root, abs=1e-10)
+            assert max(shown["constraint.position"], shown["constraint.velocity"]) < CONSISTENT
+
+
+def test_a_guess_in_a_tree_is_where_the_joint_starts() -> None:
+    for planar in (True, False):
+        body = Body("disc", m=1.0, I_11=0.1, I_22=0.1, I_33=0.1)
+        ends = (connect("world.frame_b", "spin.frame_a"), connect("spin.frame_b", "disc.frame_a"))
+        top = System("top", (World(), Revolute("spin", phi=guess(7.0)), body), ends, planar=planar)
+        assert at_start(top)["spin.phi"] == pytest.approx(7.0, abs=1e-12)  # with its full turn
+
+
+def test_a_guess_follows_the_parameters_in_its_expression() -> None:
+    parameters = (*slider_crank().parameters, Parameter("lean", 2.0, "rad"))
+    system = replace(slider_crank(), parameters=parameters).with_values({"rod.phi": guess("1.25*lean")})
+    assert at_start(system)["slider.s"] < math.cos(0.7)
+    assert at_start(system.with_values({"lean": -0.8}))["slider.s"] > math.cos(0.7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("rod.w", "guess(1)", "a rate has no guess; leave it out"),
+        ("l1", "guess(1)", "only a start value has a guess"),
+        ("link.m", "guess(1)", "only a start value has a guess"),
+        ("rod.phi", "guess(sin()", "cannot read the expression"),
+        ("rod.phi", "guess(1/0)", "give a finite number"),
+    ],
+)
+def test_a_guess_elsewhere_or_of_nonsense_is_refused(name: str, value: str, reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        ready_of(slider_crank().with_values({name: value}))
+
+
+# -- one start value freed, another given ---------------------------------------------------------------------------
+
+
+def test_one_start_value_can_be_freed_and_another_given() -> None:
+    """s = l1 cos phi + sqrt(l2^2 - l1^2 sin^2 phi), solved for phi; the old value of phi chooses its sign."""
+    for s, sign in ((2.5, 1), (2.5, -1)):
+        old = slider_crank().with_values({"crank.phi": sign * 0.7})
+        for coordinates in ("absolute", "joint"):
+            shown = at_start(old.with_values({"slider.s": s}, free=["crank.phi"]), coordinates)
+            assert shown["slider.s"] == pytest.approx(s, abs=1e-12)
+            assert shown["crank.phi"] == pytest.approx(sign * math.acos((1 + s**2 - 4) / (2 * s)), abs=1e-9)
+
+
+def test_a_rate_that_is_freed_is_left_out() -> None:
+    """The slider's speed is then met by the crank's: v = -w sin phi (1 + cos phi / root)."""
+    shown = at_start(slider_crank().with_values({"slider.v": -0.8}, free=["crank.w"]))
+    root = math.sqrt(4 - math.sin(0.7) ** 2)
+    assert shown["slider.v"] == pytest.approx(-0.8, abs=1e-11)
+    assert shown["crank.w"] == pytest.approx(0.8 / (math.sin(0.7) * (1 + math.cos(0.7) / root)), abs=1e-9)
+
+
+def test_a_vector_and_an_entry_of_it_can_be_freed() -> None:
+    ends = (connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "bob.frame_a"))
+    joint = FreeMotion("free", r_rel=(1.0, 2.0), v_rel=(0.1, 0.2), phi=0.3)
+    system = System("loose", (World(), joint, Body("bob", m=1.0, I_33=0.1)), ends, planar=True)
+    freed = system.with_values({}, free=["free.r_rel[2]", "free.v_rel"])
+    assert freed.components[1] == replace(joint, r_rel=(1.0, "guess(2.0)"), v_rel=(None, None))
+    assert freed.with_values({}, free=["free.r_rel"]).components[1] == replace(
+        joint, r_rel=("guess(1.0)", "guess(2.0)"), v_rel=(None, None)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("l1", "'l1' is a parameter"), ("link.m", "'link.m' is a parameter"), ("crank.ph", "did you mean 'phi'")],
+)
+def test_what_is_no_start_value_is_not_freed(name: str, reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        slider_crank().with_values({}, free=[name])
+
+
+def test_a_coordinate_of_a_lagrangian_can_be_freed_too() -> None:
+    bead = LagrangianSystem(
+        "bead",
+        (Coordinate("x", "m", 0.6, 0.0), Coordinate("y", "m", -0.8, 0.0)),
+        "(der(x)**2 + der(y)**2)/2",
+        "9.81*y",
+        ("x**2 + y**2 - 1",),
+    )
+    for y in (-0.6, 0.6):
+        run = mbfmu.simulate(bead.with_values({"y": y}, free=["x", "der(x)"]), 1e-3, stepper="direct")
+        assert (run["x"][0], run["y"][0]) == pytest.approx((0.8, y), abs=1e-12)
+    with pytest.raises(StartError, match="contradict"):
+        mbfmu.simulate(bead.with_values({"y": 0.6}), 1e-3, stepper="direct")
+
+
+# -- nine digits ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phi", [0.3, 0.7, -1.1, 1.4])
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_start_values_of_nine_digits_are_met_to_nine_digits_and_the_constraints_to_round_off(
+    phi: float, coordinates: str
+) -> None:
+    """Measured: constraints to 7e-13 m or rad."""
+    wanted = {name: float(f"{value:.9g}") for name, value in closed_form(phi, 1.7).items()}
+    shown = at_start(slider_crank().with_values(wanted), coordinates)
+    for name, value in wanted.items():
+        assert abs(shown[name] - value) < 1e-8 * max(1, abs(value)), name
+    assert max(shown["constraint.position"], shown["constraint.velocity"]) < 1e-11
+
+
+def test_start_values_that_give_way_are_told_with_what_they_give() -> None:
+    exact, wanted = closed_form(0.7, 1.7), {}
+    for name, value in exact.items():
+        wanted[name] = value + (8e-9 if name == "slider.s" else 0.0)
+    with pytest.warns(UserWarning, match=r"nine digits only, and moved to close the loops: .*slider\.s by [0-9]e-09"):
+        prepare(slider_crank().with_values(wanted), "direct", None, 1e-3).initial_state()
+
+
+@pytest.mark.parametrize("name", ["rod.phi", "slider.s", "rod.w", "slider.v"])
+def test_a_start_value_that_misses_by_more_is_refused(name: str) -> None:
+    wanted = closed_form(0.7, 1.7)
+    assert "slider_crank" in refusal(slider_crank().with_values({**wanted, name: wanted[name] + 1e-6}))
+
+
+# -- branches -------------------------------------------------------------------------------------------------------
+
+
+def notices(system: System, coordinates: str | None = None) -> tuple[str, ...]:
+    """What is told about the start of a system."""
+    return prepare(system, "direct", None, 1e-3, 0.0, coordinates).outline.notices
+
+
+def two_links_to_a_pin(lean: float) -> System:
+    """Two links of 1 m from the origin to a pin at (1.2, 0): the elbow is above or below; it begins at `lean`."""
+    arm = {"r": (1.0, 0.0), "r_CM": (0.5, 0.0), "m": 1.0, "I_33": 0.1}
+    return System(
+        "reach",
+        (
+            World(),
+            Revolute("shoulder", phi=guess(lean)),
+            BodyShape("upper", **arm),
+            Revolute("elbow", phi=guess(-2 * lean)),
+            BodyShape("lower", **arm),
+            Revolute("pin"),
+            FixedTranslation("foot", r=(1.2, 0.0)),
+        ),
+        (
+            connect("world.frame_b", "shoulder.frame_a"),
+            connect("shoulder.frame_b", "upper.frame_a"),
+            connect("upper.frame_b", "elbow.frame_a"),
+            connect("elbow.frame_b", "lower.frame_a"),
+            connect("lower.frame_b", "pin.frame_a"),
+            connect("pin.frame_b", "foot.frame_b"),
+            connect("foot.frame_a", "world.frame_b"),
+        ),
+        planar=True,
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_two_closed_poses_about_as_near_to_the_guess_are_both_told(coordinates: str) -> None:
+    (text,) = notices(two_links_to_a_pin(0.0), coordinates)
+    up = math.acos(0.6)
+    for part in ("reach: the loops close in two ways", f"elbow.phi = {2 * up:.4g}", f"elbow.phi = {-2 * up:.4g}"):
+        assert part in text
+    with pytest.warns(UserWarning, match="the loops close in two ways"):
+        prepare(two_links_to_a_pin(0.0), "direct", None, 1e-3, 0.0, coordinates).initial_state()
+
+
+def test_the_guesses_that_a_notice_names_choose_the_other_pose() -> None:
+    system = two_links_to_a_pin(0.0)
+    (text,) = notices(system)
+    advice = text.partition("To choose the other, give ")[2]
+    found = {name: f"guess({value})" for name, value in re.findall(r'([\w.]+) = "guess\(([-\d.e]+)\)"', advice)}
+    other = system.with_values(found)
+    assert notices(other) == ()
+    assert math.copysign(1, at_start(other)["elbow.phi"]) == -math.copysign(1, at_start(system)["elbow.phi"])
+
+
+def test_a_pose_nearer_to_the_guesses_than_the_one_taken_is_told() -> None:
+    """The slider closes the loop in the tree of joints, so that its guess places no body."""
+    (text,) = notices(slider_crank().with_values({"slider.s": guess(-1.1)}), "joint")
+    assert re.search(r"slider\.s = 2\.658.* is taken, .*slider\.s = -1\.129.* is nearer to the guesses", text)
+
+
+@pytest.mark.parametrize("turn", [-1.0, 0.0, 0.87, 2.0, 3.0])
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_no_guess_keeps_a_loop_open(turn: float, coordinates: str) -> None:
+    """0.87 rad is in the middle of the two ways to close it."""
+    shown = at_start(slider_crank().with_values({"rod.phi": guess(turn)}), coordinates)
+    assert shown["constraint.position"] < CONSISTENT
+    assert shown["crank.phi"] == pytest.approx(0.7, abs=1e-12)
+
+
+def test_a_guess_on_one_side_and_a_tree_are_told_nothing_about() -> None:
+    assert notices(two_links_to_a_pin(0.5)) == ()
+    assert notices(slider_crank()) == ()
+    assert notices(slider_crank().with_values(closed_form(0.7, 0.0))) == ()
+    assert notices(spatial_two_link()) == ()
 
 
 # -- joints of a user -----------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ def represents(problem: str, scheme: Scheme) -> bool:
     return problem == "two_link" or scheme in (DEFAULTS if problem == "two_link_joint" else FEW)
 
 
+HOLDING_MOMENTA = {"gauss", "lobatto", "nodal_impulse", "rattle"}
 HELD = 0.3
 """All inputs, N.m or N: the suite also sees forces from outside."""
 
@@ -221,3 +222,20 @@ def test_an_unknown_stepper_option_or_choice_is_refused_by_name(two_link: System
 
 def test_the_table_of_steppers_can_be_called() -> None:
     assert list(mbfmu.steppers()) == list(FAMILIES)
+
+
+@pytest.mark.parametrize("scheme", DEFAULTS, ids=label)
+@pytest.mark.parametrize("coordinates", ARMS)
+def test_a_scheme_names_the_parameters_that_the_meaning_of_its_state_depends_on(
+    coordinates: str, scheme: Scheme
+) -> None:
+    """Those of M, which turn momenta into velocities."""
+    made, p = MADE[coordinates, label(scheme)], ARMS[coordinates].p_default()
+    x = np.random.default_rng(1).normal(size=made.step.x.numel())
+
+    def read(p: Array) -> Array:
+        return np.concatenate([np.array(item).ravel() for item in made.read(x, p, 0.0)])
+
+    changing = {k for k in range(len(p)) if not np.array_equal(read(p), read(p + 0.1 * (np.arange(len(p)) == k)))}
+    assert made.depends_on == changing
+    assert bool(changing) == (scheme[0] in HOLDING_MOMENTA)

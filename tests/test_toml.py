@@ -27,7 +27,7 @@ from mbfmu.errors import (
     UnknownNameError,
     ValueRangeError,
 )
-from mbfmu.model import Body, BodyShape, Component, Gear, Parameter, Revolute, Subsystem, System, World, connect
+from mbfmu.model import Body, BodyShape, Component, Gear, Parameter, Revolute, Subsystem, System, World, connect, guess
 from mbfmu.model import __all__ as exported
 from mbfmu.model.library import folder, known_models
 from mbfmu.model.source import LONGEST_MESSAGE
@@ -153,6 +153,18 @@ def test_entries_of_start_values_may_be_left_free() -> None:
     (body,) = from_toml(text).components
     assert body == Body("b", r_0=(0, None, 1))
     assert '"?"' in to_toml(from_toml(text))
+
+
+def test_guesses_and_degrees_are_written_and_read() -> None:
+    text = (
+        'name = "s"\n[components]\nb = {type = "Body", r_0 = [0, "guess(0.5)", "?"]}\n'
+        'h = {type = "Revolute", phi = "guess(deg(30))", w = "deg(90)"}'
+    )
+    body, hinge = from_toml(text).components
+    assert body == Body("b", r_0=(0, guess(0.5), None))
+    assert hinge == Revolute("h", phi="guess(deg(30))", w="deg(90)")
+    assert from_toml(to_toml(from_toml(text))) == from_toml(text)
+    jsonschema.validate(tomllib.loads(text), SCHEMA)
 
 
 # -- sub-systems -----------------------------------------------------------------------------------------------------

@@ -104,6 +104,17 @@ def test_a_warm_run_derives_nothing_and_gives_a_cold_runs_numbers_bit_for_bit(tm
         assert cold[name].tobytes() == again[name].tobytes()
 
 
+@pytest.mark.usefixtures("cache")
+def test_a_warm_start_tells_what_a_cold_one_told() -> None:
+    """Between the two ways in which the loop closes: -1.03 and 2.77 rad."""
+    system = slider_crank().with_values({"rod.phi": "guess(0.87)"})
+    for cold in (True, False):
+        prepared = prepare(system, "direct", {}, 1e-3)
+        assert (prepared.cached is None) == cold
+        with pytest.warns(UserWarning, match="the loops close in two ways"):
+            prepared.initial_state()
+
+
 def test_processes_that_start_at_once_disturb_nobody(tmp_path: Path) -> None:
     files = [tmp_path / f"{k}.npz" for k in range(3)]
     for process in [started(RUNS, file, tmp_path / "cache") for file in files[:2]]:

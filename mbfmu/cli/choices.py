@@ -1,5 +1,7 @@
 """Arguments and options that several commands share, and functions that read NAME=VALUE."""
 
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mbfmu.cli import complete
-from mbfmu.errors import UsageError
+from mbfmu.errors import ModelError, UsageError
 
 Model = Annotated[
     str,
@@ -47,8 +49,17 @@ Values = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="parameter or start value; may be repeated",
+        help="parameter or start value, a number such as 0.3, pi/6 or deg(30); may be repeated",
         autocompletion=complete.values,
+    ),
+]
+Free = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--free",
+        metavar="NAME",
+        help="a start value that is only where the search begins; may be repeated",
+        autocompletion=complete.start_values,
     ),
 ]
 Inputs = Annotated[
@@ -103,7 +114,7 @@ def pairs(items: Sequence[str] | None) -> dict[str, str]:
 
 
 def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, float]:
-    """Return the numbers of texts NAME=NUMBER, by name.
+    """Return the numbers of texts NAME=NUMBER, by name; a number may be an expression, such as ``pi/6``.
 
     Raises:
         UsageError: a text is not NAME=NUMBER; the message names the option.
@@ -111,16 +122,52 @@ def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, flo
     return {name: number(f"{option} {name}", text) for name, text in pairs(items).items()}
 
 
-def number(where: str, text: str) -> float:
-    """Return the number that a text stands for.
+def settings(items: Sequence[str] | None, option: str = "--set") -> dict[str, float | str]:
+    """Return the values of texts NAME=NUMBER or NAME=guess(NUMBER), by name.
 
     Raises:
-        UsageError: the text is not a number; the message says where.
+        UsageError: a text has another form; the message names the option.
+    """
+    found: dict[str, float | str] = {}
+    for name, text in pairs(items).items():
+        free = re.fullmatch(r"guess\((.*)\)", text)
+        value = number(f"{option} {name}", free[1] if free else text)
+        found[name] = f"guess({value})" if free else value
+    return found
+
+
+def refuse_free(fmu: str, free: Sequence[str] | None) -> None:
+    """Raise an error if start values of an FMU are to be free.
+
+    Raises:
+        UsageError: they are.
+    """
+    if free:
+        raise UsageError(f"'{fmu}' has its equations inside: --free goes with export")
+
+
+def number(where: str, text: str) -> float:
+    """Return the finite number that a text stands for: digits, or an expression of numbers, ``pi`` and functions.
+
+    Raises:
+        UsageError: the text is not such a number; the message says where.
     """
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise UsageError(f"{where}: '{text}' is not a number") from None
+        value = _evaluated(where, text)
+    if not math.isfinite(value):
+        raise UsageError(f"{where} = {value}: give a finite number")
+    return value
+
+
+def _evaluated(where: str, text: str) -> float:
+    from mbfmu.model.expression import constant  # not before it is needed: `mbfmu --help` stays quick
+
+    try:
+        return constant(text)
+    except ModelError as error:
+        raise UsageError(f"{where}: '{text}' is not a number: {error}") from None
 
 
 def present(*paths: Path | None) -> tuple[Path, ...]:

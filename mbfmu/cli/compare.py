@@ -10,7 +10,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, Values, number, numbers, present
+from mbfmu.cli.choices import Coordinates, Free, Model, Values, number, present, settings
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
@@ -34,6 +34,7 @@ def compare(
     steps: Annotated[str, typer.Option("--steps", metavar="H1,H2", help="steps, s")] = "0.01,0.005,0.002,0.001",
     coordinates: Coordinates = None,
     values: Values = None,
+    free: Free = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
     robot: Any = None,
@@ -51,7 +52,7 @@ def compare(
         picture_format(plot)
     lengths = [number("--steps", text) for text in steps.split(",")]
     names = steppers.split(",") if steppers else ()
-    system = mbfmu.load(model, numbers(values), robot)
+    system = mbfmu.load(model, settings(values), free or (), robot)
     found = compare(
         system, stop, steppers=names, steps=lengths, coordinates=coordinates,
         progress=lambda fraction: tell("compare", fraction),

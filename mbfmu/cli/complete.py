@@ -53,6 +53,11 @@ def values(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [f"{name}=" for name in model.values()])
 
 
+def start_values(context: typer.Context) -> list[str]:
+    """Return the start values of the model named before."""
+    return _of_model(context, lambda model: list(model.start_values()))
+
+
 def inputs(context: typer.Context) -> list[str]:
     """Return the inputs of the model named before."""
     from mbfmu.dae import derive

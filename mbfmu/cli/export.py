@@ -7,7 +7,18 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, EnergyBalance, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import (
+    Coordinates,
+    EnergyBalance,
+    Free,
+    Options,
+    Step,
+    Stepper,
+    Tolerance,
+    Values,
+    pairs,
+    settings,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
@@ -57,6 +68,7 @@ def export(
     energy_balance: EnergyBalance = False,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
+    free: Free = None,
     robot: Any = None,
 ) -> Report:
     """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
@@ -72,7 +84,7 @@ def export(
     path = output or Path(f"{Path(model).stem}.fmu")
     refuse_overwriting((path,), (model, recipe.model))
     mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **numbers(values)}, robot),
+        mbfmu.load(recipe.model, {**recipe.values, **settings(values)}, free or (), robot),
         path,
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),

@@ -10,7 +10,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, numbers, present
+from mbfmu.cli.choices import Coordinates, Free, Model, numbers, present, settings
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
@@ -31,6 +31,7 @@ def linearize(
             autocompletion=complete.values,
         ),
     ] = None,
+    free: Free = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,7 +62,7 @@ def linearize(
         ending_of(output, ENDINGS)
     refuse_overwriting((output,), (model,))
     found = mbfmu.linearize(
-        mbfmu.load(model, numbers(at, "--at"), robot),
+        mbfmu.load(model, settings(at, "--at"), free or (), robot),
         inputs=numbers(inputs, "--input"),
         outputs=tuple(outputs or ()),
         coordinates=coordinates,

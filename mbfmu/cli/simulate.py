@@ -10,6 +10,7 @@ import mbfmu
 from mbfmu.cli.choices import (
     Coordinates,
     EnergyBalance,
+    Free,
     InputHold,
     Inputs,
     ModelOrFmu,
@@ -22,6 +23,8 @@ from mbfmu.cli.choices import (
     numbers,
     pairs,
     present,
+    refuse_free,
+    settings,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -52,6 +55,7 @@ def simulate(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
     output: Annotated[
@@ -81,9 +85,10 @@ def simulate(
                 f"'{model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
                 "export"
             )
+        refuse_free(model, free)
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, numbers(values), robot)
+        source = mbfmu.load(model, settings(values), free or (), robot)
     result = mbfmu.simulate(
         source,
         stop,

@@ -12,6 +12,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import (
     Coordinates,
+    Free,
     InputHold,
     Inputs,
     ModelOrFmu,
@@ -22,6 +23,8 @@ from mbfmu.cli.choices import (
     Values,
     numbers,
     pairs,
+    refuse_free,
+    settings,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -74,6 +77,7 @@ def sweep(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between the values measured, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
     scheduler: Annotated[
@@ -92,12 +96,15 @@ def sweep(
 
     refuse_overwriting((output,), (model, *pairs(inputs).values()))
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}
-    fixed = numbers(values)
+    packed = model.endswith(".fmu")
+    fixed: dict[str, Any] = dict(numbers(values) if packed else settings(values))
     source: Any = Path(model)
-    if not model.endswith(".fmu"):
+    if packed:
+        refuse_free(model, free)
+    else:
         if robot is None:  # a robot's description has no arguments
             refuse_structure(model, fixed, {name: items[0] for name, items in grids.items()})
-        source = mbfmu.load(model, fixed, robot)
+        source = mbfmu.load(model, fixed, free or (), robot)
     rows = mbfmu.sweep(
         source,
         stop,

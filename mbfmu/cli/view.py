@@ -7,7 +7,21 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, InputHold, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
+from mbfmu.cli.choices import (
+    Coordinates,
+    Free,
+    InputHold,
+    Inputs,
+    Options,
+    Step,
+    Stepper,
+    Tolerance,
+    Values,
+    numbers,
+    pairs,
+    refuse_free,
+    settings,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
@@ -38,6 +52,7 @@ def view(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
     ] = None,
     values: Values = None,
+    free: Free = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
     up: Annotated[
@@ -69,13 +84,14 @@ def view(
     refuse_overwriting((path,), (model,))
     if is_table(model):
         if stop is not None or any(
-            (stepper, option, step, tolerance, coordinates, output_interval, values, inputs, input_hold)
+            (stepper, option, step, tolerance, coordinates, output_interval, values, free, inputs, input_hold)
         ):
             raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
         motion = motion_of_result(result_of_table(model), model, up)
     else:
         end = VIEWED if stop is None else stop
         if model.endswith(".fmu"):
+            refuse_free(model, free)
             result = mbfmu.simulate(
                 model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
                 output_interval=output_interval, values=numbers(values), inputs=pairs(inputs), input_hold=input_hold,
@@ -84,7 +100,8 @@ def view(
             motion = motion_of_result(result, model, up)
         else:
             motion = motion_of_model(
-                mbfmu.load(model, numbers(values), robot), end, stepper=stepper, options=pairs(option), step=step,
+                mbfmu.load(model, settings(values), free or (), robot), end, stepper=stepper,
+                options=pairs(option), step=step,
                 tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs), input_hold=input_hold,
                 coordinates=coordinates, up=up, looks=looks_of(model, robot),
                 progress=lambda fraction: tell("view", fraction),

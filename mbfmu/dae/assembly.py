@@ -6,7 +6,7 @@ from dataclasses import replace
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
-from mbfmu.dae.dae import Assembly, Loop, ParameterSignal
+from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
 from mbfmu.dae.topology import Group
 from mbfmu.model.frame import SX, Pose, identity, quaternion_product, wrapped
 from mbfmu.model.joints import Joint
@@ -41,6 +41,10 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
         closing=ca.Function("closing", [q, p, t], [ca.cse(ca.densify(Phi))]),
         positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
         rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
+        sizes=ca.Function(
+            "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
+        ),
+        leanings=ca.Function("leanings", [q, s, p, t], [ca.vertcat(empty, *asked.leanings)]),
         guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
@@ -71,6 +75,8 @@ class _Asked:
         self.counted: list[SX] = []
         self.positions: dict[str, SX] = {}
         self.rates: dict[str, SX] = {}
+        self.sizes: dict[str, SX] = {}
+        self.leanings: list[SX] = []
 
     def place(
         self,
@@ -94,38 +100,52 @@ class _Asked:
             wraps: whether the coordinate is an angle known up to full turns, which a start value determines.
 
         Returns:
-            The coordinate to place the body with, and whether all its entries have start values.
+            The coordinate to place the body with, and whether all its entries have start values or guesses.
         """
-        wanted = self._wanted(f"{path}.{name}", value)
+        wanted, guesses = (self._wanted(f"{path}.{name}", value, guess) for guess in (False, True))
         complete = all(entry is not None for entry in wanted)
+        begun = [first if first is not None else other for first, other in zip(wanted, guesses, strict=True)]
+        if neutral and all(entry is not None for entry in begun):
+            begun = ca.vertsplit(ca.vertcat(*begun) / ca.norm_2(ca.vertcat(*begun)))
         if wraps:
-            asked = wanted[0] if complete else value
+            asked = value if begun[0] is None else begun[0]
             apart = wrapped(value - asked)
             self.counted.append(asked + apart)
             if complete:
                 self.positions[f"{path}.{name}"] = apart
-        elif neutral and complete:
-            column = ca.vertcat(*wanted)
-            wanted = ca.vertsplit(column / ca.norm_2(column))
-            away = quaternion_product(ca.vertcat(wanted[0], *(-entry for entry in wanted[1:])), value)
+                self.sizes[f"{path}.{name}"] = size_of(asked)
+            elif guesses[0] is not None:
+                self.leanings.append(apart)
+        elif neutral and all(entry is not None for entry in begun):
+            away = quaternion_product(ca.vertcat(*begun) * ca.SX([1, -1, -1, -1]), value)
             for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
-                self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
+                if complete:
+                    self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
+                    self.sizes[f"{path}.{name}[{number + 1}]"] = ca.SX(1)
+                else:
+                    self.leanings.append(2 * away[number])
         else:
             self._note(self.positions, f"{path}.{name}", value, wanted)
+            shown = zip(ca.vertsplit(ca.vertcat(value)), guesses, strict=True)
+            self.leanings += [entry - guess for entry, guess in shown if guess is not None]
         self._note(self.rates, f"{path}.{rate_name}", rate, self._wanted(f"{path}.{rate_name}", rate))
-        rest = neutral or (0.0,) * len(wanted)
-        placed = (other if entry is None else entry for entry, other in zip(wanted, rest, strict=True))
-        return ca.vertcat(*placed), complete
+        rest = neutral or (0.0,) * len(begun)
+        placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))
+        return ca.vertcat(*placed), all(entry is not None for entry in begun)
 
-    @staticmethod
-    def _note(into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
+    def _note(self, into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
         for number, full in enumerate(labels(name, shown)):
             if wanted[number] is not None:
                 into[full] = ca.vertcat(shown)[number] - wanted[number]
+                self.sizes[full] = size_of(wanted[number])
 
-    def _wanted(self, name: str, like: SX) -> list[SX | None]:
+    def _wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
+        """Return the start values of a quantity, or its guesses; None for entries without."""
         entries = [self.mechanism.starts.get(label) for label in labels(name, like)]
-        return [None if entry is None else resolve(self.mechanism, entry, self._every) for entry in entries]
+        return [
+            None if entry is None or entry.guess != guess else resolve(self.mechanism, entry, self._every)
+            for entry in entries
+        ]
 
 
 def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pose | None:
@@ -188,4 +208,5 @@ def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:
         declared.min,
         declared.max,
         tunable,
+        entry.guess,
     )

@@ -93,7 +93,9 @@ class ParameterSignal:
         value: default.
         min: least value allowed.
         max: greatest value allowed.
-        tunable: whether it may change during a run: neither the constraints nor the mass matrix depend on it.
+        tunable: whether it may change during a run: neither the constraints nor the places of the bodies depend on it.
+            The state of some steppers depends on more, see `Scheme.depends_on`.
+        guess: whether it is a start value that need not be met: the search begins there.
     """
 
     name: str
@@ -103,6 +105,12 @@ class ParameterSignal:
     min: float
     max: float
     tunable: bool
+    guess: bool = False
+
+
+def size_of(wanted: SX) -> SX:
+    """Return the size that the distance of a coordinate or rate from its start value is relative to: at least 1."""
+    return ca.fmax(1, ca.fabs(wanted))
 
 
 class Layout(ABC):
@@ -147,12 +155,13 @@ class Assembly:
     """Equations and values for the consistent start.
 
     Args:
-        starts: names of the start values s.
-        values: their defaults.
+        starts: the start values s, those that are met and guesses.
         closing: Function (q, p, t) -> all holonomic rows, the redundant ones too.
         positions: Function (q, s, p, t) -> residual of the start values of coordinates.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
-        guess: Function (s, p, t) -> q, exact for a tree of joints.
+        sizes: Function (s, p, t) -> size of each start value in `positions`, then of those in `rates`, see `size_of`.
+        leanings: Function (q, s, p, t) -> distances of coordinates from their guesses.
+        guess: Function (s, p, t) -> q, exact for a tree of joints with start values.
         mass_metric: whether changes of the coordinates are measured by the mass matrix; False: all alike.
         counted: Function (q, s, p, t) -> the counted angles, with the full turns that the start values ask for.
         position_names: name of each row of `positions`.
@@ -166,6 +175,8 @@ class Assembly:
     closing: Function
     positions: Function
     rates: Function
+    sizes: Function
+    leanings: Function
     guess: Function
     mass_metric: bool
     counted: Function

@@ -4,6 +4,7 @@ Constraints, potentials and loads are derived from expressions of frames by auto
 the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import casadi as ca
@@ -18,6 +19,7 @@ from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import resolve
+from mbfmu.model.parts import Body
 
 
 def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
@@ -53,7 +55,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
 
-    shape = ca.densify(ca.vertcat(ca.vec(inertial.M), Phi, velocity_rows))
+    shape = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies)))
     shaping = ca.which_depends(shape, p, 1, False) if p.numel() else []
     return Dae(
         name=bodies.mechanism.name,
@@ -96,6 +98,16 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
     )
+
+
+def _places(bodies: Bodies) -> Iterator[SX]:
+    """Yield the position and the orientation of every frame of the moving bodies."""
+    for origin, group in zip(bodies.coordinates.poses[1:], bodies.groups[1:], strict=True):
+        for path in group.parts:
+            component = bodies.mechanism.components[path]
+            for frame in component.frames if isinstance(component, Body) else ():
+                placed = origin @ group.poses[f"{path}.{frame}"]
+                yield from (placed.r, placed.angle)
 
 
 def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:

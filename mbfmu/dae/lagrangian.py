@@ -5,7 +5,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal
+from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, size_of
 from mbfmu.dae.kkt import Factor
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
@@ -68,7 +68,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
     z = turned = ca.SX(0, 1)
     energies = [q, v, z, turned, a, lambda_, u, p, t]
-    shape = ca.vertcat(ca.vec(M), Phi, rows)
+    constraints = ca.vertcat(Phi, rows)
     factor, force = Factor(M), rate - ca.jtimes(momentum, q, v)
     return Dae(
         name=system.name,
@@ -81,7 +81,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         parameters=tuple(
             ParameterSignal(
                 item.name, item.unit, item.description, float(item.value), item.min, item.max,
-                not ca.depends_on(shape, symbols[item.name]),
+                not ca.depends_on(constraints, symbols[item.name]),
             )
             for item in free
         ),
@@ -144,7 +144,7 @@ def _check(system: LagrangianSystem, M: SX, q: SX, p: SX, free: list[Parameter])
     """Raise a ModelError if the mass matrix is not positive definite at the start."""
     import numpy as np
 
-    start = ca.vertcat(*(item.start for item in system.coordinates))
+    start = ca.vertcat(*(item.begin for item in system.coordinates))
     numbers = ca.vertcat(ca.SX(0, 1), *(float(item.value) for item in free))
     at = ca.Function("M", [q, p], [ca.densify(M)])(start, ca.DM(ca.evalf(numbers)))
     least = float(np.linalg.eigvalsh(np.array(at)).min())
@@ -186,25 +186,39 @@ def _outputs(
 
 
 def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Assembly:
-    """Return the assembly with start values for all coordinates and rates; its guess is these start values."""
+    """Return the assembly with the start values of coordinates and rates; its guess is those of the coordinates."""
     starts = []
+    unbounded = (-float("inf"), float("inf"))
     for item in system.coordinates:
-        speed = RATE_UNITS.get(item.unit, ("1/s", ""))[0]
-        unbounded = (-float("inf"), float("inf"))
-        starts.append(ParameterSignal(item.name, item.unit, item.description, item.start, *unbounded, False))
-        rate = f"der({item.name})"
-        starts.append(ParameterSignal(rate, speed, f"rate of {item.name}", item.rate, *unbounded, False))
-    s = ca.SX.sym("s", len(starts))
+        starts.append(ParameterSignal(item.name, item.unit, item.description, item.begin, *unbounded, False, item.free))
+        if item.rate is not None:
+            speed, rate = RATE_UNITS.get(item.unit, ("1/s", ""))[0], f"der({item.name})"
+            starts.append(ParameterSignal(rate, speed, f"rate of {item.name}", item.rate, *unbounded, False))
+    s = {item.name: ca.SX.sym(item.name) for item in starts}
+    every, empty = ca.vertcat(*s.values()), ca.SX(0, 1)
+    met = {k: item.name for k, item in enumerate(system.coordinates) if not item.free}
+    der = {k: f"der({item.name})" for k, item in enumerate(system.coordinates) if item.rate is not None}
+    names, n = [item.name for item in system.coordinates], len(system.coordinates)
     return Assembly(
         starts=tuple(starts),
         closing=ca.Function("closing", [q, p, t], [ca.densify(Phi)]),
-        positions=ca.Function("positions", [q, s, p, t], [q - s[0::2]]),
-        rates=ca.Function("rates", [q, v, s, p, t], [v - s[1::2]]),
-        guess=ca.Function("guess", [s, p, t], [s[0::2]]),
+        positions=ca.Function(
+            "positions", [q, every, p, t], [ca.vertcat(empty, *(q[k] - s[name] for k, name in met.items()))]
+        ),
+        rates=ca.Function(
+            "rates", [q, v, every, p, t], [ca.vertcat(empty, *(v[k] - s[name] for k, name in der.items()))]
+        ),
+        sizes=ca.Function(
+            "sizes", [every, p, t], [ca.vertcat(empty, *(size_of(s[name]) for name in (*met.values(), *der.values())))]
+        ),
+        leanings=ca.Function(
+            "leanings", [q, every, p, t], [ca.vertcat(empty, *(q[k] - s[names[k]] for k in range(n) if k not in met))]
+        ),
+        guess=ca.Function("guess", [every, p, t], [ca.vertcat(*(s[name] for name in names))]),
         mass_metric=True,
-        counted=ca.Function("counted", [q, s, p, t], [ca.SX(0, 1)]),
-        position_names=tuple(item.name for item in system.coordinates),
-        rate_names=tuple(f"der({item.name})" for item in system.coordinates),
+        counted=ca.Function("counted", [q, every, p, t], [ca.SX(0, 1)]),
+        position_names=tuple(met.values()),
+        rate_names=tuple(der.values()),
         loops=(),
         constraint_names=tuple(system.position),
         norms=0,

@@ -3,9 +3,18 @@
 Positions: Gauss-Newton steps that change the coordinates least in the metric W of the mass matrix (for joint
 coordinates, whose mass matrix has no sparse inverse, W = I),
 
-    dq = -W^-1 C^T (C W^-1 C^T + eps I)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
+    dq = -W^-1 C^T (C W^-1 C^T + E)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
 
 from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear.
+
+E is small and diagonal. Where rows of C are dependent and c contradicts itself, as that of start values which were
+rounded, the corrections come to rest at the least sum of the squares of c_i over E_ii: E is so much larger for start
+values that they give way, and the constraints are met to round-off. The start is refused if a start value gives way
+by more than nine digits.
+
+Guesses have rows in C too, with a larger E and zeros in c: coordinates with guesses change least. All rows have that E
+while the loops are open: an open loop is often stretched, which is a singular position, and corrections there would go
+anywhere. It fades as the loops close.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +24,20 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.dae import Dae
+from mbfmu.dae.dae import Dae, Loop
 from mbfmu.dae.formula import Formula, Stage, arguments
 from mbfmu.dae.kkt import Factor
 from mbfmu.errors import StartError
 
 SX = Any
 EPSILON = 1e-12
-"""Relative regularisation, which makes repeated rows harmless."""
+"""Entries of E relative to the mean of the diagonal of C W^-1 C^T, which make repeated rows harmless."""
+YIELDING = 1e-8
+"""Entries of E for start values, relative to the diagonal of C W^-1 C^T: the part of a row that a correction leaves."""
+LEANING = 0.1
+"""The same for guesses; and, if there are any, for all rows as long as the loops are open."""
+OPEN = 1.0
+"""Residual of constraints and start values, m or rad, that counts as open."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 RANK = 1e-9
@@ -34,11 +49,17 @@ NOTHING = 1e-6
 SHARE = 1e-3
 """Smallest share of a joint in a redundant combination of rows for a message to name it."""
 TOLERANCE = 1e-9
-"""Largest residual of the constraints and start values that counts as consistent."""
+"""Largest residual of the constraints that counts as consistent."""
+DIGITS = 1e-8
+"""Largest difference between a coordinate or rate and its start value, relative to that if it is larger than 1, for
+which the start value counts as met: that of nine digits."""
 
 
 def start_formula(dae: Dae) -> Formula:
-    """Return the formula s -> [q; v; z; counted angles; residual], with the largest residual of all its equations."""
+    """Return the formula s -> [q; v; z; counted angles; residual].
+
+    The residual is the largest one of the constraints, or of the start values times TOLERANCE / DIGITS.
+    """
     given = arguments(len(dae.inputs), dae.n_p, ca.SX)
     every = ca.SX.sym("s", len(dae.starts))
     s, own = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
@@ -46,18 +67,24 @@ def start_formula(dae: Dae) -> Formula:
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     solve = dae.over_mass(q, p) if dae.assembly.mass_metric else _alike
     Phi = dae.assembly.closing(q, p, t)
-    closing = ca.vertcat(Phi, dae.assembly.positions(q, s, p, t))
-    dq = _least_change(solve, ca.jacobian(closing, q), closing)
+    positions, rates = dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t)
+    met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
+    gap = ca.sumsqr(met)
+    damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
+    dq = _least_change(
+        solve,
+        ca.jacobian(ca.vertcat(met, leanings), q),
+        ca.vertcat(met, ca.SX(leanings.numel(), 1)),
+        _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING))),
+    )
     dq = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))  # has a derivative at dq = 0
 
-    moving = ca.vertcat(
-        ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t),
-        dae.G(q, p, t) @ v + dae.g(q, p, t),
-        dae.assembly.rates(q, v, s, p, t),
-    )
-    dv = _least_change(solve, ca.jacobian(moving, v), moving)
+    bound = ca.vertcat(ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+    moving = ca.vertcat(bound, rates)
+    dv = _least_change(solve, ca.jacobian(moving, v), moving, _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING))))
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
-    residual = ca.norm_inf(ca.vertcat(0, ca.densify(closing), ca.densify(moving)))
+    asked = TOLERANCE / DIGITS * ca.vertcat(positions, rates) / dae.assembly.sizes(s, p, t)
+    residual = ca.norm_inf(ca.densify(ca.vertcat(0, Phi, bound, asked)))
     return Formula(
         every,
         given,
@@ -71,11 +98,17 @@ def _alike(f: SX) -> SX:
     return f
 
 
-def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX) -> SX:
+def _parts(*rows: tuple[SX, SX]) -> SX:
+    """Return one number for each row of some columns, shape (number of all rows,)."""
+    return ca.vertcat(*(ca.repmat(part, column.numel(), 1) for column, part in rows))
+
+
+def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX, yielding: SX) -> SX:
+    """Return the least change for equations that give way to each other, by these parts of the diagonal."""
     if not residual.numel():
         return ca.SX.zeros(C.shape[1])
-    S = C @ solve(C.T)
-    S += EPSILON * ca.trace(S) / S.shape[0] * ca.SX.eye(S.shape[0])
+    S, count = C @ solve(C.T), residual.numel()
+    S += EPSILON * ca.trace(S) / count * ca.SX.eye(count) + ca.diag(yielding) * S
     return -solve(C.T @ Factor(S).solve(residual))
 
 
@@ -90,26 +123,41 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     """
     q, own = assembled(dae, s, p, t), len(dae.assembly.starts)
     Phi = np.abs(_column(dae.assembly.closing(q, p, t)))
-    asked = np.abs(_column(dae.assembly.positions(q, s[:own], p, t)))
-    values = ", ".join(f"{item.name} = {value:g}" for item, value in zip(dae.starts, s, strict=True))
+    asked = missed(dae, _column(q), s[:own], p, t)
+    given = [(item.name, value) for item, value in zip(dae.starts, s, strict=True) if not item.guess]
+    values = ", ".join(f"{name} = {value:g}" for name, value in given)
     for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
         if not np.all(np.isfinite(numbers)):
             return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}")
-    gap = max([*Phi, *asked], default=0.0)
-    if gap <= TOLERANCE:
+    open_by, missed_by = max(Phi, default=0.0), max(asked, default=0.0)
+    gap = max(open_by, missed_by)
+    if open_by <= TOLERANCE and missed_by <= DIGITS:
         if singular := singularity(dae, q, p, t):
             return StartError(singular)
         return StartError(
-            f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free"
+            f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free "
+            "(--free NAME)"
         )
     if not dae.assembly.loops:
         return StartError(
-            f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free"
+            f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free "
+            "(--free NAME)"
         )
-    worst = max(dae.assembly.loops, key=lambda loop: max(Phi[list(loop.rows)], default=0.0))
+    misses = {name.rpartition(".")[0]: 0.0 for name in dae.assembly.position_names}
+    for name, miss in zip(dae.assembly.position_names, asked, strict=True):
+        joint = name.rpartition(".")[0]
+        misses[joint] = max(misses[joint], miss)
+
+    def wrong(loop: Loop) -> tuple[float, float]:
+        gaps = [gap for gap in Phi[list(loop.rows)] if gap > TOLERANCE]
+        return max(gaps, default=0.0), max((misses.get(joint, 0.0) for joint in loop.joints), default=0.0)
+
+    worst = max(dae.assembly.loops, key=wrong)
+    inside = [name for name in dae.assembly.position_names if name.rpartition(".")[0] in worst.joints]
+    such = f" (such as --free {inside[0]})" if inside else ""
     return StartError(
         f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "
-        "leave start values in the loop free, bring them nearer to a closed pose, or check the lengths"
+        f"leave start values in the loop free{such}, bring them nearer to a closed pose, or check the lengths"
     )
 
 
@@ -175,6 +223,20 @@ def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any
     for _ in range(100):
         q = q + correct(q, s, p, t)
     return q
+
+
+def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64]:
+    """Return by how much coordinates miss their start values, relative to these if they are larger than 1.
+
+    Args:
+        dae: the equations.
+        q: coordinates, shape (n,).
+        s: start values of the assembly, shape (number of them,).
+        p: parameters, shape (n_p,).
+        t: time, s.
+    """
+    residual = _column(dae.assembly.positions(q, s, p, t))
+    return np.abs(residual) / _column(dae.assembly.sizes(s, p, t))[: len(residual)]
 
 
 def _column(value: Any) -> npt.NDArray[np.float64]:

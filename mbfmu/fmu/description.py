@@ -151,7 +151,7 @@ def _structure(parent: Element, interface: Interface, positions: dict[str, str])
             SubElement(outputs, "Unknown", {"index": positions[item.name], **_dependencies(on)})
     initial = SubElement(parent, "InitialUnknowns")
     for item in interface.variables:
-        if item.initial == "calculated" and item.causality in {"output", "calculatedParameter"}:
+        if item.initial in {"calculated", "approx"} and item.causality in {"output", "calculatedParameter"}:
             known = {}
             if item.causality == "calculatedParameter":
                 known = _dependencies([positions[name] for name in interface.bound_on[item.name]])

@@ -130,7 +130,10 @@ def _row(item: Variable) -> str:
     start = "" if item.start is None else f"{item.start:g}"
     lowest, highest = (f"{bound:g}" for bound in (item.min, item.max))
     bounds = "" if (lowest, highest) == ("-inf", "inf") else f"{lowest} .. {highest}"
-    note = f"{item.description} ({item.variability})" if item.causality == "parameter" else item.description
+    more = item.variability if item.causality == "parameter" else ""
+    if item.initial == "approx":
+        more = "its start is a guess, which need not be met"
+    note = f"{item.description} ({more})" if more else item.description
     return (
         f"<tr><td><code>{escape(item.name)}</code></td><td>{escape(item.unit)}</td>"
         f'<td class="number">{start}</td><td class="number">{bounds}</td><td>{escape(note)}</td></tr>'

@@ -236,7 +236,7 @@ def _row(item: Variable) -> dict[str, Any]:
         "start": item.start,
         "min": _bound(item.min),
         "max": _bound(item.max),
-        "fixed": True if item.variability == "fixed" else None,
+        "fixed": item.fixed,
     }
     return {key: value for key, value in row.items() if value is not None}
 

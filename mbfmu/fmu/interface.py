@@ -28,6 +28,13 @@ TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
 )  # fmt: skip
 """Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and the report on the last step."""
 
+SHAPING = "constraints or the places of bodies depend on it; use reset"
+HIDDEN = (
+    "the stepper '{stepper}' keeps momenta, which depend on it; use reset, or export with a stepper that keeps "
+    "velocities, such as 'projected'"
+)
+"""Reasons why a parameter is fixed after the initialisation."""
+
 LIMITS = {
     "largest": 1e100,
     "step_part": 1e-6,
@@ -60,6 +67,7 @@ class Variable:
         nominal: usual size.
         derivative_of: name of the variable whose time derivative it is, if any.
         start_offset: place in the vector s of start values, for an output with a start value.
+        fixed: why a parameter is fixed after the initialisation; None: it is tunable.
     """
 
     name: str
@@ -77,6 +85,7 @@ class Variable:
     nominal: float = 1.0
     derivative_of: str | None = None
     start_offset: int | None = None
+    fixed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,9 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     dae = prepared.dae
     settings = _settings(prepared.scheme, prepared.step, prepared.tolerance, corrections)
     usual = nominal_of(dae)
-    starts = {item.name: (offset, item.value) for offset, item in enumerate(dae.starts)}
+    starts = {
+        item.name: (offset, item.value, "approx" if item.guess else "exact") for offset, item in enumerate(dae.starts)
+    }
     found: list[Variable] = []
 
     def add(
@@ -146,22 +157,32 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     for kind, parameters in ((PARAMETER, dae.parameters), (SETTING, settings)):
         for offset, item in enumerate(parameters):
             size = power_of_ten(item.value) if item.value else usual(item)
+            why = _why_fixed(prepared.scheme, offset, item) if kind == PARAMETER else None
             add(
-                kind, offset, item, "parameter", "tunable" if item.tunable else "fixed", "exact",
-                start=item.value, min=item.min, max=item.max, nominal=size,
+                kind, offset, item, "parameter", "fixed" if why else "tunable", "exact",
+                start=item.value, min=item.min, max=item.max, nominal=size, fixed=why,
             )  # fmt: skip
     for offset, signal in enumerate(dae.outputs):
-        place, value = starts.get(signal.name, (None, None))
+        place, value, initial = starts.get(signal.name, (None, None, "calculated"))
         add(
-            OUTPUT, offset, signal, signal.kind, "continuous", "calculated" if place is None else "exact",
+            OUTPUT, offset, signal, signal.kind, "continuous", initial,
             start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
         )  # fmt: skip
+    bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
-        add(OUTPUT, offset, signal, "calculatedParameter", "fixed", "calculated", nominal=usual(signal))
+        variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
+        add(OUTPUT, offset, signal, "calculatedParameter", variability, "calculated", nominal=usual(signal))
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), _bound_on(dae), _watched(prepared))
+    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared))
+
+
+def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None:
+    """Return why a parameter may not change during a run; None if it may."""
+    if not item.tunable:
+        return SHAPING
+    return HIDDEN.format(stepper=scheme.name) if number in scheme.depends_on else None
 
 
 def _watched(prepared: Prepared) -> Watched:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mbfmu.errors import ModelFileError, nearest
+from mbfmu.errors import ModelError, ModelFileError, nearest
+from mbfmu.model.component import Value
+from mbfmu.model.expression import constant, guessed
 from mbfmu.model.library import folder, known_models
 from mbfmu.model.toml import is_model
 
@@ -28,7 +30,7 @@ class Recipe:
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
         stop: default stop time, s.
-        values: parameters and start values that differ from the model's.
+        values: parameters and start values that differ from the model's, see `System.with_values`.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
     """
 
@@ -38,7 +40,7 @@ class Recipe:
     step: float = 1e-3
     tolerance: float = 0.0
     stop: float = 10.0
-    values: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     coordinates: str | None = None
 
     def choices(self) -> dict[str, Any]:
@@ -96,6 +98,12 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
             raise ModelFileError(f"recipe '{os.fspath(path)}': there is no '{key}'; {nearest(key, kinds)}")
         if isinstance(value, bool) or not isinstance(value, kinds[key]):
             raise ModelFileError(f"recipe '{os.fspath(path)}': {key} = {value!r} is not a {kinds[key][-1].__name__}")
+    for key, value in data.get("values", {}).items():
+        if isinstance(value, str) and guessed(value) is None:
+            try:
+                data["values"][key] = constant(value)
+            except ModelError as error:
+                raise ModelFileError(f"recipe '{os.fspath(path)}': {key} = '{value}': {error}") from None
     if "model" not in data:
         raise ModelFileError(f"recipe '{os.fspath(path)}' names no model")
     return Recipe(**data)

@@ -33,7 +33,7 @@ INSTANTIATED, INITIALIZING, RUNNING = range(3)
 
 Row = dict[str, Any]
 """A variable in model.json: ``name``, ``kind``, ``offset`` in the vector of its kind and, if it has them,
-``start_offset`` in the vector of start values, ``start``, ``min``, ``max`` and ``fixed``."""
+``start_offset`` in the vector of start values, ``start``, ``min``, ``max`` and ``fixed``, the reason why it is."""
 
 
 class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
@@ -151,7 +151,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if row["kind"] == "output" and running:
             return "a start value cannot be set after initialisation; use reset"
         if running and "fixed" in row and value != self._known(vr):
-            return "a fixed parameter cannot be set after initialisation; use reset"
+            return f"a fixed parameter cannot be set after initialisation, as {row['fixed']}"
         least, greatest = row.get("min", -math.inf), row.get("max", math.inf)
         if not least <= value <= greatest:
             return f"outside its bounds [{least}, {greatest}]"

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from mbfmu.model.block import Block, Defined, Port, State
-from mbfmu.model.component import Component, Input, Value, Vector, direction, law, quantity, start
+from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start
 from mbfmu.model.composite import Composite, Inside
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
@@ -148,6 +148,7 @@ __all__ = [
     "connect",
     "direction",
     "flatten",
+    "guess",
     "law",
     "quantity",
     "start",

@@ -2,7 +2,7 @@
 
 import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,14 +159,24 @@ class Block(Description):
                 f"{name} = '{text}' of '{self.name}': there is no '{other}'; {nearest(other, known)}"
             )
 
-    def with_values(self, values: Mapping[str, Any]) -> "Block":
+    def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "Block":
         """Return the block with some parameters or start values of states replaced, by name.
+
+        Args:
+            values: what they are to be.
+            free: for other models; no start value of a block can be free.
 
         Raises:
             UnknownNameError: there is no parameter or start value of that name.
-            ValueRangeError: a value is not finite or outside its bounds.
+            ValueRangeError: a value is not finite or outside its bounds, or `free` names something.
         """
+        for name in free:
+            raise ValueRangeError(f"'{name}' cannot be free: '{self.name}' is a block, whose start values determine it")
         return replace_values(self, values, self._places())
+
+    def start_values(self) -> tuple[str, ...]:
+        """Return the names of all start values."""
+        return tuple(item.name for item in self.states)
 
     def values(self) -> tuple[str, ...]:
         """Return the names of everything that `with_values` can replace."""

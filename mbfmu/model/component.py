@@ -20,7 +20,7 @@ import numpy as np
 
 from mbfmu.errors import AxisError, NameInUseError, ValueRangeError
 from mbfmu.model.description import Description
-from mbfmu.model.expression import Expression
+from mbfmu.model.expression import GUESS, Expression, guessed
 
 Value: TypeAlias = float | str
 """A number, or an expression of the parameters of the enclosing system."""
@@ -49,6 +49,11 @@ class Quantity:
     role: str = "parameter"
     sizes: tuple[int, ...] = ()
 
+    @property
+    def is_rate(self) -> bool:
+        """Return whether a start value is that of a rate, by its unit."""
+        return self.unit.endswith("/s")
+
 
 def quantity(
     default: Any,
@@ -68,9 +73,33 @@ def quantity(
 
 
 def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_only: bool = False) -> Any:
-    """Declare a start value of a component; None leaves it, or an entry, free for the assembly."""
+    """Declare a start value of a component; None leaves it, or an entry, free for the assembly, as `guess` does.
+
+    One whose unit is per second is that of a rate.
+    """
     declared = Quantity(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
     return field(default=None, metadata={"quantity": declared})
+
+
+def guess(value: Value) -> str:
+    """Return a start value that is free: the search for it begins at `value`, which chooses between closed poses.
+
+    Args:
+        value: a number, or an expression of parameters; the text is what TOML and the command line take too.
+    """
+    return f"{GUESS}({value if isinstance(value, str) else repr(float(value))})"
+
+
+def freed(value: Value | None, declared: Quantity) -> str | None:
+    """Return a start value, or an entry of one, that is free: it becomes a guess, that of a rate is left out."""
+    if value is None or declared.is_rate:
+        return None
+    return str(value) if isinstance(value, str) and guessed(value) is not None else guess(value)
+
+
+def never_free(name: str) -> ValueRangeError:
+    """Return the error of a parameter that is to be free."""
+    return ValueRangeError(f"'{name}' is a parameter, which always has a value: only start values can be free")
 
 
 def law(default: Value, unit: str, description: str, *names: str) -> Any:
@@ -198,7 +227,18 @@ def check_value(name: str, value: Any, declared: Quantity) -> None:
 
 def _check_number(name: str, value: Any, declared: Quantity) -> None:
     if isinstance(value, str):
-        Expression(value)
+        inner = guessed(value)
+        if inner is not None and (declared.role != "start" or declared.is_rate):
+            what = "a rate has no guess" if declared.role == "start" else "only a start value has a guess"
+            raise ValueRangeError(
+                f"{name} = {value!r}: {what}; "
+                + (
+                    "leave it out, and it takes the least kinetic energy"
+                    if declared.role == "start"
+                    else "give a value"
+                )
+            )
+        Expression(value if inner is None else inner)
         return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ValueRangeError(

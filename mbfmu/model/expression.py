@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.errors import ExpressionError
+from mbfmu.errors import ExpressionError, ValueRangeError
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 60
@@ -20,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": ca.sqrt, "exp": ca.exp, "log": ca.log, "abs": ca.fabs,
     "sin": ca.sin, "cos": ca.cos, "tan": ca.tan,
     "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2, "tanh": ca.tanh,
-    "min": ca.fmin, "max": ca.fmax,
+    "min": ca.fmin, "max": ca.fmax, "deg": lambda degrees: degrees * (math.pi / 180),
 }  # fmt: skip
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -39,7 +39,8 @@ class Expression:
 
     Names may be dotted; ``der(x)`` is the name of the time derivative of x.
 
-    Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed.
+    Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed; ``deg(x)`` is an angle of
+    x degrees in rad.
 
     Args:
         text: the expression.
@@ -126,6 +127,39 @@ class Expression:
             f"{_unparsed(node)} is not allowed in the expression {self.quoted}{hint}: "
             f"use numbers, names of parameters, + - * / ** and {', '.join(FUNCTIONS)}"
         )
+
+
+def constant(text: str) -> float:
+    """Return the number that an expression without names stands for, such as ``pi/6`` or ``deg(30)``.
+
+    Raises:
+        ExpressionError: the text is not an expression, or has a name in it.
+        ValueRangeError: the number is NaN or infinite.
+    """
+    expression = Expression(text)
+    if expression.names:
+        raise ExpressionError(f"{expression.quoted} is not a number: there is '{min(expression.names)}' in it")
+    number = float(ca.DM(ca.evalf(ca.SX(expression.evaluate(lambda _: ca.SX(0))))))
+    if not math.isfinite(number):
+        raise ValueRangeError(f"{expression.quoted} is {number}: give a finite number")
+    return number
+
+
+GUESS = "guess"
+"""Function whose argument is where the search for a free start value begins: ``guess(0.5)``."""
+
+
+def guessed(text: str) -> str | None:
+    """Return the argument of a text ``guess(EXPRESSION)``; None for any other text."""
+    if not text.lstrip().startswith(GUESS) or len(text) > MAX_LENGTH:
+        return None
+    try:
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name == GUESS:
+                return ast.unparse(inner)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        pass  # `Expression` says what is wrong
+    return None
 
 
 def _unparsed(node: ast.expr) -> str:

@@ -1,13 +1,13 @@
 """LagrangianSystem: a system given by its energies, constraints and coordinates, as text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Quantity, check_value, is_name
+from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
 from mbfmu.model.description import Description, check_items
-from mbfmu.model.expression import Expression
+from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.system import Parameter
 from mbfmu.model.values import replace_values
 
@@ -19,22 +19,36 @@ class Coordinate(Description):
     Args:
         name: an identifier; its rate is named ``der(name)``.
         unit: SI unit, ``m`` or ``rad``.
-        start: start value.
-        rate: start value of the rate.
+        start: start value; a `guess` leaves it free.
+        rate: start value of the rate; None leaves it free.
         description: one line for the user.
     """
 
     name: str
     unit: str
-    start: float = 0.0
-    rate: float = 0.0
+    start: float | str = 0.0
+    rate: float | None = 0.0
     description: str = ""
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
             raise NameInUseError(f"'{self.name}' cannot name a coordinate: use letters, digits and underscores")
-        check_value(self.name, self.start, Quantity(self.unit, self.description))
-        check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))
+        check_value(self.name, self.begin, Quantity(self.unit, self.description))
+        if self.rate is not None:
+            check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))
+
+    @property
+    def free(self) -> bool:
+        """Return whether the start value is a guess, which need not be met."""
+        return isinstance(self.start, str) and guessed(self.start) is not None
+
+    @property
+    def begin(self) -> float:
+        """Return the start value, or the guess."""
+        if not isinstance(self.start, str):
+            return self.start
+        inner = guessed(self.start)
+        return constant(self.start if inner is None else inner)
 
 
 @dataclass(frozen=True)
@@ -93,14 +107,30 @@ class LagrangianSystem(Description):
             if name not in own:
                 raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
 
-    def with_values(self, values: Mapping[str, Any]) -> "LagrangianSystem":
+    def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "LagrangianSystem":
         """Return the system with some parameters or start values replaced, by name (``theta``, ``der(theta)``).
+
+        Args:
+            values: what they are to be.
+            free: names of start values that need not be met: those of coordinates become guesses, and those of rates
+                are left out.
 
         Raises:
             UnknownNameError: there is no parameter or start value of that name.
-            ValueRangeError: a value is not finite or outside its bounds.
+            ValueRangeError: a value is not finite or outside its bounds, or a parameter is to be free.
         """
-        return replace_values(self, values, self._places())
+        found, places = replace_values(self, values, self._places()), self._places()
+        for name in free:
+            if name in places and places[name][0] == "parameters":
+                raise never_free(name)
+            rate = name in places and places[name][2] == "rate"
+            begin = {item.name: item.begin for item in found.coordinates}.get(name, 0.0)
+            found = replace_values(found, {name: None if rate else guess(begin)}, places)
+        return found
+
+    def start_values(self) -> tuple[str, ...]:
+        """Return the names of all start values."""
+        return tuple(name for name, (group, _, _) in self._places().items() if group == "coordinates")
 
     def values(self) -> tuple[str, ...]:
         """Return the names of everything that `with_values` can replace."""

@@ -5,13 +5,14 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
+from mbfmu.model.component import Value
 from mbfmu.model.robot_options import RobotOptions
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -37,7 +38,10 @@ def known_models() -> dict[str, Path]:
 
 @checked
 def load(
-    source: str | os.PathLike[str], values: Mapping[str, Any] | None = None, robot: RobotOptions | None = None
+    source: str | os.PathLike[str],
+    values: Mapping[str, Any] | None = None,
+    free: Iterable[str] = (),
+    robot: RobotOptions | None = None,
 ) -> Model:
     """Read a mechanism or a block.
 
@@ -47,6 +51,7 @@ def load(
             only (`docs/toml.md`); or a .urdf or .xacro file, the description of a robot.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
+        free: names of start values that are only where the search begins, see `System.with_values`.
         robot: how a .urdf or .xacro file is to be read, a `RobotOptions`.
 
     Raises:
@@ -57,7 +62,8 @@ def load(
     """
     given = dict(values or {})
     system = _read(source, given, robot)
-    return system.with_values(given) if given else system
+    free = tuple(free)
+    return system.with_values(given, free) if given or free else system
 
 
 def model_of(given: Model | str | os.PathLike[str], values: Mapping[str, Any] | None = None) -> Model:
@@ -106,14 +112,14 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
     raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf or .xacro")
 
 
-def _argument(name: str, value: float, default: Any) -> Any:
+def _argument(name: str, value: Value, default: Any) -> Any:
     """Return a value as the type of the argument's default."""
     if isinstance(default, int) and not float(value).is_integer():
-        raise ValueRangeError(f"{name} = {value:g} must be a whole number")
+        raise ValueRangeError(f"{name} = {value} must be a whole number")
     return type(default)(value) if isinstance(default, int | float) else value
 
 
-def _from_python(path: Path, values: dict[str, float]) -> Model:
+def _from_python(path: Path, values: dict[str, Value]) -> Model:
     name = f"mbfmu_model_{path.stem}"
     absolute = os.path.abspath(path)  # the form that tracebacks have
     spec = importlib.util.spec_from_file_location(name, path)

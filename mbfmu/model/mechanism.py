@@ -20,7 +20,7 @@ from mbfmu.errors import (
 from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.couplings import AxisConstraint
-from mbfmu.model.expression import Expression
+from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint, Prismatic
@@ -37,12 +37,14 @@ class Entry:
         value: a number, or the expression it is bound to.
         scope: dotted prefix of the system in which the names of the expression are looked up.
         quantity: unit, bounds and description.
+        guess: whether it is a start value that need not be met.
     """
 
     name: str
     value: Value
     scope: str
     quantity: Quantity
+    guess: bool = False
 
     @property
     def free(self) -> bool:
@@ -160,11 +162,19 @@ class _Parts:
                     continue
                 if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
                     continue
-                table[f"{path}.{label}{suffix}"] = Entry(f"{path}.{label}{suffix}", scalar, scope, declared)
+                name = f"{path}.{label}{suffix}"
+                inner = guessed(scalar) if declared.role == "start" and isinstance(scalar, str) else None
+                value = scalar if inner is None else _plain(inner)
+                table[name] = Entry(name, value, scope, declared, inner is not None)
 
     def connect(self, a: str, b: str) -> None:
         """Add a connection of two frames by full name."""
         self.connections.append(Connection(self.ends.get(a, a), self.ends.get(b, b)))
+
+
+def _plain(text: str) -> Value:
+    """Return the number that an expression without names stands for; an expression with names as it is."""
+    return text if Expression(text).names else constant(text)
 
 
 def _structural_zero(component: Component, label: str, suffix: str, value: Value) -> bool:

@@ -3,17 +3,19 @@
 import keyword
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from mbfmu.errors import FrameConnectionError, ModelError, NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Component, Quantity, Value, check_value, is_name
+from mbfmu.model.component import Component, Quantity, Value, check_value, freed, is_name, never_free
 from mbfmu.model.description import Description, check_items
-from mbfmu.model.expression import CONSTANTS, FUNCTIONS
+from mbfmu.model.expression import CONSTANTS, FUNCTIONS, GUESS
 
-RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, "der", "time"})
+RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, GUESS, "der", "time"})
 """Names with a meaning in every expression, which nothing else may have."""
+FREED = object()
+"""Stands for the value of a start value that is to be free."""
 
 
 @dataclass(frozen=True)
@@ -122,31 +124,35 @@ class System(Description):
             found.update(f"{item.name}.{frame}" for frame in inner)
         return frozenset(found)
 
-    def with_values(self, values: Mapping[str, Any]) -> "System":
-        """Return the system with some parameters, component quantities or start values replaced.
+    def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "System":
+        """Return the system with some parameters, component quantities or start values replaced, and some freed.
 
         Args:
             values: by dotted name, such as ``{"l1": 0.5, "world.g": 1.62, "shoulder.phi": 0.1}``.
+            free: names of start values that need not be met: those of coordinates become guesses, and those of rates
+                are left out. With it another start value of a loop can be given.
 
         Raises:
             UnknownNameError: there is no quantity or start value of that name.
-            ValueRangeError: a value is not finite or outside its bounds.
+            ValueRangeError: a value is not finite or outside its bounds, or a parameter is to be free.
         """
         system = self
-        for name, value in values.items():
+        for name, value in [*values.items(), *((name, FREED) for name in free)]:
             system = system._with_value(name, value, name)
         return system
 
-    def _with_value(self, name: str, value: Value, full: str) -> "System":
+    def _with_value(self, name: str, value: Any, full: str) -> "System":
         head, _, rest = name.partition(".")
         parameters = {item.name: item for item in self.parameters}
         if not rest and head in parameters:
+            if value is FREED:
+                raise never_free(full)
             changed = replace(parameters[head], value=value)
             return replace(self, parameters=tuple(changed if i.name == head else i for i in self.parameters))
         for item in self.components:
             if item.name == head and rest:
                 new: Component | Subsystem
-                if isinstance(item, Subsystem) and rest in item.values:
+                if isinstance(item, Subsystem) and rest in item.values and value is not FREED:
                     new = replace(item, values={**item.values, rest: value})
                 elif isinstance(item, Subsystem):
                     new = replace(item, system=item.system._with_value(rest, value, full))
@@ -165,14 +171,28 @@ class System(Description):
                 found += [f"{item.name}.{name}" for name in item.system.values()]
                 continue
             for declared, label, _ in item.declared():
-                if self.planar and declared.spatial_only:
-                    continue
-                if declared.sizes:
-                    count = declared.sizes[0 if self.planar else -1]
-                    found += [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
-                else:
-                    found.append(f"{item.name}.{label}")
+                found += self._names(item, declared, label)
         return tuple(found)
+
+    def start_values(self) -> tuple[str, ...]:
+        """Return the names of all start values, given or not."""
+        found: list[str] = []
+        for item in self.components:
+            if isinstance(item, Subsystem):
+                found += [f"{item.name}.{name}" for name in item.system.start_values()]
+                continue
+            for declared, label, _ in item.declared():
+                found += self._names(item, declared, label) if declared.role == "start" else []
+        return tuple(found)
+
+    def _names(self, item: Component, declared: Quantity, label: str) -> list[str]:
+        """Return the names of the scalars of a component's quantity."""
+        if self.planar and declared.spatial_only:
+            return []
+        if not declared.sizes:
+            return [f"{item.name}.{label}"]
+        count = declared.sizes[0 if self.planar else -1]
+        return [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
 
 
 @dataclass(frozen=True)
@@ -204,7 +224,7 @@ class Subsystem(Description):
             check_value(f"{self.name}.{name}", value, known[name].quantity)
 
 
-def _component_with(item: Component, label: str, value: Value, full: str) -> Component:
+def _component_with(item: Component, label: str, value: Any, full: str) -> Component:
     found = re.fullmatch(r"(\w+?)(?:\[([1-9][0-9]*)\])?", label, re.ASCII)
     known = {field_name: (declared, old) for declared, field_name, old in item.declared()}
     if found and found[1] in known:
@@ -212,12 +232,17 @@ def _component_with(item: Component, label: str, value: Value, full: str) -> Com
         declared, old = known[base]
         if old is None and declared.sizes:
             old = (None,) * declared.sizes[-1]
+        if value is FREED and declared.role != "start":
+            raise never_free(full)
         if not index:
+            if value is FREED:
+                vector = isinstance(old, tuple | list)
+                value = tuple(freed(entry, declared) for entry in old) if vector else freed(old, declared)
             changes: dict[str, Any] = {base: value}
             return replace(item, **changes)
         if isinstance(old, tuple) and int(index) <= len(old):
             entries = list(old)
-            entries[int(index) - 1] = value
+            entries[int(index) - 1] = freed(entries[int(index) - 1], declared) if value is FREED else value
             changes = {base: tuple(entries)}
             return replace(item, **changes)
     raise UnknownNameError(f"'{full}': a {type(item).__name__} has no '{label}'; {nearest(label, known)}")

@@ -26,6 +26,7 @@ class Outline(Layout):
         sampled: number of entries that p of the Dae has beyond the parameters, for sampled inputs.
         formulas: names of the inputs that are formulas of the time in the equations.
         multistep: whether the stepper takes steps of one length best (see `Scheme`).
+        notices: what a user should know about the start with the default values.
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
         constant: the output that is constant without errors of the steps.
     """
@@ -39,6 +40,7 @@ class Outline(Layout):
     sampled: int
     formulas: tuple[str, ...]
     multistep: bool
+    notices: tuple[str, ...]
     rows: Any
     constant: Constant
 
@@ -55,13 +57,13 @@ class Outline(Layout):
         return np.array(self.rows(state, [*p, *[0.0] * self.sampled], 0.0))
 
 
-def outline(dae: Dae, scheme: Scheme) -> Outline:
-    """Return the outline of a model with a stepper."""
+def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
+    """Return the outline of a model with a stepper, and with notices about its start."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
     stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
     return Outline(
         dae.name, stepper, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep,
-        rows, constant_of(dae),
+        notices, rows, constant_of(dae),
     )  # fmt: skip
 
 

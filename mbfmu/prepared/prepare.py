@@ -1,6 +1,7 @@
 """Model -> Prepared: its equations, its stepper and its kernel, ready to run or to pack."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -13,11 +14,12 @@ import numpy as np
 
 from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
+from mbfmu.dae.branches import start_notices
 from mbfmu.dae.energy import with_balance
-from mbfmu.dae.start import dependent, singularity, start_error
+from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, missed, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
-from mbfmu.kernel.runtime import CONSISTENT, NOT_FINITE, OK
+from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
@@ -74,7 +76,28 @@ class Prepared:
     @cached_property
     def outline(self) -> Outline:
         """Names, defaults and sizes: what a run needs of the model, which a warm start knows."""
-        return self.cached.outline if self.cached else outline(self.dae, self.scheme)
+        return self.cached.outline if self.cached else outline(self.dae, self.scheme, self._notices())
+
+    def _notices(self) -> tuple[str, ...]:
+        """Return what a user should know about the model's start."""
+        dae = self.dae
+        if not dae.n:
+            return ()
+        p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
+        extended, own = dae.extended(p), len(dae.assembly.starts)
+        correct = self.bundle.formulas["start"].correct[0]
+
+        def closed(q: Any) -> Any:
+            for _ in range(MAX_CORRECTIONS):
+                q, size = correct(s, u, 0 * u, p, 0.0, self.step, np.concatenate([q, np.zeros(dae.n)]))
+                q = np.array(q).ravel()
+                if not float(size) > ROUND_OFF:
+                    break
+            Phi = np.max(np.abs(np.array(dae.assembly.closing(q, extended, 0.0))), initial=0.0)
+            gap = np.max(missed(dae, q, s[:own], extended, 0.0), initial=0.0)
+            return q if Phi <= TOLERANCE and gap <= DIGITS else None
+
+        return start_notices(dae, closed, s[:own], extended)
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
@@ -119,9 +142,12 @@ class Prepared:
             p: parameters (default: the model's).
             kernel: what solves for it (default: the kernel for this machine).
 
+        With the model's own start values and parameters, a warning tells what a user should know about the start.
+
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
         """
+        own = s is None and (p is None or list(p) == self.outline.p_default().tolist())
         s = vector(self.outline.s_default()) if s is None else s
         p = vector(self.outline.p_default()) if p is None else p
         u = vector(self.outline.u_default()) if u is None else u
@@ -129,6 +155,8 @@ class Prepared:
         if status.code == OK:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
+            for text in self.outline.notices if own else ():
+                warnings.warn(text, stacklevel=2)
             return x
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
             raise StartError(

@@ -166,6 +166,7 @@ def load(key: str) -> CachedStart | None:
             found["sampled"],
             tuple(found["formulas"]),
             found["multistep"],
+            tuple(found["notices"]),
             found["rows"] and ca.Function.deserialize(found["rows"]),
             Constant(*found["constant"]),
         ),
@@ -189,6 +190,7 @@ def store(key: str, start: CachedStart) -> None:
         "sampled": view.sampled,
         "formulas": list(view.formulas),
         "multistep": view.multistep,
+        "notices": view.notices,
         "rows": view.rows and view.rows.serialize(),
         "constant": view.constant,
     }

@@ -229,6 +229,12 @@ class Scheme:
     estimate_order: int = 0
     multistep: bool = False
 
+    @cached_property
+    def depends_on(self) -> frozenset[int]:
+        """Numbers of the parameters that q, v and z of a state depend on: those of masses if it holds momenta."""
+        patterns = (self.read.jac_sparsity(number, 1) for number in range(self.read.n_out()))
+        return frozenset(column for pattern in patterns for column in pattern.get_triplet()[1])
+
 
 @dataclass(frozen=True)
 class Option:

@@ -19,6 +19,7 @@ from mbfmu.inputs import Course
 from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
+from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
 from mbfmu.simulation import Messages, read_fmu, run_prepared, simulate_fmu
@@ -213,17 +214,24 @@ def model_subject(
                 f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
             )
     outline = prepare(system, **choices).outline
-    free = {item.name for item in (*outline.parameters, *outline.starts)}
+    free = _settable(outline)
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
-    if missing:  # an expression, or a free start value: given a number, it becomes a symbol of the equations
+    if (
+        missing
+    ):  # an expression, a guess, or a start value left out: given a number, it becomes a symbol of the equations
         outline = prepare(system.with_values(missing), **choices).outline
-        free = {item.name for item in (*outline.parameters, *outline.starts)}
+        free = _settable(outline)
     for name in names:
         if name not in free:
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
     _check(measures, given, shown, [item.name for item in outline.inputs], system.name)
     return ModelSubject(system.with_values(missing), names, choices, stop, interval, given)
+
+
+def _settable(outline: Outline) -> set[str]:
+    """Return the names of the parameters and of the start values that are met."""
+    return {item.name for item in (*outline.parameters, *outline.starts) if not item.guess}
 
 
 def fmu_subject(

@@ -47,7 +47,7 @@ static void add_refusal(struct text *t, const struct refusal *r) {
     } else if (r->why == START_IS_OVER) {
         add(t, "a start value cannot be set after initialisation; use reset");
     } else if (r->why == IS_FIXED) {
-        add(t, "a fixed parameter cannot be set after initialisation; use reset");
+        add(t, "a fixed parameter cannot be set after initialisation, as %s", VARIABLES[r->where].fixed);
     } else {
         add(t, "outside its bounds [");
         add_number(t, VARIABLES[r->where].min);
@@ -130,7 +130,7 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     if (v->kind == OUTPUT) {
         if (started) return START_IS_OVER;
     } else {
-        if (started && !v->tunable && value != *place) return IS_FIXED;
+        if (started && v->fixed && value != *place) return IS_FIXED;
         if (!(v->min <= value && value <= v->max)) return OUT_OF_BOUNDS;
     }
     return FINE;
@@ -483,7 +483,7 @@ enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, c
 static double *direction_of(struct core *m, const struct variable *v) {
     const int starting = m->now.phase == INITIALISING;
     if (v->kind == INPUT) return &m->su[v->offset];
-    if (v->kind == PARAMETER && (starting || v->tunable)) return &m->sp[v->offset];
+    if (v->kind == PARAMETER && (starting || !v->fixed)) return &m->sp[v->offset];
     if (v->kind == OUTPUT && starting && v->start >= 0) return &m->ss[v->start];
     return 0;
 }

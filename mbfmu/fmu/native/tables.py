@@ -11,10 +11,10 @@ struct variable {
     enum kind kind; /* which vector its value is in */
     int offset;     /* where in it */
     int start;      /* where in the vector of start values, for an output that has one; else -1 */
-    int tunable;
     double value; /* default; those of the settings are in the GUID */
     double min, max;
     const char *name;
+    const char *fixed; /* why it may not change after the initialisation, for a parameter; 0: it may */
 };
 """
 
@@ -92,8 +92,8 @@ def _row(item: Variable) -> str:
     value = 0.0 if item.kind == SETTING else item.start or 0.0
     start = -1 if item.start_offset is None else item.start_offset
     numbers = ", ".join(map(_number, (value, item.min, item.max)))
-    tunable = int(item.variability == "tunable")
-    return f"{item.kind.upper()}, {item.offset}, {start}, {tunable}, {numbers}, {_text(item.name)}"
+    fixed = _text(item.fixed) if item.fixed else "0"
+    return f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
 
 
 def _enumeration(name: str, items: Iterable[str]) -> str:

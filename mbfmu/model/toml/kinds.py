@@ -134,7 +134,8 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         bounds = {"minimum": declared.min, "maximum": declared.max}
         number |= {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
         found = _array(number, min(declared.sizes), max(declared.sizes)) if declared.sizes else number
-        return {"description": f"{declared.description} [{declared.unit}]", **found}
+        free = "; guess(...) leaves it free" if declared.role == "start" and not declared.is_rate else ""
+        return {"description": f"{declared.description} [{declared.unit}]{free}", **found}
     if "law" in item.metadata:
         stated: Law = item.metadata["law"]
         names = ", ".join(("time", *stated.names))

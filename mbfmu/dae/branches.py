@@ -1,0 +1,142 @@
+"""Closed poses besides the one that the assembly finds, and start values that give way to the constraints."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.start import TOLERANCE, missed
+
+Array = npt.NDArray[np.float64]
+Closed = Callable[[Array], Array | None]
+"""Function that returns the closed pose which the assembly finds from a first pose, shape (n,); None without one."""
+
+NEARLY = 1.1
+"""Largest ratio of the distances of two closed poses from the first pose, and from the guesses, for both to be told."""
+APART = 0.5
+"""Smallest distance of two closed poses, relative to that of one from the first pose, that makes them different."""
+NEAR = 1e-3
+"""Distance of the first pose from the closed one, relative to the size of the mechanism, that makes it a good guess."""
+MOST = 6
+"""Largest number of coordinates that are mirrored one by one."""
+SHOWN = 3
+"""Largest number of coordinates that a notice names."""
+
+
+def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ...]:
+    """Return what a user should know about a start: start values that gave way, and another closed pose as near.
+
+    Args:
+        dae: the equations.
+        closed: how the assembly closes a pose with these start values and parameters at t = 0.
+        s: start values of the assembly, shape (number of them,).
+        p: parameters, shape (n_p,).
+    """
+    first = _column(dae.assembly.guess(s, p, 0.0))
+    found = closed(first)
+    if found is None:
+        return ()
+    return (*_given_way(dae, found, s, p), *_other_branch(dae, closed, first, found, s, p))
+
+
+def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
+    moved = zip(dae.assembly.position_names, missed(dae, q, s, p, 0.0), strict=True)
+    told = [f"{name} by {size:.1g}" for name, size in moved if size > TOLERANCE]
+    if told:
+        yield (
+            f"{dae.name}: the start values agree with each other to nine digits only, and moved to close the loops: "
+            f"{', '.join(told)}"
+        )
+
+
+def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Iterator[str]:
+    if not dae.assembly.loops or dae.skeleton is None:
+        return
+    other = _other(dae, closed, first, found, s, p)
+    if other is None:
+        return
+    taken, left = (_joint_coordinates(dae, q, p) for q in (found, other))
+    given = {name.partition("[")[0] for name in dae.assembly.position_names}
+    apart = {
+        name: abs(math.remainder(left[name] - value, math.tau) if unit == "rad" else left[name] - value)
+        for name, (value, unit) in _with_units(dae, taken).items()
+        if name.partition("[")[0] not in given
+    }
+    names = sorted(apart, key=lambda name: -apart[name])[:SHOWN]
+    if not names or apart[names[0]] < NEAR:
+        return
+    here, there = (", ".join(f"{name} = {pose[name]:.4g}" for name in names) for pose in (taken, left))
+    guesses = ", ".join(f'{name} = "guess({left[name]:.4g})"' for name in names)
+    nearer = _astray(dae, other, s, p) < _astray(dae, found, s, p) / NEARLY
+    yield (
+        f"{dae.name}: the loops close in two ways: {here} is taken, {there} is "
+        + ("nearer to the guesses. " if nearer else "about as near to where the search for the start begins. ")
+        + f"To choose the other, give {guesses}; to keep this one, give it as guesses"
+    )
+
+
+def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
+    """Return a closed pose about as near to the first pose, and to the guesses, as the one found, or nearer to these.
+
+    The other ways to close a loop lie on the other side of a singular position, which is where a guess that does not
+    choose between them lies: the search begins again at mirror images of the pose found, all coordinates mirrored in
+    the first pose, or one of those that moved most.
+    """
+    assert dae.skeleton is not None
+    place = dae.skeleton.points
+
+    def points(q: Array) -> Array:
+        return np.array(place(q, p, 0.0))
+
+    def distance(one: Array, other: Array) -> float:
+        return float(np.max(np.linalg.norm(one - other, axis=0)))
+
+    lost = _astray(dae, found, s, p)
+    start, end = points(first), points(found)
+    moved = distance(start, end)
+    if moved <= NEAR * np.ptp(end, axis=1).max():
+        return None
+    away = found - first
+    mirrored = [-away]
+    for k in np.argsort(-np.abs(away))[:MOST]:
+        flipped = away.copy()
+        flipped[k] = -away[k]
+        mirrored.append(flipped)
+    nearest, best = (NEARLY * lost + NEAR, NEARLY * moved), None
+    for begin in mirrored:
+        q = closed(first + begin)
+        if q is None or distance(points(q), end) <= APART * moved:
+            continue
+        near = _astray(dae, q, s, p), distance(points(q), start)
+        if near[0] <= nearest[0] and (near[1] <= nearest[1] or near[0] < lost / NEARLY):
+            nearest, best = near, q
+    return best
+
+
+def _astray(dae: Dae, q: Array, s: Array, p: Array) -> float:
+    """Return the largest distance of a coordinate from its guess, m or rad."""
+    return float(np.max(np.abs(_column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
+
+
+def _joint_coordinates(dae: Dae, q: Array, p: Array) -> dict[str, float]:
+    """Return the coordinates of all joints in a pose, by name."""
+    still, nothing = np.zeros(dae.n), np.zeros(dae.m + dae.k)
+    u, turned = np.zeros(len(dae.inputs)), dae.angles(q, p, 0.0)
+    y = _column(dae.output(q, still, np.zeros(dae.n_z), turned, still, nothing, u, p, 0.0))
+    rates = {item.derivative_of for item in dae.outputs if item.derivative_of}
+    return {
+        item.name: float(value)
+        for item, value in zip(dae.outputs, y, strict=True)
+        if item.kind == "output" and item.name in rates and item.derivative_of is None
+    }
+
+
+def _with_units(dae: Dae, values: dict[str, float]) -> dict[str, tuple[float, str]]:
+    units = {item.name: item.unit for item in dae.outputs}
+    return {name: (value, units[name]) for name, value in values.items()}
+
+
+def _column(value: object) -> Array:
+    return np.array(value, dtype=float).reshape(-1)
