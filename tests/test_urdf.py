@@ -720,11 +720,11 @@ def test_a_joint_that_moves_nothing_with_mass_is_fixed_and_told() -> None:
 def test_mimicking_without_meaning_is_left_out_and_told() -> None:
     text = ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="hing"/>')
     assert notices_from(text) == (
-        "the joint 'hinge' moves on its own, as it mimics 'hing', which is no joint that moves on an axis; known: none",
+        "mimicking of what is no joint with an axis is left out: 'hinge' of 'hing' (known: none)",
     )
     assert system_from(text) == system_from(ARM)
     fixed = ARM.replace("</joint>", '</joint><link name="x"/>' + weld("again", "base", "x", '<mimic joint="hinge"/>'))
-    assert notices_from(fixed) == ("the joint 'again', which is fixed, mimics nothing",)
+    assert notices_from(fixed) == ("mimicking of joints without an axis is left out: 'again'",)
 
 
 def test_one_notice_lists_what_is_left_out_and_what_is_decided(tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ import numpy as np
 from mbfmu.model.physical import unphysical
 from mbfmu.model.urdf.robot import AXIAL, DUST, MOST_SAID, Array, Link, Robot, RobotJoint
 
+LARGE = 500
+"""Largest number of joints of a robot whose mass matrix is computed, which takes a second."""
+
 
 @dataclass(frozen=True)
 class Rigid:
@@ -65,18 +68,21 @@ def told_masses(robot: Robot) -> Iterator[str]:
             found.append(f"link '{base}'{others}: {reason}")
     yield from found[:MOST_SAID]
     if len(found) > MOST_SAID:
-        yield f"so are {len(found) - MOST_SAID} more"
+        yield f"and {len(found) - MOST_SAID} more links with such inertias"
 
 
 def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, float]:
     """Return the inertia that an effort on each axis moves at the start, with all other joints free, kg.m2 or kg.
 
-    It is one over the diagonal of the inverse mass matrix; joints that mimic others move with those.
+    It is one over the diagonal of the inverse mass matrix; joints that mimic others move with those. There are none for
+    robots of more than `LARGE` joints.
 
     Args:
         robot: the robot.
         start: coordinate of each joint with an axis.
     """
+    if len(robot.joints) > LARGE:
+        return {}
     bodies = rigid_bodies(robot)
     columns: dict[str, tuple[Array, Array]] = {}  # velocity per rate: of the world's origin, and angular
     frames = {robot.root: (np.eye(3), np.zeros(3))}

@@ -213,16 +213,20 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     """
     asked = options or RobotOptions()
     content, source = read_bytes(path, LARGEST), Source(str(path), path.parent)
-    macro = first_macro(elements_of(content, source))
-    if macro:
+    root = elements_of(content, source)
+    if macro := first_macro(root):
         content, source = expanded(path, source, macro, asked), Source(f"{path} as xacro expands it", path.parent)
-    return robot_of(content, source, asked)
+        root = elements_of(content, source)
+    return _robot(root, source, asked)
 
 
 def robot_of(content: bytes, source: Source, options: RobotOptions | None = None) -> Robot:
     """Return the robot of a URDF document."""
-    asked = options or RobotOptions()
-    root = elements_of(content, source)
+    return _robot(elements_of(content, source), source, options or RobotOptions())
+
+
+def _robot(root: Element, source: Source, asked: RobotOptions) -> Robot:
+    """Return the robot that the root element of a document describes."""
     if macro := first_macro(root):
         raise source.error(macro.line, f"<{macro.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
     if root.tag != "robot":
@@ -243,14 +247,13 @@ def robot_of(content: bytes, source: Source, options: RobotOptions | None = None
         if joint.name in joints:
             raise source.error(joint.line, NameInUseError(f"there are two joints '{joint.name}': rename one"))
         joints[joint.name] = joint
-    rotors = reader.rotors(root)
-    for name, rotor in rotors.items():
+    for name, rotor in reader.rotors(root).items():
         if name in joints and joints[name].kind in AXIAL:
             joints[name] = replace(joints[name], rotor=rotor)
     first = _root(links, joints, source, root.line)
     joints, mended = _mended(links, _outward(joints, first, source))
     _check_mimics(joints, source)
-    notices = (*_unused(root, bool(rotors)), *mended, *(text for link in links.values() for text in link.unseen))
+    notices = (*_unused(root), *mended, *(text for link in links.values() for text in link.unseen))
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices)
     return _based(_eased(robot, asked), asked.base)
 
@@ -262,28 +265,31 @@ def _mended(
     massive = {name for name, link in links.items() if link.massive}
     found = dict(joints)
     idle: list[str] = []
-    said: list[str] = []
+    aimless: list[str] = []
+    free: list[str] = []
     for name, joint in reversed(list(joints.items())):
         if joint.child in massive or joint.rotor:
             massive.add(joint.parent)
         elif joint.kind != "fixed":
             found[name] = replace(joint, kind="fixed", mimic=None)
             idle.insert(0, f"'{name}'")
-    if idle:
-        said.append(f"fixed, as they move nothing with mass: {first_of(idle)}")
+    axial = {name for name, joint in found.items() if joint.kind in AXIAL}
     for name, joint in found.items():
-        if joint.mimic and joint.kind not in AXIAL:
-            said.append(f"the joint '{name}', which is {joint.kind}, mimics nothing")
-        elif joint.mimic and (joint.mimic.joint not in found or found[joint.mimic.joint].kind not in AXIAL):
-            others = [other for other, item in found.items() if item.kind in AXIAL and other != name]
-            what = (
-                f"'{joint.mimic.joint}', which is no joint that moves on an axis; {nearest(joint.mimic.joint, others)}"
-            )
-            said.append(f"the joint '{name}' moves on its own, as it mimics {what}")
+        if joint.mimic and name not in axial:
+            aimless.append(f"'{name}'")
+        elif joint.mimic and joint.mimic.joint not in axial:
+            other = joint.mimic.joint
+            hint = f" ({nearest(other, axial - {name})})" if len(free) < MOST_SAID else ""
+            free.append(f"'{name}' of '{other}'{hint}")
         else:
             continue
         found[name] = replace(joint, mimic=None)
-    return found, tuple(said[:MOST_SAID]) + (f"and {len(said) - MOST_SAID} more",) * (len(said) > MOST_SAID)
+    kinds = {
+        "fixed, as they move nothing with mass": idle,
+        "mimicking of joints without an axis is left out": aimless,
+        "mimicking of what is no joint with an axis is left out": free,
+    }
+    return found, tuple(f"{what}: {first_of(names)}" for what, names in kinds.items() if names)
 
 
 def first_of(texts: Sequence[str]) -> str:
@@ -327,7 +333,9 @@ def _based(robot: Robot, base: str) -> Robot:
 
 
 def _unlike(name: str, taken: Mapping[str, object]) -> str:
-    return name if name not in taken else _unlike(f"{name}_", taken)
+    while name in taken:
+        name += "_"
+    return name
 
 
 USED = {
@@ -338,14 +346,17 @@ USED = {
 """Elements that are read, by the element they stand in."""
 
 
-def _unused(root: Element, rotors: bool) -> Iterator[str]:
-    """Yield what has no effect on the motion, if there is anything."""
+def _unused(root: Element) -> Iterator[str]:
+    """Yield the elements that have no effect on the motion, if there are any."""
     places = (root, *root.all("link"), *root.all("joint"))
-    found = Counter(item.tag for place in places for item in place.children if item.tag not in USED[place.tag])
-    if rotors:
-        del found["transmission"]
+    items = (item for place in places for item in place.children if item.tag not in USED[place.tag])
+    found = Counter(item.tag for item in items if not any(_rotor_inertias(item)))
     if found:
         yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in found.most_common())
+
+
+def _rotor_inertias(transmission: Element) -> Iterator[Element]:
+    return (item for actuator in transmission.all("actuator") for item in actuator.all("drake:rotor_inertia"))
 
 
 @dataclass(frozen=True)
