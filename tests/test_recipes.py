@@ -12,6 +12,7 @@ from masters import Array, run_ecos, run_fmpy, run_libcosim
 from test_toolbox import tool
 
 import mbfmu
+from mbfmu.errors import ModelFileError
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.stepper import Family
 
@@ -79,3 +80,15 @@ def test_a_foreign_tool_finds_it_compliant_and_runs_it_in_a_container(exported: 
 def test_the_check_finds_nothing_whatever_the_stepper(family: Family, tmp_path: Path) -> None:
     path = mbfmu.export(mbfmu.load("two_link"), tmp_path / "arm.fmu", stepper=family.name, coordinates="absolute")
     assert mbfmu.check(path) == []
+
+
+def test_a_recipe_has_numbers_expressions_of_numbers_and_guesses(tmp_path: Path) -> None:
+    path = tmp_path / "arm.toml"
+    head = 'model = "two_link"\n[values]\n'
+    path.write_text(head + '"shoulder.phi" = "deg(30)"\n"elbow.phi" = "guess(pi/6)"\nl1 = 2\n', encoding="utf-8")
+    assert read_recipe(path).values == {
+        "shoulder.phi": pytest.approx(np.pi / 6, rel=1e-15), "elbow.phi": "guess(pi/6)", "l1": 2
+    }  # fmt: skip
+    path.write_text(head + 'l1 = "2*l2"\n', encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"l1 = '2\*l2': '2\*l2' is not a number: there is 'l2' in it"):
+        read_recipe(path)

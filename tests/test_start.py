@@ -21,10 +21,12 @@ from mbfmu.errors import ModelError, StartError
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
+    Block,
     Body,
     BodyShape,
     Connection,
     Coordinate,
+    Defined,
     FixedTranslation,
     FreeMotion,
     Joint,
@@ -34,6 +36,7 @@ from mbfmu.model import (
     Prismatic,
     Revolute,
     Spherical,
+    State,
     System,
     World,
     connect,
@@ -455,6 +458,12 @@ def test_a_vector_and_an_entry_of_it_can_be_freed() -> None:
 def test_what_is_no_start_value_is_not_freed(name: str, reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
         slider_crank().with_values({}, free=[name])
+
+
+def test_a_state_of_a_block_is_never_free() -> None:
+    block = Block("lag", states=(State("x", "-x"),), defined=(Defined("y", "x", output=True),))
+    with pytest.raises(ModelError, match="'x' cannot be free: 'lag' is a block"):
+        block.with_values({}, free=["x"])
 
 
 def test_a_coordinate_of_a_lagrangian_can_be_freed_too() -> None:
