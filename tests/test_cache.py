@@ -146,14 +146,21 @@ def test_a_native_export_packs_no_damaged_binary(
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_export_packs_the_kernel_that_was_made_whatever_happens_to_its_file() -> None:
-    for damage in (Path.unlink, lambda path: os.replace(str(path) + store.SEAL, path)):
-        prepared = pendulum()
-        assert isinstance(prepared.kernel, Compiled)
-        path = Path(prepared.kernel.path)
-        content = path.read_bytes()
-        damage(path)
-        assert prepared.library() == content == path.read_bytes()
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: os.replace(str(path) + store.SEAL, path)], ids=["gone", "another"]
+)
+def test_an_export_packs_the_kernel_that_was_made_whatever_happens_to_its_file(
+    damage: Callable[[Path], Any], warm: bool
+) -> None:
+    content = pendulum().kernel and pendulum().library() if warm else None
+    prepared = pendulum()
+    assert isinstance(prepared.kernel, Compiled)
+    assert (prepared.cached is None) is not warm
+    path = Path(prepared.kernel.path)
+    content = content or path.read_bytes()
+    damage(path)
+    assert prepared.library() == pendulum().library() == content
 
 
 # -- what is gone ------------------------------------------------------------------------------------------------------
@@ -266,7 +273,6 @@ def test_a_compiler_that_fails_ends_an_export_rather_than_leave_the_kernel_out(
     broken.write_text("#!/bin/sh\ntest \"$1\" = --version && exit 0\necho 'step.c: No space left' >&2\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("CC", str(broken))
-    monkeypatch.setattr("mbfmu.kernel.loading._notice", lambda _: None)
     with pytest.raises(FmuError, match=r"the C compiler.* failed: step\.c: No space left"):
         mbfmu.export(mbfmu.load("pendulum"), tmp_path / "p.fmu", backend=back_end)
     assert not (tmp_path / "p.fmu").exists()

@@ -78,7 +78,7 @@ def run(system: System, coordinates: str, stop: float = 0.5) -> dict[str, Array]
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle: Interpreted(describe(bundle)))
+    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle, _: Interpreted(describe(bundle)))
 
 
 def refusal(system: System, coordinates: str) -> str:

@@ -121,6 +121,7 @@ def export(
     tell(DERIVE)
     prepared = prepare(system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance)
     tell(START if native else COMPILE)
+    library = None if native else _library(prepared, platforms)
     x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)
     made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
     picture = None
@@ -133,7 +134,7 @@ def export(
     if made:
         members = _native(made, header, members, platforms, tell)
     else:
-        members = _python(prepared, table, header, members, platforms)
+        members = _python(prepared, table, header, members, platforms, library)
     tell(PACK)
     return write_aside(target, _archive(members))
 
@@ -181,8 +182,27 @@ def _native(
     return members
 
 
+def _library(prepared: Prepared, platforms: Sequence[str]) -> bytes | None:
+    """Return the compiled kernel to pack; None if it would run on none of the platforms, or without a compiler.
+
+    Raises:
+        FmuError: the compiler fails.
+    """
+    if sys.platform != "linux" or "linux64" not in platforms:
+        return None
+    try:
+        return prepared.library()
+    except BuildError as error:
+        raise FmuError(f"the C compiler failed: {error}") from None
+
+
 def _python(
-    prepared: Prepared, table: Interface, header: Header, members: dict[str, bytes], platforms: Sequence[str]
+    prepared: Prepared,
+    table: Interface,
+    header: Header,
+    members: dict[str, bytes],
+    platforms: Sequence[str],
+    library: bytes | None,
 ) -> dict[str, bytes]:
     """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of its content."""
     members = {
@@ -191,13 +211,8 @@ def _python(
         "resources/kernel.json": _json(describe(prepared.bundle)),
         **_pythonfmu(header.identifier, platforms),
     }
-    if sys.platform == "linux" and "linux64" in platforms:
-        try:
-            library = prepared.library()
-        except BuildError as error:
-            raise FmuError(f"the C compiler failed: {error}") from None
-        if library:
-            members["resources/kernel_linux64.so"] = library
+    if library:
+        members["resources/kernel_linux64.so"] = library
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
     runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
     unique = _unique((model_description(table, header, ""), slave.encode(), runtime.encode()), members)

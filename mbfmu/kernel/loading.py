@@ -1,6 +1,7 @@
 """Bundle -> a kernel that runs: compiled and loaded, or interpreted."""
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,28 @@ from mbfmu.kernel.runtime import Compiled, Interpreted
 from mbfmu.kernel.toolchain import BuildError, Library, built, host, remedy
 
 
-def load(bundle: Bundle) -> Compiled | Interpreted:
-    """Return a kernel for this machine: compiled if there is a C compiler, else interpreted (with one notice)."""
+def library(bundle: Bundle) -> Library | None:
+    """Return the compiled kernel, made now or found in the user's cache; None without a compiler (with one notice).
+
+    Raises:
+        BuildError: the compiler fails.
+    """
+    compiler = host()
+    if compiler is None:
+        _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
+        return None
+    return built(c_sources(bundle), compiler, "kernel")
+
+
+def load(bundle: Bundle, made: Callable[[Bundle], Library | None] = library) -> Compiled | Interpreted:
+    """Return a kernel for this machine: compiled if there is a C compiler, else interpreted (with one notice).
+
+    Args:
+        bundle: the functions.
+        made: gives their library, as `library` does.
+    """
     try:
-        found = library(bundle)
+        found = made(bundle)
     except BuildError as error:
         _notice(f"the C compiler failed: {error}")
         found = None
@@ -44,19 +63,6 @@ def compiled_library(bundle: Bundle) -> Path | None:
     """
     found = library(bundle)
     return found.path if found else None
-
-
-def library(bundle: Bundle) -> Library | None:
-    """Return the compiled kernel, made now or found in the user's cache; None without a compiler (with one notice).
-
-    Raises:
-        BuildError: the compiler fails.
-    """
-    compiler = host()
-    if compiler is None:
-        _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
-        return None
-    return built(c_sources(bundle), compiler, "kernel")
 
 
 @cache

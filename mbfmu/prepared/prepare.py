@@ -20,6 +20,7 @@ from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, missed, singularity, s
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF
+from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
@@ -105,10 +106,14 @@ class Prepared:
         if self.cached:
             with suppress(OSError):  # it went, or is damaged: it is made anew
                 return Compiled(str(self.cached.library))
-        kernel = load(self.bundle)
+        kernel = load(self.bundle, lambda _: self._library)
         if self.key and isinstance(kernel, Compiled):
             start_cache.store(self.key, CachedStart(self.outline, Path(kernel.path)))
         return kernel
+
+    @cached_property
+    def _library(self) -> Library | None:
+        return library(self.bundle)
 
     def library(self) -> bytes | None:
         """Return the compiled kernel for this machine, verified or made anew; None without a compiler.
@@ -116,10 +121,9 @@ class Prepared:
         Raises:
             BuildError: the compiler fails.
         """
-        if isinstance(self.kernel, Compiled) and (content := verified(Path(self.kernel.path))):
+        if self.cached and (content := verified(self.cached.library)):
             return content
-        made = library(self.bundle)
-        return made.content if made else None
+        return self._library.content if self._library else None
 
     @property
     def stepper(self) -> str:
