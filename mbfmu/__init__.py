@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbfmu.simulation import simulate
     from mbfmu.steppers import steppers
     from mbfmu.study import sweep
+    from mbfmu.viewer import view
 
 __all__ = [
     "Result",
@@ -29,6 +30,7 @@ __all__ = [
     "simulate",
     "steppers",
     "sweep",
+    "view",
 ]
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     "load": "mbfmu.model.library",
     "simulate": "mbfmu.simulation",
     "sweep": "mbfmu.study",
+    "view": "mbfmu.viewer",
 }
 
 

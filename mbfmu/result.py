@@ -92,7 +92,19 @@ def read_csv(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise MbfmuError(f"'{path}' holds something that is not a number, or rows of different length") from None
     if table.ndim != 2 or table.shape[1] != len(rows[0]) or not np.all(np.isfinite(table)):
         raise MbfmuError(f"'{path}': every row needs {len(rows[0])} finite numbers")
-    columns = dict(zip(rows[0], table.T, strict=True))
+    return check_columns(path, dict(zip(rows[0], table.T, strict=True)))
+
+
+def check_columns(path: str | os.PathLike[str], columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a table if they are a run's.
+
+    Raises:
+        MbfmuError: there is no ``time`` column that increases, or a value is no finite number.
+    """
+    if not columns.get("time", np.zeros(0)).size:
+        raise MbfmuError(f"'{path}' needs a column 'time', and at least one row")
+    if not all(np.all(np.isfinite(column)) for column in columns.values()):
+        raise MbfmuError(f"'{path}' needs finite numbers in every row")
     if not np.all(np.diff(columns["time"]) > 0):
         raise MbfmuError(f"'{path}': the times must increase")
     return columns

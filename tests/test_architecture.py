@@ -24,14 +24,14 @@ ORDER = (
     "prepared",
     "checker",
     "fmu",
-    "linearization",
     "result",
     "compare",
     "plot",
     "simulation",
+    "linearization",
     "cosimulation",
     "study",
-    "view",
+    "viewer",
     "demo",
     "listing",
     "cli",
@@ -42,9 +42,8 @@ HOMES = {
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},
     "distributed": {"study/__init__.py", "study/cluster.py"},
-    "pyarrow": {"study/__init__.py", "study/table.py"},
-    "plotly": {"view/__init__.py"},
-    "trimesh": {"view/looks.py"},
+    "pyarrow": {"study/__init__.py", "study/table.py", "viewer/motion.py"},
+    "trimesh": {"viewer/looks.py"},
 }
 
 
@@ -153,7 +152,7 @@ def test_heavy_libraries_live_in_one_room(library: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [("mbfmu", "casadi numpy fmpy matplotlib typer"), ("mbfmu.cli", "casadi numpy fmpy matplotlib lxml plotly")],
+    [("mbfmu", "casadi numpy fmpy matplotlib typer"), ("mbfmu.cli", "casadi numpy fmpy matplotlib lxml trimesh")],
 )
 def test_importing_the_package_or_the_command_line_imports_nothing_heavy(module: str, heavy: str) -> None:
     script = f"import sys, {module}; print(sorted({{*'{heavy}'.split()}} & set(sys.modules)))"

@@ -5,14 +5,9 @@ from typing import Annotated
 
 import typer
 
-import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, Inputs, Options, Step, Stepper, Tolerance, Values, numbers, pairs
 from mbfmu.cli.console import Report, Tell
-from mbfmu.errors import UsageError
-
-VIEWED = 10.0
-"""Default stop time, s."""
 
 
 def view(
@@ -20,11 +15,20 @@ def view(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|F.fmu|RESULT.csv",
-            help="a model by name or path, an .fmu file, or a file of results",
+            metavar="MODEL|F.fmu|RUN.csv",
+            help="a model by name or path, an .fmu file, or a recorded run (.csv or .parquet)",
             autocompletion=complete.models,
         ),
     ],
+    geometry: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="the mechanism that a recorded run or an FMU moves; default: lines between its frames",
+            autocompletion=complete.models,
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
     stepper: Stepper = None,
@@ -48,39 +52,15 @@ def view(
     ] = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.view import (
-        is_table,
-        looks_of,
-        motion_of_model,
-        motion_of_result,
-        refuse_page,
-        result_of_csv,
-        write_page,
-    )
+    from mbfmu.viewer import refuse_page, view
 
     name = Path(model).stem
     path = output or Path(f"{name}.html")
     refuse_page(path)
-    if is_table(model):
-        if stop is not None or any((stepper, option, step, tolerance, coordinates, output_interval, values, inputs)):
-            raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
-        motion = motion_of_result(result_of_csv(model), model, up)
-    else:
-        end = VIEWED if stop is None else stop
-        if model.endswith(".fmu"):
-            result = mbfmu.simulate(
-                model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
-                output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
-                coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
-            )  # fmt: skip
-            motion = motion_of_result(result, model, up)
-        else:
-            motion = motion_of_model(
-                mbfmu.load(model, numbers(values)), end, stepper=stepper, options=pairs(option), step=step,
-                tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs),
-                coordinates=coordinates, up=up, looks=looks_of(model), progress=lambda fraction: tell("view", fraction),
-            )  # fmt: skip
-    shown = float(motion.result.time[-1])
-    tell("page", 0.0)
-    write_page(motion, path, name, f"{shown:g} s")
-    return Report({"model": name, "stop": shown}, wrote=(path,))
+    page = view(
+        model, stop, model=geometry, up=up, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
+        output_interval=output_interval, values=numbers(values), inputs=pairs(inputs), coordinates=coordinates,
+        progress=lambda fraction: tell("view", fraction),
+    )  # fmt: skip
+    page.write(path)
+    return Report({"model": name, "stop": page.stop}, wrote=(path,))
