@@ -26,7 +26,10 @@ CLOSE, TINY = 2e-2, 1e-12
 LONG = ("README.md", "docs/tutorial.md", "docs/sweep.md")
 RUN = (
     *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
-    *(f"docs/{name}.md" for name in ("actuators", "modelling", "steppers", "couplings", "extending", "view")),
+    *(
+        f"docs/{name}.md"
+        for name in ("actuators", "modelling", "steppers", "couplings", "extending", "view", "linearize")
+    ),
 )
 """Pages whose code is run, block by block in one folder."""
 TYPES = {"Model", "Value", "Vector"}

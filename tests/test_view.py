@@ -28,6 +28,7 @@ from mbfmu.viewer import (
     Page,
     Trajectory,
     looks_of,
+    motion_of_mode,
     motion_of_model,
     motion_of_result,
     page_of,
@@ -160,6 +161,47 @@ def test_upwards_is_against_gravity_unless_asked(two_link: System) -> None:
     for model, up in ((arm, "w"), (two_link, "z")):
         with pytest.raises(UsageError, match="upwards"):
             motion_of_model(model, 0.01, up=up)
+
+
+# -- modes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_mode_moves_the_joints_in_its_shape_and_keeps_loops_closed() -> None:
+    down = mbfmu.load("two_link").with_values({"shoulder.phi": -np.pi / 2, "elbow.phi": 0.0})
+    expected = mbfmu.linearize(down).modes[1]
+    motion, mode = motion_of_mode(down, 2)
+    assert mode.frequency == pytest.approx(expected.frequency)
+    t, moved = motion.result.time, motion.result.values - [-np.pi / 2, 0.0]
+    assert t[-1] == pytest.approx(3 / mode.frequency)
+    shape = np.real(mode.shape[:2] / mode.shape[1])  # neither joint lags behind
+    assert np.allclose(moved, np.outer(moved[:, 1], shape), atol=1e-9)
+    swings = np.abs(moved[::80, 1])  # at whole periods
+    assert np.allclose(swings, swings[0], atol=1e-9)
+    tip = motion.track("link2", motion.geometry.bodies["link2"].anchors[1])
+    assert 0.02 < np.ptp(tip, axis=0).max() / motion.size < 0.3
+
+
+def test_a_mode_of_a_closed_loop_opens_it_in_second_order_only() -> None:
+    motion, _ = motion_of_mode(mbfmu.load("four_bar"), 1)
+    gaps = [
+        np.abs(motion.track(item.far, item.end) - motion.track(item.near, item.start)).max()
+        for item in motion.geometry.joints
+    ]
+    assert max(gaps) < 0.02 * motion.size  # a displacement of 0.08 squared, halved, times the slope of the loop
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"mode": 3}, "has the modes 1 to 2, and no mode 3"),
+        ({"mode": 1, "stop": 1.0}, "a mode is no run: leave stop out"),
+        ({"at": 1.0}, "name the mode too"),
+    ],
+)
+def test_what_is_no_mode_is_refused(given: dict[str, Any], reason: str) -> None:
+    down = {"shoulder.phi": -np.pi / 2, "elbow.phi": 0.0}
+    with pytest.raises(UsageError, match=reason):
+        mbfmu.view("two_link", values=down, **given)
 
 
 # -- the drawing -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,13 @@ def view(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
+    mode: Annotated[
+        int | None,
+        typer.Option("--mode", metavar="K", help="show a mode in place of a run: its number in `mbfmu linearize`"),
+    ] = None,
+    at: Annotated[
+        float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")
+    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
     stepper: Stepper = None,
     option: Options = None,
@@ -58,9 +65,9 @@ def view(
     path = output or Path(f"{name}.html")
     refuse_page(path)
     page = view(
-        model, stop, model=geometry, up=up, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
-        output_interval=output_interval, values=numbers(values), inputs=pairs(inputs), coordinates=coordinates,
-        progress=lambda fraction: tell("view", fraction),
+        model, stop, model=geometry, mode=mode, at=at, up=up, stepper=stepper, options=pairs(option), step=step,
+        tolerance=tolerance, output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
+        coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
     )  # fmt: skip
     page.write(path)
     return Report({"model": name, "stop": page.stop}, wrote=(path,))

@@ -12,7 +12,7 @@ from mbfmu.model.relative import axis
 MOTIONS: dict[type[Joint], str] = {
     Revolute: "turns", Prismatic: "slides", Cylindrical: "slides", Screw: "slides", Distance: "spans",
 }  # fmt: skip
-"""How a joint shows in a picture (see `Hinge`); others are points."""
+"""Kinds of motion in a picture (see `Hinge`); other joints are points."""
 
 
 def skeleton(bodies: Bodies) -> Skeleton:

@@ -11,6 +11,7 @@ from mbfmu.model.library import load
 from mbfmu.result import Result
 from mbfmu.simulation import InputFunction, Progress, simulate
 from mbfmu.viewer.looks import Look, looks_of
+from mbfmu.viewer.modes import motion_of_mode
 from mbfmu.viewer.motion import Trajectory, is_table, motion_of_model, motion_of_result, read_result
 from mbfmu.viewer.page import Page, page_of, refuse_page
 
@@ -20,6 +21,7 @@ __all__ = [
     "Trajectory",
     "is_table",
     "looks_of",
+    "motion_of_mode",
     "motion_of_model",
     "motion_of_result",
     "page_of",
@@ -37,6 +39,8 @@ def view(
     stop: float | None = None,
     *,
     model: Model | str | os.PathLike[str] | None = None,
+    mode: int | None = None,
+    at: float | None = None,
     up: str | None = None,
     title: str | None = None,
     stepper: str | None = None,
@@ -56,6 +60,8 @@ def view(
             of `simulate` or `couple`, or a .csv or .parquet file.
         stop: end of the run, s (default: 10); not for a recorded run.
         model: the mechanism whose geometry a recorded run or an FMU moves; None: bodies are lines.
+        mode: number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model.
+        at: time, s, of the state about which the mode is; None: the start.
         up: axis of the world that points upwards; None: against gravity, else y in the plane and z in space.
         title: title above the page; None: the name of the source.
         stepper: see `simulate`; this and the following are not for a recorded run.
@@ -81,6 +87,12 @@ def view(
     name = title or _name(source)
     label = name if isinstance(source, Model | Result) else os.fspath(source)
     end = STOP if stop is None else stop
+    if mode is not None:
+        return _page_of_mode(
+            source, label, name, mode, {"stop": stop, "model": model}, values, {**how, "at": at, "up": up}
+        )
+    if at is not None:
+        raise UsageError("`at` is the time of a mode: name the mode too")
     if isinstance(source, Result) or is_table(label):
         used = {"stop": stop, "values": None if model else values, **how}
         if wrong := [option for option, value in used.items() if value]:
@@ -96,6 +108,22 @@ def view(
         mechanism, looks = _model(source, values)
         motion = motion_of_model(mechanism, end, up=up, looks=looks, progress=progress, **how)
     return page_of(motion, name, f"{motion.result.time[-1]:g} s")
+
+
+def _page_of_mode(
+    source: Model | Result | str | os.PathLike[str], label: str, name: str, number: int, alien: Mapping[str, Any],
+    values: Mapping[str, float] | None, how: dict[str, Any],
+) -> Page:  # fmt: skip
+    if isinstance(source, Result) or is_table(label) or label.endswith(".fmu"):
+        raise UsageError(f"'{label}' is no model: modes are those of a model")
+    alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
+    if wrong := [option for option, value in alien.items() if value]:
+        raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
+    mechanism, looks = _model(source, values)
+    motion, mode = motion_of_mode(mechanism, number, looks=looks, **how)
+    value = mode.eigenvalue
+    text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
+    return page_of(motion, f"{name}: mode {number}", text)
 
 
 def _geometry(

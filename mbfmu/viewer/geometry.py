@@ -149,8 +149,8 @@ def planar(phi: Array) -> Array:
 
 
 def spatial(Q: Array) -> Array:
-    """Return the rotations of unit quaternions, shape (..., 3, 3), from shape (..., 4), the scalar part first."""
-    w, x, y, z = np.moveaxis(Q, -1, 0)
+    """Return the rotations of quaternions, shape (..., 3, 3), from shape (..., 4), the scalar part first."""
+    w, x, y, z = np.moveaxis(Q / np.linalg.norm(Q, axis=-1, keepdims=True), -1, 0)
     rows = [
         [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],

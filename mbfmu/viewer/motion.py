@@ -181,8 +181,13 @@ def read_result(path: str | os.PathLike[str]) -> Result:
     """
     columns = _read_parquet(path) if Path(path).suffix == ".parquet" else read_csv(path)
     names = tuple(name for name in columns if name != "time")
-    units = {name: UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "") for name in names}
+    units = {name: unit_of(name) for name in names}
     return Result(columns["time"], names, np.column_stack([columns[name] for name in names]), units)
+
+
+def unit_of(name: str) -> str:
+    """Return the SI unit that a variable's name tells, empty if it does not."""
+    return UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "")
 
 
 def _read_parquet(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -249,8 +254,7 @@ def _orientation(result: Result, body: str) -> Array | None:
     if dim == 2 and f"{body}.phi" in names:
         return planar(result[f"{body}.phi"])
     if dim == 3 and len(_vector(names, f"{body}.Q")) == 4:
-        Q = _track(result, f"{body}.Q", 4)
-        return spatial(Q / np.linalg.norm(Q, axis=1, keepdims=True))
+        return spatial(_track(result, f"{body}.Q", 4))
     return _direction(result, body, dim)
 
 
@@ -267,8 +271,7 @@ def _direction(result: Result, body: str, dim: int) -> Array | None:
         return planar(np.arctan2(n[:, 1], n[:, 0]) - np.arctan2(n[0, 1], n[0, 0]))
     half = n[0] + n  # the shortest turn; its quaternion is (n0 . half, n0 x half), not normalised
     Q = np.column_stack([half @ n[0], np.cross(n[0], half)])
-    size = np.linalg.norm(Q, axis=1, keepdims=True)
-    return spatial(Q / size) if np.all(size > 0) else None
+    return spatial(Q) if np.all(np.any(Q, axis=1)) else None
 
 
 def _prefix(names: tuple[str, ...], wanted: list[str]) -> str | None:

@@ -267,9 +267,14 @@ if (renderer) {
 }
 
 function look(name) {
-  const narrow = Math.min(1, camera.aspect);
-  const away = (0.84 * ball.radius) / Math.sin((camera.fov * Math.PI) / 360) / narrow;
-  camera.position.copy(ball.center).addScaledVector(VIEWS[name].clone().normalize(), away);
+  const z = VIEWS[name].clone().normalize(), x = up.clone().cross(z).normalize(), y = z.clone().cross(x);
+  const tall = Math.tan((camera.fov * Math.PI) / 360) / 1.12, broad = tall * camera.aspect; // with a margin
+  let away = 0;
+  for (let corner = 0; corner < 8; corner++) { // all corners of the box within the picture
+    const p = new THREE.Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y, corner & 4 ? box.max.z : box.min.z).sub(ball.center);
+    away = Math.max(away, p.dot(z) + Math.max(Math.abs(p.dot(y)) / tall, Math.abs(p.dot(x)) / broad));
+  }
+  camera.position.copy(ball.center).addScaledVector(z, Math.max(away, ball.radius));
   if (controls) { controls.target.copy(ball.center); controls.update(); }
   dirty = true;
 }
