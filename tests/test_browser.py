@@ -2,6 +2,8 @@
 
 import io
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ CHROMIUM = next(
 SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 """WebGL is drawn by the processor."""
 STOP = 0.5
+ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
 
@@ -189,6 +192,15 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
         page.click("#shapes")
         assert np.mean(np.abs(picture(page, "#scene") - background).max(axis=2) > 30) > 0.01
     assert faults == []
+
+
+def test_the_picture_of_the_documentation_shows_a_crane(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "examples.viewed", "--plot", str(tmp_path / "view.png")]
+    subprocess.run(command, cwd=ROOT, check=True)
+    with Image.open(tmp_path / "view.png") as image:
+        drawn = np.asarray(image.convert("RGB")).astype(np.int64)
+    for colour in ((0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73), (0xCC, 0x79, 0xA7)):
+        assert near(drawn, colour) > 1000  # two beams and two cylinders
 
 
 def test_a_notebook_plays_the_page_in_its_frame(browser: Browser, two_link: System) -> None:

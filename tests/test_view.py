@@ -33,6 +33,7 @@ from mbfmu.viewer import (
     motion_of_result,
     page_of,
     read_result,
+    together,
 )
 from mbfmu.viewer.drawing import Solid, cylinder_of, drawing_of, outline
 from mbfmu.viewer.looks import MOST, TOGETHER
@@ -116,8 +117,21 @@ def test_a_recorded_run_moves_the_models_geometry_as_the_model_does(name: str, t
 def test_a_run_of_coupled_fmus_shows_each_mechanism(two_link_fmu: Path) -> None:
     wire = Wire("one.shoulder.phi", "two.shoulder.tau", 1.0)
     run = mbfmu.couple({"one": two_link_fmu, "two": two_link_fmu}, [wire], 0.02, 0.01)
-    page = mbfmu.view(run, model="two_link")
-    assert [body["name"] for body in data(page)["bodies"]] == ["link1", "link2"]
+    assert [body["name"] for body in data(mbfmu.view(run, model="two_link"))["bodies"]] == ["link1", "link2"]
+    bodies = data(mbfmu.view(run, model={"one": "two_link", "two": "two_link"}))["bodies"]
+    assert [body["name"] for body in bodies] == ["one.link1", "one.link2", "two.link1", "two.link2"]
+    assert [body["group"] for body in bodies] == ["one", "one", "two", "two"]
+    model = mbfmu.load("two_link")
+    both = together({name: motion_of_result(run, "run", model=model, component=name) for name in ("one", "two")})
+    for number, name in enumerate(("one", "two")):
+        phi = run[f"{name}.shoulder.phi"]
+        assert np.allclose(both.R[:, 2 * number, 0, 0], np.cos(phi), atol=1e-12)
+        assert np.allclose(joint(both, f"{name}.elbow")[:, 1], np.sin(phi), atol=1e-12)
+    assert np.ptp(both.R[:, 0] - both.R[:, 2]) > 0  # the two move differently
+    with pytest.raises(UsageError, match=r"'three\.shoulder\.phi' is missing"):
+        mbfmu.view(run, model={"three": "two_link"})
+    with pytest.raises(UsageError, match="in the plane or in space"):
+        together({"one": both, "top": motion_of_model(mbfmu.load("heavy_top"), 0.01)})
 
 
 def test_a_run_without_a_model_shows_lines_between_its_frames(two_link: System, two_link_fmu: Path) -> None:

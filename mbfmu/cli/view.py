@@ -21,11 +21,11 @@ def view(
         ),
     ],
     geometry: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--model",
-            metavar="MODEL",
-            help="the mechanism that a recorded run or an FMU moves; default: lines between its frames",
+            metavar="MODEL|FMU=MODEL",
+            help="the mechanism that a recorded run or an FMU moves; may be repeated for several FMUs",
             autocompletion=complete.models,
         ),
     ] = None,
@@ -65,9 +65,16 @@ def view(
     path = output or Path(f"{name}.html")
     refuse_page(path)
     page = view(
-        model, stop, model=geometry, mode=mode, at=at, up=up, stepper=stepper, options=pairs(option), step=step,
-        tolerance=tolerance, output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
+        model, stop, model=_models(geometry), mode=mode, at=at, up=up, stepper=stepper, options=pairs(option),
+        step=step, tolerance=tolerance, output_interval=output_interval, values=numbers(values), inputs=pairs(inputs),
         coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
     )  # fmt: skip
     page.write(path)
     return Report({"model": name, "stop": page.stop}, wrote=(path,))
+
+
+def _models(given: list[str] | None) -> str | dict[str, str] | None:
+    """Return one model, or models by the names of FMUs."""
+    if not given:
+        return None
+    return given[0] if len(given) == 1 and "=" not in given[0] else pairs(given)

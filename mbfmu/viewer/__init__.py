@@ -12,7 +12,7 @@ from mbfmu.result import Result
 from mbfmu.simulation import InputFunction, Progress, simulate
 from mbfmu.viewer.looks import Look, looks_of
 from mbfmu.viewer.modes import motion_of_mode
-from mbfmu.viewer.motion import Trajectory, is_table, motion_of_model, motion_of_result, read_result
+from mbfmu.viewer.motion import Trajectory, is_table, motion_of_model, motion_of_result, read_result, together
 from mbfmu.viewer.page import Page, page_of, refuse_page
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "page_of",
     "read_result",
     "refuse_page",
+    "together",
     "view",
 ]
 
@@ -38,7 +39,7 @@ def view(
     source: Model | Result | str | os.PathLike[str],
     stop: float | None = None,
     *,
-    model: Model | str | os.PathLike[str] | None = None,
+    model: Model | str | os.PathLike[str] | Mapping[str, Model | str | os.PathLike[str]] | None = None,
     mode: int | None = None,
     at: float | None = None,
     up: str | None = None,
@@ -59,7 +60,8 @@ def view(
         source: a model, its name or its path, which is run; an .fmu file, which is run; or a recorded run: a `Result`
             of `simulate` or `couple`, or a .csv or .parquet file.
         stop: end of the run, s (default: 10); not for a recorded run.
-        model: the mechanism whose geometry a recorded run or an FMU moves; None: bodies are lines.
+        model: the mechanism whose geometry a recorded run or an FMU moves; for a run of several FMUs a mapping, the
+            mechanism of each by the name of the FMU; None: bodies are lines.
         mode: number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model.
         at: time, s, of the state about which the mode is; None: the start.
         up: axis of the world that points upwards; None: against gravity, else y in the plane and z in space.
@@ -98,10 +100,10 @@ def view(
         if wrong := [option for option, value in used.items() if value]:
             raise UsageError(f"'{label}' is a run already: leave {', '.join(wrong)} out")
         run = source if isinstance(source, Result) else read_result(label)
-        motion = motion_of_result(run, label, up, *_geometry(model, values))
+        motion = _motion_of_run(run, label, up, model, values)
     elif not isinstance(source, Model) and label.endswith(".fmu"):
         run = simulate(source, end, values=values, progress=progress, **how)
-        motion = motion_of_result(run, label, up, *_geometry(model, None))
+        motion = _motion_of_run(run, label, up, model, None)
     elif model is not None:
         raise UsageError(f"'{label}' is a model itself: `model` goes with a recorded run or an FMU")
     else:
@@ -126,10 +128,22 @@ def _page_of_mode(
     return page_of(motion, f"{name}: mode {number}", text)
 
 
-def _geometry(
-    model: Model | str | os.PathLike[str] | None, values: Mapping[str, float] | None
-) -> tuple[Model | None, tuple[Look, ...]]:
-    return (None, ()) if model is None else _model(model, values)
+def _motion_of_run(
+    run: Result,
+    label: str,
+    up: str | None,
+    model: Model | str | os.PathLike[str] | Mapping[str, Model | str | os.PathLike[str]] | None,
+    values: Mapping[str, float] | None,
+) -> Trajectory:
+    if model is None:
+        return motion_of_result(run, label, up)
+    if not isinstance(model, Mapping):
+        return motion_of_result(run, label, up, *_model(model, values))
+    if values or not model:
+        raise UsageError("with a mapping of models, give each model its own values: mbfmu.load(NAME, values)")
+    return together(
+        {name: motion_of_result(run, label, up, *_model(item, None), component=name) for name, item in model.items()}
+    )
 
 
 def _model(

@@ -306,14 +306,12 @@ def _draw_slide(found: Drawing, motion: Trajectory, joint: Place, radius: float,
         "steel" if joint.near else "ground",
     )  # fmt: skip
     if joint.far and (not joint.near or motion.dim == 2):
-        across = np.array([0.0, 0.0, 1.0]) if motion.dim == 2 else _across(n)
-        # the axis as the far body sees it at the start, where a sliding joint keeps it
         world = turn[0] if joint.near else turn
-        seen = _raised(motion.R[0, motion.bodies.index(joint.far)].T @ world, 0.0)
-        if motion.dim == 3:
-            across = _across(seen)
-        block = np.array([end - 1.3 * radius * seen, end + 1.3 * radius * seen])
-        found.plate(joint.far, block, across, 1.5 * radius, 2.2 * radius)
+        seen = _raised(motion.R[0, motion.bodies.index(joint.far)].T @ world, 0.0)  # the axis from the block, all along
+        across = np.array([0.0, 0.0, 1.0]) if motion.dim == 2 else _across(seen)
+        block = np.array([end - 2.0 * radius * seen, end + 2.0 * radius * seen])
+        found.plate(joint.far, block, across, 1.8 * radius, 2.2 * radius)
+        found.drawn.add(joint.far)
 
 
 def _across(n: Array) -> Array:

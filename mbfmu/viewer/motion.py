@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,12 @@ def motion_of_model(
 
 
 def motion_of_result(
-    result: Result, source: str, up: str | None = None, model: Model | None = None, looks: tuple[Look, ...] = ()
+    result: Result,
+    source: str,
+    up: str | None = None,
+    model: Model | None = None,
+    looks: tuple[Look, ...] = (),
+    component: str = "",
 ) -> Trajectory:
     """Return the motion in a recorded run.
 
@@ -143,6 +148,7 @@ def motion_of_result(
         up: axis of the world that points upwards; None: against the model's gravity, else y in the plane, z in space.
         model: the mechanism that moved.
         looks: solids fixed to the model's bodies.
+        component: name of the FMU that is in front of the names; empty: it is found, if there is one.
 
     Raises:
         ModelError, StartError: the model is invalid, or has no bodies to show.
@@ -152,12 +158,13 @@ def motion_of_result(
         return _placed(result, _geometry_of_result(result, source), "", up)
     prepared = prepare(model, None, None, 1e-3, 0.0, "joint")
     geometry, dae = geometry_of(prepared, looks), prepared.dae
-    prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.bodies])
+    prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.bodies], component)
     if prefix is not None and all(_orientation(result, prefix + body) is not None for body in geometry.bodies):
         return _placed(result, geometry, prefix, up)
-    prefix = _prefix(result.names, list(dae.coordinates))
+    prefix = _prefix(result.names, list(dae.coordinates), component)
     if prefix is None:
-        missing = next(name for name in dae.coordinates if name not in result.names)
+        wanted = [f"{component}.{name}" if component else name for name in dae.coordinates]
+        missing = next((name for name in wanted if name not in result.names), wanted[0])
         raise UsageError(
             f"'{source}' is no run of the model '{model.name}': it has neither the poses of all bodies nor all joint "
             f"coordinates; '{missing}' is missing"
@@ -170,6 +177,35 @@ def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result
     """Return the motion in which the coordinates q, shape (n_t, n), are given at the times of a result."""
     r, R = poses_of(dae, tuple(geometry.bodies), q, result.time)
     return Trajectory(result, r, R, geometry, _upward(up, r.shape[2], geometry))
+
+
+def together(motions: Mapping[str, Trajectory]) -> Trajectory:
+    """Return the motion of several mechanisms in one run, each with its name in front of those of its parts.
+
+    Args:
+        motions: the motions by the names of the mechanisms, of the same run.
+
+    Raises:
+        UsageError: some are in the plane and some in space.
+    """
+    first = next(iter(motions.values()))
+    if len({item.dim for item in motions.values()}) > 1:
+        raise UsageError(f"{', '.join(motions)}: a picture has mechanisms in the plane or in space, and not both")
+    bodies: dict[str, Attachments] = {}
+    joints: list[Place] = []
+    looks: list[Look] = []
+    for name, item in motions.items():
+        shape = item.geometry
+        full = {"": "", **{body: f"{name}.{body}" for body in shape.bodies}}
+        bodies |= {full[body]: attached for body, attached in shape.bodies.items()}
+        joints += [
+            replace(joint, name=f"{name}.{joint.name}", near=full[joint.near], far=full[joint.far])
+            for joint in shape.joints
+        ]
+        looks += [replace(look, body=full[look.body]) for look in shape.looks]
+    r, R = (np.concatenate([getattr(item, part) for item in motions.values()], axis=1) for part in "rR")
+    geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks))
+    return Trajectory(first.result, r, R, geometry, first.up)
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
@@ -274,10 +310,12 @@ def _direction(result: Result, body: str, dim: int) -> Array | None:
     return spatial(Q) if np.all(np.any(Q, axis=1)) else None
 
 
-def _prefix(names: tuple[str, ...], wanted: list[str]) -> str | None:
+def _prefix(names: tuple[str, ...], wanted: list[str], component: str) -> str | None:
     """Return what stands before all wanted names, mostly nothing or ``FMU.``; None if they are not all there."""
     known = set(names)
     ends = [name.removesuffix(wanted[0]) for name in names if wanted and name.endswith(wanted[0])]
+    if component:
+        ends = [f"{component}."]
     for prefix in sorted((item for item in ends if not item or item.endswith(".")), key=len):
         if all(prefix + name in known for name in wanted):
             return prefix
