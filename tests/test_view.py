@@ -259,6 +259,13 @@ def test_every_body_is_drawn_around_its_attachments(name: str) -> None:
             assert min(gaps) < 0.06 * motion.size
 
 
+def test_a_body_in_free_motion_hangs_on_nothing() -> None:
+    drawing = drawing_of(motion_of_model(mbfmu.load("gymnast"), 0.1))
+    assert [item for item in drawing.solids if not item.body] == []
+    held = drawing_of(motion_of_model(mbfmu.load("two_link"), 0.1))
+    assert {item.role for item in held.solids if not item.body} == {"ground", "joint"}
+
+
 def corners(item: Solid) -> list[npt.NDArray[np.float64]]:
     """Return points of a simple solid."""
     if item.kind == "plate":

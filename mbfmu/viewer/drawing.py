@@ -19,6 +19,8 @@ SLENDER = 0.12
 """Largest radius of a bar relative to its length."""
 FLAT = 1e-3
 """Distance from a line or plane, relative to a body's extent, within which its points lie on it."""
+APART = 1e-2
+"""Distance of a joint's two frames, relative to the mechanism's size, from which on it is not drawn as a point."""
 FILLED = 0.7
 """Length of a barrel relative to the shortest length of its cylinder, where the joint does not say it."""
 CORNERS = 24
@@ -273,9 +275,13 @@ def _draw_joint(
     start, end = _raised(joint.start, layers[joint.near]), _raised(joint.end, layers[joint.far])
     if joint.motion == "spans":
         found.struts.append(Strut(joint.near, start, joint.far, end, 0.5 * radius, "steel"))
-    elif joint.motion == "slides":
+        return
+    if joint.motion == "slides":
         if not cylinder:
             _draw_slide(found, motion, joint, radius, layers)
+        return
+    gap = motion.track(joint.far, joint.end) - motion.track(joint.near, joint.start)
+    if np.linalg.norm(gap, axis=1).max() > APART * motion.size:  # nothing holds them together, as in free motion
         return
     for body, point in dict.fromkeys([(joint.near, tuple(start)), (joint.far, tuple(end))]):
         at = np.array(point)

@@ -197,13 +197,22 @@ for (const [body, point] of motion.tips) {
 const scene = new THREE.Scene();
 scene.background = colour("#f4f6f8");
 scene.add(world);
-const box = new THREE.Box3();
+const extent = []; // corners of boxes around the solids, all along the motion
+for (const mesh of pickable) mesh.geometry.computeBoundingBox();
 for (let sample = 0; sample <= SAMPLES; sample++) {
   place(begin + (length * sample) / SAMPLES);
   world.updateMatrixWorld(true);
-  box.expandByObject(world);
+  for (const frame of frames) extent.push(frame.position.clone());
+  for (const { geometry, matrixWorld } of pickable) {
+    const { min, max } = geometry.boundingBox;
+    for (let corner = 0; corner < 8; corner++) {
+      const p = new THREE.Vector3(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
+      extent.push(p.applyMatrix4(matrixWorld));
+    }
+  }
 }
 place(begin);
+const box = new THREE.Box3().setFromPoints(extent);
 const ball = box.getBoundingSphere(new THREE.Sphere());
 ball.radius = Math.max(ball.radius, 0.6 * motion.size);
 
@@ -270,11 +279,11 @@ function look(name) {
   const z = VIEWS[name].clone().normalize(), x = up.clone().cross(z).normalize(), y = z.clone().cross(x);
   const tall = Math.tan((camera.fov * Math.PI) / 360) / 1.12, broad = tall * camera.aspect; // with a margin
   let away = 0;
-  for (let corner = 0; corner < 8; corner++) { // all corners of the box within the picture
-    const p = new THREE.Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y, corner & 4 ? box.max.z : box.min.z).sub(ball.center);
+  for (const corner of extent) { // everything is within the picture
+    const p = corner.clone().sub(ball.center);
     away = Math.max(away, p.dot(z) + Math.max(Math.abs(p.dot(y)) / tall, Math.abs(p.dot(x)) / broad));
   }
-  camera.position.copy(ball.center).addScaledVector(z, Math.max(away, ball.radius));
+  camera.position.copy(ball.center).addScaledVector(z, Math.max(away, motion.size));
   if (controls) { controls.target.copy(ball.center); controls.update(); }
   dirty = true;
 }
@@ -327,7 +336,10 @@ function ticks(low, high, count) {
     (_, k) => (Math.ceil(low / step - 1e-9) + k) * step);
 }
 const brief = (value) => String(Number(value.toPrecision(4)));
-const short = (value) => (Math.abs(value) < 1000 ? value.toPrecision(3) : value.toFixed(0));
+function short(value) {
+  const size = Math.abs(value);
+  return size >= 1000 ? value.toFixed(0) : size >= 1e-3 || !size ? value.toPrecision(3) : value.toExponential(1);
+}
 
 /** Return where a panel's label and the names of its curves stand: [text, x, line, number of the curve]. */
 function heading(pen, panel, width) {

@@ -18,7 +18,7 @@ from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import KINDS, Result, coordinates
 from mbfmu.viewer.drawing import drawing_of
-from mbfmu.viewer.motion import Trajectory
+from mbfmu.viewer.motion import Trajectory, unit_of
 
 Array = npt.NDArray[np.float64]
 
@@ -204,7 +204,10 @@ def _space(point: Array) -> list[float]:
 
 def _panels(result: Result) -> list[tuple[str, list[str]]]:
     shown = [name for name in coordinates(result) if np.any(result[name])]
-    panels = [(label, [name for name in shown if result.units.get(name) == unit]) for unit, label in KINDS.items()]
+    panels = [
+        (label, [name for name in shown if result.units.get(name, unit_of(name)) == unit])
+        for unit, label in KINDS.items()
+    ]
     energies: list[str] = [
         name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names
     ]
