@@ -25,11 +25,12 @@ SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftsha
 STOP = 0.5
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
-
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(pytestconfig: pytest.Config) -> Iterator[Browser]:
+    if not CHROMIUM:
+        assert not pytestconfig.getoption("--all"), "install Chromium: apt-get install chromium"
+        pytest.skip("needs Chromium")
     with sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield found
@@ -194,6 +195,7 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
     assert faults == []
 
 
+@pytest.mark.usefixtures("browser")
 def test_the_picture_of_the_documentation_shows_a_crane(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "examples.viewed", "--plot", str(tmp_path / "view.png")]
     subprocess.run(command, cwd=ROOT, check=True)

@@ -149,6 +149,14 @@ def test_a_run_without_a_model_shows_lines_between_its_frames(two_link: System, 
         assert not start.any()
 
 
+def test_a_run_with_other_parameters_than_the_models_is_told(two_link_fmu: Path, tmp_path: Path) -> None:
+    path = mbfmu.simulate(mbfmu.load("two_link"), 0.1, values={"l1": 0.7}).write_csv(tmp_path / "run.csv")
+    with pytest.warns(UserWarning, match=r"'.*run\.csv' does not fit the model 'two_link': .*'elbow' opens by 0\.3 m"):
+        mbfmu.view(path, model="two_link")
+    mbfmu.view(path, model="two_link", values={"l1": 0.7})  # warnings are errors
+    mbfmu.view(two_link_fmu, 0.1, model="two_link", values={"l1": 0.7, "solver.step": 2e-3})
+
+
 def test_columns_that_a_recorded_run_lacks_are_named(two_link: System) -> None:
     bare = Result(np.array([0.0, 1.0]), ("shoulder.phi",), np.zeros((2, 1)))
     with pytest.raises(UsageError, match=r"'bare\.csv' is no run of the model 'two_link': .* 'elbow\.phi' is missing"):

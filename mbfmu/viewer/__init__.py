@@ -71,7 +71,7 @@ def view(
         step: see `simulate`, s.
         tolerance: see `simulate`.
         output_interval: time between two pictures, s.
-        values: parameters and start values by name; for a recorded run and an FMU, those of `model` too.
+        values: parameters and start values by name; with a recorded run, those of `model`.
         inputs: see `simulate`.
         coordinates: see `simulate`.
         progress: called with the fraction done.
@@ -103,7 +103,9 @@ def view(
         motion = _motion_of_run(run, label, up, model, values)
     elif not isinstance(source, Model) and label.endswith(".fmu"):
         run = simulate(source, end, values=values, progress=progress, **how)
-        motion = _motion_of_run(run, label, up, model, None)
+        shape = None if model is None or isinstance(model, Mapping) else _model(model, None)[0].values()
+        known = {name: value for name, value in (values or {}).items() if shape and name in shape}
+        motion = _motion_of_run(run, label, up, model, known)
     elif model is not None:
         raise UsageError(f"'{label}' is a model itself: `model` goes with a recorded run or an FMU")
     else:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ UPWARD = {
 }  # fmt: skip
 UNITS = {"phi": "rad", "w": "rad/s", "a": "rad/s2", "s": "m", "v": "m/s", "tau": "N.m", "f": "N"}
 """Units by the last part of a name, for tables without units."""
+OPEN = 1e-3
+"""Gap of a joint, relative to the mechanism's size, from which on a run does not fit a model."""
 TABLES = (".csv", ".parquet")
 """Endings of tables of results."""
 
@@ -150,6 +153,8 @@ def motion_of_result(
         looks: solids fixed to the model's bodies.
         component: name of the FMU that is in front of the names; empty: it is found, if there is one.
 
+    A warning says when the run opens the model's joints, as one with other parameters does.
+
     Raises:
         ModelError, StartError: the model is invalid, or has no bodies to show.
         UsageError: there are no such columns.
@@ -160,7 +165,7 @@ def motion_of_result(
     geometry, dae = geometry_of(prepared, looks), prepared.dae
     prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.bodies], component)
     if prefix is not None and all(_orientation(result, prefix + body) is not None for body in geometry.bodies):
-        return _placed(result, geometry, prefix, up)
+        return _checked(_placed(result, geometry, prefix, up), source, model.name)
     prefix = _prefix(result.names, list(dae.coordinates), component)
     if prefix is None:
         wanted = [f"{component}.{name}" if component else name for name in dae.coordinates]
@@ -170,7 +175,7 @@ def motion_of_result(
             f"coordinates; '{missing}' is missing"
         )
     q = np.column_stack([result[f"{prefix}{name}"] for name in dae.coordinates])
-    return motion_of_coordinates(dae, geometry, q, result, up)
+    return _checked(motion_of_coordinates(dae, geometry, q, result, up), source, model.name)
 
 
 def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result, up: str | None = None) -> Trajectory:
@@ -243,6 +248,27 @@ def _read_parquet(path: str | os.PathLike[str]) -> dict[str, Any]:
 def is_table(source: str) -> bool:
     """Return whether a source is a table of results."""
     return Path(source).suffix in TABLES
+
+
+def _checked(motion: Trajectory, source: str, model: str) -> Trajectory:
+    """Return a motion; warn if it opens a joint."""
+    worst, where = 0.0, ""
+    for item in motion.geometry.joints:
+        gap = motion.track(item.far, item.end) - motion.track(item.near, item.start)
+        if item.motion == "slides":
+            turn = motion.R[:, motion.bodies.index(item.near)] if item.near else np.eye(motion.dim)[None]
+            axis = turn @ item.axis
+            gap = gap - np.sum(gap * axis, axis=1)[:, None] * axis
+        size = float(np.linalg.norm(gap, axis=1).max())
+        if item.motion in {"turns", "slides"} and size > worst:
+            worst, where = size, item.name
+    if worst > OPEN * motion.size:
+        warnings.warn(
+            f"'{source}' does not fit the model '{model}': the joint '{where}' opens by {worst:.3g} m; give the "
+            "parameters of the run, as with --set",
+            stacklevel=3,
+        )
+    return motion
 
 
 def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None) -> Trajectory:
