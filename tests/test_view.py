@@ -209,7 +209,7 @@ def test_a_mode_of_a_closed_loop_opens_it_in_second_order_only() -> None:
         np.abs(motion.track(item.far, item.end) - motion.track(item.near, item.start)).max()
         for item in motion.geometry.joints
     ]
-    assert max(gaps) < 0.02 * motion.size  # a displacement of 0.08 squared, halved, times the slope of the loop
+    assert max(gaps) < 0.02 * motion.size  # measured 0.005, with displacements of 0.12
 
 
 @pytest.mark.parametrize(
@@ -605,6 +605,10 @@ MISTAKES = {
     "other.csv": "'other.csv' has no positions of bodies",
     "other.csv --stop 1": "'other.csv' is a run already",
     "missing.fmu": "no FMU 'missing.fmu'",
+    "two_link --mode 9": "and no mode 9",
+    "two_link --at 1": "name the mode too",
+    "other.csv --model two_link": "'other.csv' is no run of the model 'two_link'",
+    "other.csv --model one=two_link": "'one.shoulder.phi' is missing",
 }
 
 
