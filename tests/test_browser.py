@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, sync_playwright
+from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 
 import mbfmu
-from mbfmu.model import System
+from mbfmu.model import LinearDrive, System
 from mbfmu.viewer import motion_of_model, page_of
 
 CHROMIUM = next(
@@ -193,6 +194,18 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
         page.click("#shapes")
         assert np.mean(np.abs(picture(page, "#scene") - background).max(axis=2) > 30) > 0.01
     assert faults == []
+
+
+def test_a_drive_has_a_colour_of_its_own_among_other_bodies(browser: Browser, tmp_path: Path) -> None:
+    """Bodies are told apart, as a drive among them is no mechanism."""
+    crane = crane_with(LinearDrive("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE))
+    path = page_of(motion_of_model(crane, 0.2), "crane").write(tmp_path / "page.html")
+    for page in opened(browser, path, []):
+        assert page.input_value("#colours") == "body"
+        bodies = page.locator("#legend button").all_inner_texts()
+        assert {"beam1", "beam2", "lift.barrel", "lift.rod"} <= set(bodies)
+        page.select_option("#colours", "group")
+        assert page.locator("#legend button").all_inner_texts() == ["others", "lift"]
 
 
 @pytest.mark.usefixtures("browser")

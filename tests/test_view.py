@@ -14,13 +14,14 @@ import numpy.typing as npt
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
+from test_drives import BARREL, ROD_OF_DRIVE, crane_with, leg
 
 import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, ModelError, UsageError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.formats import FORMATS
-from mbfmu.model import System
+from mbfmu.model import HydraulicCylinder, LinearDrive, System
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.result import Result
 from mbfmu.viewer import (
@@ -249,6 +250,26 @@ def test_a_cylinder_reaches_from_its_foot_to_its_eye() -> None:
         (found,) = (item for part in motion.geometry.joints if part.name == rod and (item := cylinder_of(motion, part)))
         assert np.allclose(motion.track(found.joint.near, found.foot), joint(motion, foot), atol=1e-9)
         assert np.allclose(motion.track(found.joint.far, found.eye), joint(motion, eye), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (crane_with(LinearDrive("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE)), "lift"),
+        (crane_with(HydraulicCylinder("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE)), "lift"),
+        (leg(True), "slide"),
+    ],
+    ids=["drive", "hydraulic", "space"],
+)
+def test_a_drive_is_a_barrel_with_a_rod_from_lug_to_lug(model: System, name: str) -> None:
+    motion = motion_of_model(model, 0.1)
+    (item,) = (found for part in motion.geometry.joints if part.name == name and (found := cylinder_of(motion, part)))
+    assert (item.joint.near, item.joint.far) == (f"{name}.barrel", f"{name}.rod")
+    foot, eye = motion.track(item.joint.near, item.foot), motion.track(item.joint.far, item.eye)
+    assert np.allclose(foot, joint(motion, f"{name}.foot"), atol=1e-9)
+    assert np.allclose(eye, joint(motion, f"{name}.eye"), atol=1e-9)
+    length = 1.0 if model.name == "leg" else 1.3
+    assert np.allclose(np.linalg.norm(eye - foot, axis=1), length + motion.result[f"{name}.s"], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["two_link", "crane", "four_bar", "heavy_top", "slider_crank"])

@@ -309,7 +309,7 @@ function makeLegend(what) {
     const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === k) ? n : -1).filter((n) => n >= 0);
     const button = document.createElement("button"), chip = document.createElement("i");
     chip.style.background = COLOURS[(what === "group" ? k : motion.bodies[k].colour) % COLOURS.length];
-    button.append(chip, name);
+    button.append(chip, name || "others");
     button.title = "show or hide";
     button.addEventListener("click", () => {
       const off = button.classList.toggle("off");
@@ -494,7 +494,7 @@ element("play").addEventListener("click", () => play(!playing));
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
 element("camera").addEventListener("change", (event) => look(event.target.value));
 element("colours").parentElement.hidden = groups.length < 2;
-element("colours").value = groups.length > 1 ? "group" : "body";
+element("colours").value = groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
 element("colours").addEventListener("change", (event) => { colourBy(event.target.value); dirty = true; });
 element("traces").addEventListener("change", (event) => switchOn([traces], event.target.checked));
 element("shapes").addEventListener("change", (event) => switchOn([...simple, ...looks], event.target.checked));
