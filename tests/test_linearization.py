@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_moves import swing
 
 import mbfmu
 from mbfmu.errors import FmuError, UnknownNameError, UsageError
@@ -217,6 +218,18 @@ def test_a_later_state_of_a_run_is_linearized_as_a_start_there() -> None:
         np.testing.assert_allclose(getattr(late, name), getattr(start, name), rtol=1e-7, atol=1e-7)
     with pytest.raises(UsageError, match=r"the time of the point is -1\.0 s"):
         mbfmu.linearize(model, at=-1.0)
+
+
+@pytest.mark.parametrize("motion", [(0.3, 0.5, 0.2), ("0.3+0.5*time+0.1*time**2", "0.5+0.2*time", "0.2")])
+@pytest.mark.parametrize("at", [None, 0.1])
+def test_a_given_motion_is_where_a_run_has_it(motion: tuple[float | str, ...], at: float | None) -> None:
+    """Measured: the same to the bit."""
+    inputs = dict(zip(("drive.phi", "drive.w", "drive.a"), motion, strict=True))
+    run = mbfmu.simulate(swing(), 0.1, inputs=inputs)
+    found = mbfmu.linearize(swing(), inputs=inputs, at=at)
+    expected = [run[name][-1 if at else 0] for name in found.outputs]
+    assert found.states == ()
+    np.testing.assert_allclose(found.y0, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_path: Path) -> None:

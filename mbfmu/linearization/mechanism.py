@@ -59,12 +59,15 @@ def linearize_model(
                 raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
     u0 = np.array([given[item.name].at(time) if item.name in given else float(item.start) for item in dae.inputs])
     x = prepared.initial_state(vector(u0)) if not at else _state_at(prepared, at, given)
-    p = _parameters(prepared.dae, u0, time)
-    start = prepared.scheme.read(list(x)[: prepared.scheme.step.x.numel()], p, time)
+    n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
+    held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
+    own = np.concatenate([dae.p_default(), held])
+    start = prepared.scheme.read(list(x)[:n_x], own, time)
     q0, v0, z0 = (np.array(item).ravel() for item in start)
+    p = own if len(own) == dae.n_p else np.array([*dae.p_default(), time, *u0[list(dae.sampled)]])
     if states:
-        return _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, time, more))
-    return _about(dae, q0, v0, z0, u0, time, chosen)
+        return _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
+    return _about(dae, q0, v0, z0, u0, p, time, chosen)
 
 
 def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any:
@@ -78,14 +81,11 @@ def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any
     return found[0]
 
 
-def _parameters(dae: Dae, u0: Array, t0: float) -> Array:
-    """Return p, shape (n_p,), with the sampled inputs as they are at a time, s."""
-    return np.concatenate([dae.p_default(), [t0, *u0[list(dae.sampled)]] if dae.sampled else []])
-
-
-def _about(dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, t0: float, chosen: tuple[str, ...]) -> Linear:
+def _about(
+    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
+) -> Linear:
     q, v, z, u, _, _ = dae.symbols()
-    p, t = ca.DM(_parameters(dae, u0, t0)), ca.DM(t0)
+    p, t = ca.DM(p0), ca.DM(t0)
     a, lambda_ = dae.acceleration(q, v, z, u, p, t)
     flow = dae.flow(q, v, z, u, p, t)
     names = [item.name for item in dae.outputs]
