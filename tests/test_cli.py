@@ -358,6 +358,7 @@ DOCUMENTS = {
         "stepper",
         "stepper_reason",
         "drift",
+        "notices",
         "variables",
         "wrote",
     },
