@@ -359,6 +359,7 @@ DOCUMENTS = {
         "stepper",
         "stepper_reason",
         "drift",
+        "notices",
         "variables",
         "wrote",
     },

@@ -90,12 +90,14 @@ ON_AXES: dict[str, AxisForce] = {
     "TranslationalFriction": TranslationalFriction("force", joint="rail", f_c=2.0, peak=1.5, v_s=0.2, v_0=0.05, d=0.3),
     "RotationalStop": RotationalStop("force", joint="hinge", lower=-0.5, upper=0.8, c=50.0, d=4.0),
     "TranslationalStop": TranslationalStop("force", joint="rail", lower=-0.5, upper=0.8, c=50.0, d=4.0),
-    "RotationalRotor": RotationalRotor("force", joint="hinge", J=1e-4, ratio=-50.0),
-    "TranslationalRotor": TranslationalRotor("force", joint="rail", J=1e-4, ratio=-50.0),
     "AxisLaw": AxisLaw("force", joint="hinge", formula="-3*s**3 - 0.2*v*abs(v) + sin(5*time)"),
     "AxisPotential": AxisPotential("force", joint="rail", formula="3*s**4/4 + exp(-s*cos(time))"),
 }
 DRIVES = (LimitedTorque("force", joint="hinge", limit=3.0), LimitedForce("force", joint="rail", limit=3.0))
+ROTORS = (
+    RotationalRotor("force", joint="hinge", J=1e-4, ratio=-50.0),
+    TranslationalRotor("force", joint="rail", J=1e-4, ratio=-50.0),
+)
 FRICTIONS = ("RotationalFriction", "TranslationalFriction")
 STOPS = ("RotationalStop", "TranslationalStop")
 
@@ -333,7 +335,7 @@ def by_hand(name: str, s: float, v: float, t: float) -> float:
             return -(50 + 4 * v) * (s - 0.8)
         case "Stop" if s < -0.5:
             return (50 - 4 * v) * (-0.5 - s)
-        case "Stop" | "Rotor":
+        case "Stop":
             return 0.0
         case "AxisLaw":
             return -3 * s**3 - 0.2 * v * abs(v) + math.sin(5 * t)
@@ -361,10 +363,16 @@ def test_an_effort_is_the_slope_of_the_potential_and_what_takes_power_out(name: 
         assert float(total(s, 0.0, t)) == pytest.approx(held, abs=1e-6)
 
 
+@pytest.mark.parametrize("rotor", ROTORS, ids=lambda item: type(item).__name__)
+def test_a_rotor_has_the_inertia_times_the_ratio_squared_and_no_effort_at_a_constant_rate(rotor: AxisForce) -> None:
+    total = functions_of(rotor)[1]
+    assert float(total(0.3, -0.7, 0.0)) == 0
+    assert float(ca.evalf(rotor.inertia(values_of(rotor, True)))) == pytest.approx(0.25, rel=1e-15)
+
+
 @on_axes
-def test_rotors_alone_have_inertia_that_of_the_rotor_times_the_ratio_squared(name: str) -> None:
-    inertia = ON_AXES[name].inertia(values_of(ON_AXES[name], True))
-    assert float(ca.evalf(ca.SX(inertia))) == pytest.approx(0.25 if "Rotor" in name else 0.0, rel=1e-15)
+def test_other_forces_on_axes_have_no_inertia(name: str) -> None:
+    assert not ON_AXES[name].inertia(values_of(ON_AXES[name], True)).nnz()
 
 
 @pytest.mark.parametrize("drive", DRIVES, ids=lambda item: type(item).__name__)
@@ -675,5 +683,5 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     bases = {"Force", "AxisForce", "AxisFriction", "AxisStop"}
     found = {name: getattr(model, name) for name in model.__all__}
     forces = {name for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Force | AxisForce)}
-    here = [force for force, _ in (*BETWEEN.values(), *OUTSIDE.values())] + [*ON_AXES.values(), *DRIVES]
+    here = [force for force, _ in (*BETWEEN.values(), *OUTSIDE.values())] + [*ON_AXES.values(), *DRIVES, *ROTORS]
     assert {type(force).__name__ for force in here} == forces - bases

@@ -60,6 +60,7 @@ def loaded(path: Path, base: str) -> System:
     ids=[path.stem for path in ROBOTS],
 )
 def test_a_robot_that_pinocchio_reads_loads_and_accelerates_as_there(path: Path, base: str) -> None:
+    """Measured: up to 6e-13 for icub, some of whose links have inertias of 1e-18 kg.m2, and mostly below 1e-15."""
     import pinocchio as pin
 
     try:

@@ -82,6 +82,8 @@ def test_a_rotor_acts_as_a_torque_against_the_acceleration_of_its_axis(coordinat
     turning = at_start(arm(*ROTORS), coordinates, u)
     less = [u[0], *(effort - J * turning[name] for effort, (name, J) in zip(u[1:], ON_AXES.items(), strict=True))]
     bare = at_start(arm(), coordinates, less)
+    shown = [turning["motor.tau"] + turning["brake.tau"], turning["spindle.f"]]
+    assert shown == pytest.approx([-J * turning[name] for name, J in ON_AXES.items()], rel=1e-10)
     assert bare["energy.total"] + 0.66 * 1.1**2 / 2 + 1.8 * 0.4**2 / 2 == pytest.approx(turning["energy.total"])
     compared = [name for name in bare if not name.startswith(("energy", "constraint"))]
     assert {name: turning[name] for name in compared} == pytest.approx(

@@ -134,7 +134,7 @@ def test_writing_is_tried_on_systems_of_both_kinds() -> None:
 def test_texts_and_numbers_come_back_to_the_last_bit(text: str, number: float, integer: int) -> None:
     system = System(
         "s",
-        (Subsystem("inner", System("t", (World(),), parameters=(Parameter("ä_1", integer),)), {"ä_1": number}),),
+        (Subsystem("inner", System("t", (World(),), parameters=(Parameter("a_1", integer),)), {"a_1": number}),),
         parameters=(Parameter("x", number, text, text, min=min(number, 0)), Parameter("y", f"{number!r}*x")),
         description=text,
     )

@@ -77,7 +77,7 @@ def outputs(
             if item.derivative:
                 label, unit, text = item.derivative
                 table.derive(f"{path}.{label}", unit, text, item.value, "output", name)
-    _force_outputs(bodies, table, found)
+    _force_outputs(bodies, table, found, a)
     _monitors(bodies, table, T, V, Phi, velocity_rows)
     table.differentiate(lambda rates: bodies.ddot(rates, a))
     empty = ca.SX(0, 1)
@@ -195,7 +195,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 table.add(f"{path}.frame_b.r_0", "m", text, end.r_0)
 
 
-def _force_outputs(bodies: Bodies, table: "_Table", found: Loads) -> None:
+def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None:
     """Add what each force exerts, and the power that it puts into the mechanism beside that of its potential."""
     for path, component in bodies.mechanism.components.items():
         taken, p = _taken(component, bodies.planar), bodies.values[path]
@@ -203,8 +203,10 @@ def _force_outputs(bodies: Bodies, table: "_Table", found: Loads) -> None:
             joint = joints_of(path, component)[0]
             axis = bodies.equations[joint].motion[0]
             if axis.effort not in taken:
-                text = f"effort on {joint}.{axis.position}"
-                table.add(f"{path}.{axis.effort}", axis.effort_unit, text, found.exerted[path], "output")
+                text, exerted, inertia = f"effort on {joint}.{axis.position}", found.exerted[path], component.inertia(p)
+                if inertia.nnz():  # of a rotor
+                    exerted -= inertia * bodies.ddot(bodies.equations[joint].rates[0], a)
+                table.add(f"{path}.{axis.effort}", axis.effort_unit, text, exerted, "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
             ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)

@@ -124,8 +124,8 @@ class Block(Description):
         for name in (*constants, *(item.name for item in self.quantities)):
             if not is_name(name) or keyword.iskeyword(name) or name in RESERVED:
                 raise NameInUseError(
-                    f"'{name}' cannot name a quantity of '{self.name}': use letters, digits and underscores, "
-                    "and no name that expressions know already"
+                    f"'{name}' cannot name a quantity of '{self.name}': use letters (a to z, A to Z), digits and "
+                    "underscores, and no name that expressions know already"
                 )
             if name in seen:
                 raise NameInUseError(f"block '{self.name}' has two things named '{name}': rename one")

@@ -32,7 +32,9 @@ class Coordinate(Description):
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
-            raise NameInUseError(f"'{self.name}' cannot name a coordinate: use letters, digits and underscores")
+            raise NameInUseError(
+                f"'{self.name}' cannot name a coordinate: use letters (a to z, A to Z), digits and underscores"
+            )
         check_value(self.name, self.begin, Quantity(self.unit, self.description))
         if self.rate is not None:
             check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))
