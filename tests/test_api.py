@@ -401,7 +401,7 @@ def test_a_restored_state_goes_on_to_the_bit(how: dict[str, Any]) -> None:
 
 def test_a_simulation_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     one = mbfmu.Simulation("cart_pendulum")
-    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle: Interpreted(describe(bundle)))
+    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle, _: Interpreted(describe(bundle)))
     monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_: None)
     other = mbfmu.Simulation("cart_pendulum")
     ends = [sim.step({"rail.f": 2.0}, 0.05) for sim in (one, other)]
