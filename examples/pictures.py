@@ -78,6 +78,7 @@ PICTURES = (
         command="-m benchmarks --peers -o {folder}/picture.png",
         exempt="measured with the tables of docs/benchmarks.md: half an hour of an idle machine, every peer installed",
     ),
+    Picture("view.png", "examples/viewed.py", ("models/crane.py",)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),
     Picture("examples/robot.png", "examples/robot.py", ("models/robot.urdf",)),
     Picture("examples/design.png", "examples/design.py", ("models/quarter_car.py",)),

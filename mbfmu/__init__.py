@@ -11,7 +11,7 @@ Runs
     simulate            run a model or an FMU; it returns a Result
     Simulation          step a model from Python: a controller in a loop
     Result              the values of variables over time: plot, to_pandas, write
-    linearize           state-space form, from exact derivatives
+    linearize           state-space form and modes, from exact derivatives
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
     view                a page that shows the mechanism moving
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from mbfmu.stepper.rattle import Rattle
     from mbfmu.stepping import Simulation
     from mbfmu.study import sweep
+    from mbfmu.viewer import view
 
 __all__ = [
     "Baumgarte",
@@ -101,6 +102,7 @@ __all__ = [
     "simulate",
     "steppers",
     "sweep",
+    "view",
     "write_ssp",
 ]
 
@@ -132,6 +134,7 @@ _HOMES = {
     "stepper.rattle": ("Rattle",),
     "stepping": ("Simulation",),
     "study": ("sweep",),
+    "viewer": ("view",),
 }
 """Modules with the public names that they define; `errors` and `model` are public themselves."""
 

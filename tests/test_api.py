@@ -34,7 +34,7 @@ H = 1 / 128
 """Communication step of which multiples are exact."""
 PUBLIC = [name for name in mbfmu.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(mbfmu, name))]
-MODELS = ("simulate", "export", "compare", "linearize", "sweep", "Simulation")
+MODELS = ("simulate", "export", "compare", "linearize", "sweep", "view", "Simulation")
 """Functions that take a model."""
 
 
@@ -157,6 +157,10 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "energy_balance": ("yes", 3),
     "show": ("x", 3, [3]),
     "outputs": ("x", 3, [3]),
+    "states": ("x", 3, [3]),
+    "at": NUMBERS,
+    "mode": ("1", 1.5, True),
+    "up": (3, ["z"]),
     "coordinates": TEXTS,
     "progress": (3, "x"),
     "path": PATHS,
@@ -205,6 +209,7 @@ CASES = [
     for value in WRONG.get(argument, ())
     if not (name == "write_ssp" and argument in {"stop", "system"} and value is None)
     if not (name == "plot_result" and (argument, value) == ("path", None))
+    if not (name == "view" and ((argument in {"stop", "model"} and value is None) or value == {"name": "x"}))
 ]
 
 

@@ -28,7 +28,6 @@ ORDER = (
     "prepared",
     "checker",
     "fmu",
-    "linearization",
     "result",
     "inputs",
     "comparison",
@@ -36,9 +35,10 @@ ORDER = (
     "simulation",
     "stepping",
     "bonds",
+    "linearization",
     "cosimulation",
     "study",
-    "view",
+    "viewer",
     "demo",
     "listing",
     "cli",
@@ -51,8 +51,7 @@ HOMES = {
     "distributed": {"study/__init__.py", "study/cluster.py"},
     "pyarrow": {"study/__init__.py", "formats.py"},
     "pandas": {"result.py"},
-    "plotly": {"view/__init__.py"},
-    "trimesh": {"view/looks.py"},
+    "trimesh": {"viewer/looks.py"},
 }
 
 
@@ -161,7 +160,7 @@ def test_heavy_libraries_live_in_one_room(library: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [("mbfmu", "casadi numpy fmpy matplotlib typer"), ("mbfmu.cli", "casadi numpy fmpy matplotlib lxml plotly")],
+    [("mbfmu", "casadi numpy fmpy matplotlib typer"), ("mbfmu.cli", "casadi numpy fmpy matplotlib lxml trimesh")],
 )
 def test_importing_the_package_or_the_command_line_imports_nothing_heavy(module: str, heavy: str) -> None:
     script = f"import sys, {module}; print(sorted({{*'{heavy}'.split()}} & set(sys.modules)))"

@@ -27,7 +27,7 @@ from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.prepared.prepare import prepare
-from mbfmu.view.motion import motion_of_model
+from mbfmu.viewer import motion_of_model
 
 
 def oscillator(**changes: Any) -> Block:

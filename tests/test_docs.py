@@ -26,7 +26,8 @@ CLOSE, TINY = 2e-2, 1e-12
 LONG = ("README.md", "docs/tutorial.md", "docs/excavator.md", "docs/sweep.md")
 RUN = (
     *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
-    *(f"docs/{name}.md" for name in ("actuators", "modelling", "steppers", "couplings", "extending", "python", "view")),
+    *(f"docs/{name}.md" for name in ("actuators", "modelling", "steppers", "couplings", "extending", "python")),
+    *(f"docs/{name}.md" for name in ("view", "linearize")),
 )
 """Pages whose code is run, block by block in one folder."""
 TYPES = {"Model", "Value", "Vector"}

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_moves import swing
 
 import mbfmu
-from mbfmu.errors import UnknownNameError, UsageError
+from mbfmu.errors import FmuError, UnknownNameError, UsageError
 from mbfmu.linearization import Linear
 from mbfmu.model import RotationalDamper, System
 
@@ -116,3 +117,138 @@ def test_what_is_not_there_is_named(two_link: System) -> None:
 def test_values_beyond_what_the_equations_bear_are_refused(model: str, name: str) -> None:
     with pytest.raises(UsageError, match="not finite at these values; take smaller ones"):
         mbfmu.linearize(mbfmu.load(model), {name: 1e308})
+
+
+# -- modes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two_link", "four_bar", "crane", "arm6"])
+def test_a_mode_is_a_motion_that_keeps_its_shape(name: str) -> None:
+    linear = mbfmu.linearize(name, LOOPS.get(name))
+    size = np.linalg.norm(linear.A, 2)
+    for mode in linear.modes:
+        np.testing.assert_allclose(linear.A @ mode.shape, mode.eigenvalue * mode.shape, atol=1e-7 * size)
+        assert np.abs(mode.shape).max() == pytest.approx(1.0)
+        assert mode.shares.sum() == pytest.approx(1.0)
+    values = [mode.eigenvalue for mode in linear.modes]
+    left = [*values, *(value.conjugate() for value in values if value.imag)]
+    assert len(left) == len(linear.eigenvalues)
+    for value in linear.eigenvalues:
+        nearest = min(left, key=lambda other: abs(other - value))
+        assert abs(nearest - value) < 1e-7 * size
+        left.remove(nearest)
+
+
+def damped(ratio: float) -> Linear:
+    """An oscillator of 10 rad/s."""
+    return Linear(
+        np.array([[0.0, 1.0], [-100.0, -20.0 * ratio]]), np.zeros((2, 0)), np.zeros((0, 2)), np.zeros((0, 0)),
+        ("x", "der(x)"), (), (), np.zeros(2), np.zeros(0), np.zeros(0), 0.0, ("x",), np.zeros(1), np.eye(1, 2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ratio", [-0.1, 1e-10, 1e-3, 0.5, 1.0])
+def test_the_damping_ratio_of_an_oscillator_is_found_down_to_round_off(ratio: float) -> None:
+    mode = damped(ratio).modes[0]  # two of one eigenvalue where the damping is critical
+    assert mode.damping == pytest.approx(ratio, rel=1e-4)
+    assert mode.frequency == pytest.approx(10 / math.tau * math.sqrt(1 - ratio**2), abs=1e-6)
+
+
+def test_damping_that_is_round_off_is_zero_in_every_model_without_damping() -> None:
+    down = {"shoulder.phi": -math.pi / 2, "elbow.phi": 0.0}
+    seen = 0.0
+    for turn in (0.0, 1e-9, 0.3):
+        linear = mbfmu.linearize("two_link", {**down, "shoulder.phi": down["shoulder.phi"] + turn})
+        turned = np.random.default_rng(0).normal(size=(4, 4))  # the same system in other states, with their rounding
+        A = np.linalg.solve(turned, linear.A @ turned)
+        mixed = Linear(
+            A, linear.B, linear.C, linear.D, linear.states, (), (), linear.x0, linear.u0, linear.y0, 0.0, (),
+            np.zeros(0), np.zeros((0, 4)),
+        )  # fmt: skip
+        seen = max(seen, float(np.abs(mixed.eigenvalues.real).max()))
+        assert [mode.damping for mode in (*linear.modes, *mixed.modes)] == [0.0] * 4
+    assert seen > 0  # measured 5e-15: there was something to leave out
+
+
+def test_shares_say_which_states_a_mode_is_made_of() -> None:
+    """Two oscillators that hardly touch each other: each mode is one of them."""
+    A = np.zeros((4, 4))
+    A[:2, 2:], A[2:, :2] = np.eye(2), [[-1.0, 1e-6], [1e-6, -25.0]]
+    empty = np.zeros(0)
+    slow, fast = Linear(
+        A, np.zeros((4, 0)), np.zeros((0, 4)), np.zeros((0, 0)), ("a", "b", "der(a)", "der(b)"), (), (), np.zeros(4),
+        empty, empty, 0.0, (), empty, np.zeros((0, 4)),
+    ).modes  # fmt: skip
+    np.testing.assert_allclose(slow.shares, [0.5, 0, 0.5, 0], atol=1e-6)
+    np.testing.assert_allclose(fast.shares, [0, 0.5, 0, 0.5], atol=1e-6)
+
+
+# -- chosen states, later states, FMUs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("states", [("boom.phi", "jib.phi"), ("lift.s", "tilt.s"), ("boom.phi", "tilt.s")])
+def test_any_coordinates_that_determine_the_others_can_be_states(states: tuple[str, str]) -> None:
+    usual = hanging("crane", "joint")
+    inputs = dict(zip(usual.inputs, usual.u0.tolist(), strict=True))
+    found = mbfmu.linearize("crane", inputs=inputs, states=states, coordinates="joint")
+    assert set(found.states) == {*states, *(f"der({name})" for name in states)}
+    s = 1 + 2j
+    one, other = (item.C @ np.linalg.solve(s * np.eye(4) - item.A, item.B) + item.D for item in (usual, found))
+    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+def test_states_that_cannot_be_chosen_are_refused_with_those_that_can() -> None:
+    with pytest.raises(UsageError, match="crane has 2 degrees of freedom: name 2 coordinates"):
+        mbfmu.linearize("crane", states=("boom.phi",))
+    with pytest.raises(UsageError, match=r"do not determine the other coordinates here: take others, such as \w+"):
+        mbfmu.linearize("crane", states=("boom.phi", "lift.s"), coordinates="joint")  # of one loop
+    with pytest.raises(UnknownNameError, match=r"no coordinate 'bom\.phi'; did you mean 'boom\.phi'"):
+        mbfmu.linearize("crane", states=("bom.phi", "jib.phi"))
+
+
+def test_a_later_state_of_a_run_is_linearized_as_a_start_there() -> None:
+    names, inputs = ("shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w"), {"shoulder.tau": "3*time"}
+    model = mbfmu.load("two_link")
+    run = mbfmu.simulate(model, 0.2, step=1e-3, inputs=inputs)
+    there = {name: float(run[name][-1]) for name in names}
+    late = mbfmu.linearize(model, inputs=inputs, at=0.2)
+    start = mbfmu.linearize(model, there, inputs={"shoulder.tau": 0.6})
+    assert late.t0 == 0.2
+    for name in ("A", "B", "C", "D", "x0", "u0", "y0"):
+        np.testing.assert_allclose(getattr(late, name), getattr(start, name), rtol=1e-7, atol=1e-7)
+    with pytest.raises(UsageError, match=r"the time of the point is -1\.0 s"):
+        mbfmu.linearize(model, at=-1.0)
+
+
+@pytest.mark.parametrize("motion", [(0.3, 0.5, 0.2), ("0.3+0.5*time+0.1*time**2", "0.5+0.2*time", "0.2")])
+@pytest.mark.parametrize("at", [None, 0.1])
+def test_a_given_motion_is_where_a_run_has_it(motion: tuple[float | str, ...], at: float | None) -> None:
+    """Measured: the same to the bit."""
+    inputs = dict(zip(("drive.phi", "drive.w", "drive.a"), motion, strict=True))
+    run = mbfmu.simulate(swing(), 0.1, inputs=inputs)
+    found = mbfmu.linearize(swing(), inputs=inputs, at=at)
+    expected = [run[name][-1 if at else 0] for name in found.outputs]
+    assert found.states == ()
+    np.testing.assert_allclose(found.y0, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_path: Path) -> None:
+    model = mbfmu.load("two_link")
+    path = mbfmu.export(model, tmp_path / "native.fmu", backend="native", stepper="rattle")
+    values, inputs = {"shoulder.phi": -1.2, "elbow.phi": 0.4, "elbow.w": 0.7}, {"elbow.tau": 2.0}
+    expected = mbfmu.linearize(model, values, inputs=inputs)
+    found = mbfmu.linearize(path, values, inputs=inputs, outputs=expected.outputs)
+    order = [found.states.index(name) for name in ("shoulder.phi", "elbow.phi", "shoulder.w", "elbow.w")]
+    assert found.inputs == expected.inputs
+    np.testing.assert_allclose(found.A[np.ix_(order, order)], expected.A, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.B[order], expected.B, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.C[:, order], expected.C, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.D, expected.D, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.y0, expected.y0, rtol=1e-9, atol=1e-9)
+    assert found.rest == pytest.approx(expected.rest, rel=1e-9)
+    with pytest.raises(FmuError, match="gives no directional derivatives: export it with --backend native"):
+        mbfmu.linearize(two_link_fmu)
+    with pytest.raises(UsageError, match="is an FMU, which is linearized about its start: leave at out"):
+        mbfmu.linearize(path, at=1.0)
+    with pytest.raises(UnknownNameError, match=r"has no variable 'elbow\.fi'"):
+        mbfmu.linearize(path, {"elbow.fi": 1.0})

@@ -59,7 +59,7 @@ from mbfmu.model.urdf.masses import inertias_on_axes, rigid_bodies, told_masses
 from mbfmu.model.urdf.reader import axis_angle, frames_of, names_of, system_of
 from mbfmu.model.urdf.robot import LARGEST, robot_of
 from mbfmu.model.urdf.stiffness import suited
-from mbfmu.view import looks_of
+from mbfmu.viewer import looks_of
 
 Array = npt.NDArray[np.float64]
 ROBOT = known_models()["robot"]

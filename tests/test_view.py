@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,102 +13,166 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import trimesh
-from plotly.offline import get_plotlyjs
+from scipy.spatial.transform import Rotation
+from test_drives import BARREL, ROD_OF_DRIVE, crane_with, leg
 
 import mbfmu
 from mbfmu import cli
-from mbfmu.errors import ModelError, UsageError
-from mbfmu.model import System
+from mbfmu.errors import MbfmuError, ModelError, UsageError
+from mbfmu.fmu.ssp import Wire
+from mbfmu.formats import FORMATS
+from mbfmu.model import HydraulicCylinder, LinearDrive, System
+from mbfmu.model.robot_options import RobotOptions
 from mbfmu.result import Result
-from mbfmu.view import Look, Trajectory, looks_of, motion_of_model, motion_of_result, result_of_table, write_page
-from mbfmu.view.looks import MOST
+from mbfmu.viewer import (
+    Look,
+    Page,
+    Trajectory,
+    looks_of,
+    motion_of_mode,
+    motion_of_model,
+    motion_of_result,
+    page_of,
+    read_result,
+    together,
+)
+from mbfmu.viewer.drawing import Solid, cylinder_of, drawing_of, outline
+from mbfmu.viewer.looks import MOST, TOGETHER
+from mbfmu.viewer.page import three_js
 
 STOP = 0.3
+LARGEST_PAGE = 1.5e6
+"""Bytes."""
 
 
-def data(page: Path) -> dict[str, Any]:
+def data(page: Page | Path) -> dict[str, Any]:
     """Return what the page's script reads."""
-    found = re.search(r'<script type="application/json" id="motion">(.*?)</script>', page.read_text(encoding="utf-8"))
+    text = page.html if isinstance(page, Page) else page.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="motion">(.*?)</script>', text)
     assert found
     content: dict[str, Any] = json.loads(found[1])
     return content
 
 
-def unpacked(text: str) -> npt.NDArray[np.float32]:
+def unpacked(text: str, kind: str = "<f4") -> npt.NDArray[Any]:
     """Return packed numbers."""
-    return np.frombuffer(base64.b64decode(text), dtype="<f4")
+    return np.frombuffer(base64.b64decode(text), dtype=kind)
 
 
-def point(motion: Trajectory, number: int) -> npt.NDArray[np.float64]:
-    """Return where a point is, shape (n_t, dim)."""
-    return motion.points[:, number]
+def joint(motion: Trajectory, name: str) -> npt.NDArray[np.float64]:
+    """Return where a joint is, shape (n_t, dim)."""
+    (found,) = (item for item in motion.geometry.joints if item.name == name)
+    return motion.track(found.near, found.start)
 
 
 # -- the motion ------------------------------------------------------------------------------------------------------
 
 
-def test_bones_of_a_planar_arm_are_where_its_angles_say(two_link: System) -> None:
+def test_joints_and_ends_of_a_planar_arm_are_where_its_angles_say(two_link: System) -> None:
     motion = motion_of_model(two_link, STOP)
     result = mbfmu.simulate(two_link, STOP)
     assert np.array_equal(motion.result.values, result.values)
-    joints = dict(motion.joints)
-    l1 = np.linalg.norm(point(motion, joints["elbow"]), axis=1)
-    assert np.allclose(l1, l1[0], atol=1e-12)
-    phi = result["shoulder.phi"]
-    assert np.allclose(point(motion, joints["elbow"]), l1[:, None] * np.column_stack([np.cos(phi), np.sin(phi)]))
-    ends = [point(motion, bone.end) for bone in motion.bones if bone.body == "link2"]
+    phi, elbow = result["shoulder.phi"], joint(motion, "elbow")
+    l1 = np.linalg.norm(elbow[0])
+    assert np.allclose(elbow, l1 * np.column_stack([np.cos(phi), np.sin(phi)]), atol=1e-12)
     tip = np.column_stack([result["link2.frame_b.r_0[1]"], result["link2.frame_b.r_0[2]"]])
+    ends = [motion.track("link2", point) for point in motion.geometry.bodies["link2"].anchors]
     assert any(np.allclose(end, tip, atol=1e-12) for end in ends)
     assert motion.up == (0.0, 1.0)
-    assert motion.ground() == (joints["shoulder"],)
+    assert not joint(motion, "shoulder").any()
 
 
 @pytest.mark.parametrize("name", ["four_bar", "spatial_slider_crank", "stewart"])
-def test_loops_are_closed_in_every_picture(name: str) -> None:
+def test_the_two_sides_of_a_joint_stay_together_on_its_axis(name: str) -> None:
     motion = motion_of_model(mbfmu.load(name), 0.05, step=1e-3)
-    ends = {number for bone in motion.bones for number in (bone.start, bone.end)}
-    for _, number in motion.joints:
-        gaps = [np.abs(point(motion, number) - point(motion, end)).max() for end in ends]
-        assert min(gaps) < 1e-9 or number in motion.ground()
-    for bone in motion.bones:  # rigid
-        length = np.linalg.norm(point(motion, bone.end) - point(motion, bone.start), axis=1)
-        assert np.ptp(length) < 1e-9
+    assert motion.geometry.joints
+    for item in motion.geometry.joints:
+        gap = motion.track(item.far, item.end) - motion.track(item.near, item.start)
+        if item.motion == "slides":
+            turn = motion.R[:, motion.bodies.index(item.near)] if item.near else np.eye(motion.dim)[None]
+            axis = turn @ item.axis
+            gap = gap - np.sum(gap * axis, axis=1)[:, None] * axis
+        assert np.abs(gap).max() < 1e-9
 
 
-def test_a_result_file_an_fmu_and_the_model_show_the_same(two_link: System, two_link_fmu: Path, tmp_path: Path) -> None:
-    run = mbfmu.simulate(two_link, STOP)
-    table = result_of_table(run.write(tmp_path / "run.csv"))
-    from_table = motion_of_result(table, "run.csv")
-    from_fmu = motion_of_result(mbfmu.simulate(two_link_fmu, STOP), "two_link.fmu")
-    assert from_table.bones == from_fmu.bones
-    assert [bone.body for bone in from_table.bones] == ["link1", "link2"]
-    assert np.allclose(from_table.points, from_fmu.points, atol=1e-9)
-    model = motion_of_model(two_link, STOP)
-    for bone in from_table.bones:
-        hips = [point(model, other.end) for other in model.bones if other.body == bone.body]
-        for number in (bone.start, bone.end):
-            assert min(np.abs(point(from_table, number) - hip).max() for hip in hips) < 1e-9
-    assert {table.units[name] for name in ("shoulder.phi", "elbow.w", "energy.total")} == {"rad", "rad/s", "J"}
+@pytest.mark.parametrize("name", ["two_link", "heavy_top"])
+def test_a_recorded_run_moves_the_models_geometry_as_the_model_does(name: str, tmp_path: Path) -> None:
+    model = mbfmu.load(name)
+    motion, run = motion_of_model(model, STOP), mbfmu.simulate(model, STOP)
+    coordinates = [item for item in run.names if ".r_0" not in item and ".Q[" not in item]
+    angles = Result(run.time, tuple(coordinates), np.column_stack([run[item] for item in coordinates]))
+    prefixed = Result(run.time, tuple(f"arm.{item}" for item in run.names), run.values)
+    for recorded in (
+        *(read_result(run.write(tmp_path / f"run{ending}")) for ending in FORMATS), prefixed, run,
+        *([angles] if name == "two_link" else []),
+    ):  # fmt: skip
+        found = motion_of_result(recorded, "run", model=model)
+        assert np.allclose(found.r, motion.r, atol=1e-12)
+        assert np.allclose(found.R, motion.R, atol=1e-12)
+        assert found.geometry.bodies.keys() == motion.geometry.bodies.keys()
+        assert found.up == motion.up
 
 
-def test_axes_of_a_body_are_orthonormal_and_turn_with_it() -> None:
+def test_a_run_of_coupled_fmus_shows_each_mechanism(two_link_fmu: Path) -> None:
+    wire = Wire("one.shoulder.phi", "two.shoulder.tau", 1.0)
+    run = mbfmu.couple({"one": two_link_fmu, "two": two_link_fmu}, [wire], 0.02, 0.01)
+    assert [body["name"] for body in data(mbfmu.view(run, model="two_link"))["bodies"]] == ["link1", "link2"]
+    bodies = data(mbfmu.view(run, model={"one": "two_link", "two": "two_link"}))["bodies"]
+    assert [body["name"] for body in bodies] == ["one.link1", "one.link2", "two.link1", "two.link2"]
+    assert [body["group"] for body in bodies] == ["one", "one", "two", "two"]
+    model = mbfmu.load("two_link")
+    both = together({name: motion_of_result(run, "run", model=model, component=name) for name in ("one", "two")})
+    for number, name in enumerate(("one", "two")):
+        phi = run[f"{name}.shoulder.phi"]
+        assert np.allclose(both.R[:, 2 * number, 0, 0], np.cos(phi), atol=1e-12)
+        assert np.allclose(joint(both, f"{name}.elbow")[:, 1], np.sin(phi), atol=1e-12)
+    assert np.ptp(both.R[:, 0] - both.R[:, 2]) > 0  # the two move differently
+    with pytest.raises(UsageError, match=r"'three\.shoulder\.phi' is missing"):
+        mbfmu.view(run, model={"three": "two_link"})
+    with pytest.raises(UsageError, match="in the plane or in space"):
+        together({"one": both, "top": motion_of_model(mbfmu.load("heavy_top"), 0.01)})
+
+
+def test_a_run_without_a_model_shows_lines_between_its_frames(two_link: System, two_link_fmu: Path) -> None:
+    run = mbfmu.simulate(two_link_fmu, STOP)
+    found, model = motion_of_result(run, "two_link.fmu"), motion_of_model(two_link, STOP)
+    assert found.bodies == model.bodies == ("link1", "link2")
+    assert np.allclose(found.r, model.r, atol=1e-9)
+    assert np.allclose(found.R, model.R, atol=1e-9)
+    angles = [index for index, name in enumerate(run.names) if not name.endswith(".phi")]
+    bare = Result(run.time, tuple(run.names[index] for index in angles), run.values[:, angles])
+    turned = motion_of_result(bare, "bare")
+    for body in found.bodies:
+        start, end = found.geometry.bodies[body].anchors
+        assert np.allclose(turned.track(body, turned.geometry.bodies[body].anchors[1]), found.track(body, end))
+        assert not start.any()
+
+
+def test_a_run_with_other_parameters_than_the_models_is_told(two_link_fmu: Path, tmp_path: Path) -> None:
+    path = mbfmu.simulate(mbfmu.load("two_link"), 0.1, values={"l1": 0.7}).write(tmp_path / "run.csv")
+    with pytest.warns(UserWarning, match=r"'.*run\.csv' does not fit the model 'two_link': .*'elbow' opens by 0\.3 m"):
+        mbfmu.view(path, model="two_link")
+    mbfmu.view(path, model="two_link", values={"l1": 0.7})  # warnings are errors
+    mbfmu.view(two_link_fmu, 0.1, model="two_link", values={"l1": 0.7, "solver.step": 2e-3})
+
+
+def test_columns_that_a_recorded_run_lacks_are_named(two_link: System) -> None:
+    bare = Result(np.array([0.0, 1.0]), ("shoulder.phi",), np.zeros((2, 1)))
+    with pytest.raises(UsageError, match=r"'bare\.csv' is no run of the model 'two_link': .* 'elbow\.phi' is missing"):
+        motion_of_result(bare, "bare.csv", model=two_link)
+    with pytest.raises(UsageError, match=r"'bare\.csv' has no positions of bodies: it needs columns NAME\.r_0"):
+        motion_of_result(bare, "bare.csv")
+
+
+def test_bodies_turn_with_their_angular_velocity() -> None:
     motion = motion_of_model(mbfmu.load("rigid_body"), STOP)
-    (axes,) = motion.axes
-    arms = np.stack([point(motion, tip) - point(motion, axes.origin) for tip in axes.tips], axis=2)
-    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
-    assert np.allclose(np.swapaxes(arms, 1, 2) @ arms, np.eye(3), atol=1e-9)
-    assert np.allclose(np.linalg.det(arms), 1.0)
-    t = motion.result.time
-    rate = np.gradient(arms, t, axis=0, edge_order=2)
-    spin = np.swapaxes(arms, 1, 2) @ rate  # the skew matrix of the angular velocity in the body
+    R = motion.R[:, 0]
+    assert np.allclose(np.swapaxes(R, 1, 2) @ R, np.eye(3), atol=1e-9)
+    rate = np.gradient(R, motion.result.time, axis=0, edge_order=2)
+    spin = np.swapaxes(R, 1, 2) @ rate  # the skew matrix of the angular velocity in the body
     w = np.stack([motion.result[f"body.w_a[{k}]"] for k in (1, 2, 3)], axis=1)
     found = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
     assert np.allclose(found, w, atol=1e-4)
-
-
-def test_a_body_that_bones_do_not_show_shows_its_axes() -> None:
-    shown = {axes.body: axes.wanted for axes in motion_of_model(mbfmu.load("slider_crank"), 0.01).axes}
-    assert shown == {"link1": False, "link2": False, "block": True}
 
 
 def test_upwards_is_against_gravity_unless_asked(two_link: System) -> None:
@@ -117,6 +182,136 @@ def test_upwards_is_against_gravity_unless_asked(two_link: System) -> None:
     for model, up in ((arm, "w"), (two_link, "z")):
         with pytest.raises(UsageError, match="upwards"):
             motion_of_model(model, 0.01, up=up)
+
+
+# -- modes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_mode_moves_the_joints_in_its_shape_and_keeps_loops_closed() -> None:
+    down = mbfmu.load("two_link").with_values({"shoulder.phi": -np.pi / 2, "elbow.phi": 0.0})
+    expected = mbfmu.linearize(down).modes[1]
+    motion, mode = motion_of_mode(down, 2)
+    assert mode.frequency == pytest.approx(expected.frequency)
+    t, moved = motion.result.time, motion.result.values - [-np.pi / 2, 0.0]
+    assert t[-1] == pytest.approx(3 / mode.frequency)
+    shape = np.real(mode.shape[:2] / mode.shape[1])  # neither joint lags behind
+    assert np.allclose(moved, np.outer(moved[:, 1], shape), atol=1e-9)
+    swings = np.abs(moved[::80, 1])  # at whole periods
+    assert np.allclose(swings, swings[0], atol=1e-9)
+    tip = motion.track("link2", motion.geometry.bodies["link2"].anchors[1])
+    assert 0.02 < np.ptp(tip, axis=0).max() / motion.size < 0.3
+
+
+def test_a_mode_of_a_closed_loop_opens_it_in_second_order_only() -> None:
+    motion, _ = motion_of_mode(mbfmu.load("four_bar"), 1)
+    gaps = [
+        np.abs(motion.track(item.far, item.end) - motion.track(item.near, item.start)).max()
+        for item in motion.geometry.joints
+    ]
+    assert max(gaps) < 0.02 * motion.size  # measured 0.005, with displacements of 0.12
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"mode": 3}, "has the modes 1 to 2, and no mode 3"),
+        ({"mode": 1, "stop": 1.0}, "a mode is no run: leave stop out"),
+        ({"at": 1.0}, "name the mode too"),
+    ],
+)
+def test_what_is_no_mode_is_refused(given: dict[str, Any], reason: str) -> None:
+    down = {"shoulder.phi": -np.pi / 2, "elbow.phi": 0.0}
+    with pytest.raises(UsageError, match=reason):
+        mbfmu.view("two_link", values=down, **given)
+
+
+# -- the drawing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "count"), [("crane", 2), ("stewart", 6), ("cart_pendulum", 0), ("slider_crank", 0)])
+def test_a_sliding_joint_between_two_bodies_is_a_barrel_whose_rod_never_leaves_it(name: str, count: int) -> None:
+    motion = motion_of_model(mbfmu.load(name), 0.2, step=2e-3)
+    cylinders = [item for part in motion.geometry.joints if (item := cylinder_of(motion, part))]
+    assert len(cylinders) == count
+    for item in cylinders:
+        foot, mouth = (motion.track(item.joint.near, point) for point in (item.foot, item.mouth))
+        eye = motion.track(item.joint.far, item.eye)
+        along, barrel = eye - foot, mouth - foot
+        reach = np.linalg.norm(along, axis=1)
+        assert np.allclose(np.sum(along * barrel, axis=1), reach * np.linalg.norm(barrel, axis=1), rtol=1e-6)
+        assert np.all(reach > np.linalg.norm(barrel, axis=1))
+    drawn = {(item.near, item.far) for item in drawing_of(motion).struts}
+    assert {(item.joint.near, item.joint.far) for item in cylinders} <= drawn
+
+
+def test_a_cylinder_reaches_from_its_foot_to_its_eye() -> None:
+    motion = motion_of_model(mbfmu.load("crane"), 0.02)
+    for rod, foot, eye in (("lift", "lift_foot", "lift_eye"), ("tilt", "tilt_foot", "tilt_eye")):
+        (found,) = (item for part in motion.geometry.joints if part.name == rod and (item := cylinder_of(motion, part)))
+        assert np.allclose(motion.track(found.joint.near, found.foot), joint(motion, foot), atol=1e-9)
+        assert np.allclose(motion.track(found.joint.far, found.eye), joint(motion, eye), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (crane_with(LinearDrive("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE)), "lift"),
+        (crane_with(HydraulicCylinder("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE)), "lift"),
+        (leg(True), "slide"),
+    ],
+    ids=["drive", "hydraulic", "space"],
+)
+def test_a_drive_is_a_barrel_with_a_rod_from_lug_to_lug(model: System, name: str) -> None:
+    motion = motion_of_model(model, 0.1)
+    (item,) = (found for part in motion.geometry.joints if part.name == name and (found := cylinder_of(motion, part)))
+    assert (item.joint.near, item.joint.far) == (f"{name}.barrel", f"{name}.rod")
+    foot, eye = motion.track(item.joint.near, item.foot), motion.track(item.joint.far, item.eye)
+    assert np.allclose(foot, joint(motion, f"{name}.foot"), atol=1e-9)
+    assert np.allclose(eye, joint(motion, f"{name}.eye"), atol=1e-9)
+    length = 1.0 if model.name == "leg" else 1.3
+    assert np.allclose(np.linalg.norm(eye - foot, axis=1), length + motion.result[f"{name}.s"], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["two_link", "crane", "four_bar", "heavy_top", "slider_crank"])
+def test_every_body_is_drawn_around_its_attachments(name: str) -> None:
+    motion = motion_of_model(mbfmu.load(name), 0.01)
+    drawing = drawing_of(motion)
+    for body, attached in motion.geometry.bodies.items():
+        own = [item for item in drawing.solids if item.body == body and item.role == "body"]
+        places = [corner for item in own for corner in corners(item)]
+        places += [item.to if item.far == body else item.at for item in drawing.struts if body in (item.near, item.far)]
+        assert places
+        for anchor in attached.anchors:
+            gaps = [np.linalg.norm(place[: motion.dim] - anchor) for place in places]
+            assert min(gaps) < 0.06 * motion.size
+
+
+def test_a_body_in_free_motion_hangs_on_nothing() -> None:
+    drawing = drawing_of(motion_of_model(mbfmu.load("gymnast"), 0.1))
+    assert [item for item in drawing.solids if not item.body] == []
+    held = drawing_of(motion_of_model(mbfmu.load("two_link"), 0.1))
+    assert {item.role for item in held.solids if not item.body} == {"ground", "joint"}
+
+
+def corners(item: Solid) -> list[npt.NDArray[np.float64]]:
+    """Return points of a simple solid."""
+    if item.kind == "plate":
+        at, x, y = (item.sizes[name] for name in ("at", "x", "y"))
+        return [at + a * x + b * y for a, b in item.sizes["outline"]]
+    return [item.sizes[name] for name in ("at", "to") if name in item.sizes]
+
+
+def test_an_outline_is_convex_and_lies_at_its_distance_around_the_points() -> None:
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    found = outline(points, 0.5)
+    edges = np.roll(found, -1, axis=0) - found
+    turned = np.roll(edges, -1, axis=0)
+    assert np.all(edges[:, 0] * turned[:, 1] - edges[:, 1] * turned[:, 0] > 0)
+    gaps = np.linalg.norm(found[:, None] - points, axis=2).min(axis=1)
+    assert np.allclose(gaps, 0.5)
+    normals = np.column_stack([edges[:, 1], -edges[:, 0]]) / np.linalg.norm(edges, axis=1, keepdims=True)
+    depth = np.einsum("nk,npk->np", normals, found[:, None] - points)
+    assert depth.min() > 0.49  # a circle of 24 corners is 0.9 % narrower between two of them
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -139,46 +334,77 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.parametrize("name", ["two_link", "heavy_top"])
-def test_a_page_holds_every_frame_its_controls_and_nothing_from_elsewhere(name: str, tmp_path: Path) -> None:
+def test_a_page_holds_every_pose_its_controls_and_nothing_from_elsewhere(name: str, tmp_path: Path) -> None:
     motion = motion_of_model(mbfmu.load(name), STOP)
-    page = write_page(motion, tmp_path / "page.html", name, "free fall")
+    page = page_of(motion, name, "free fall").write(tmp_path / "page.html")
     text = page.read_text(encoding="utf-8")
-    assert get_plotlyjs() in text
-    own = text.replace(get_plotlyjs(), "")
+    assert len(text) < LARGEST_PAGE
+    assert three_js() in text
+    own = text.replace(three_js(), "")
     assert "://" not in own
     assert "default-src 'none'" in own
     assert re.search(r"@[A-Z]+@", own) is None
     elements = Elements()
     elements.feed(own)
-    assert elements.loaded == []
-    controls = {"play": "button", "time": "input", "speed": "select", "traces": "input", "axes": "input"}
+    assert elements.loaded == ["data:,"]
+    controls = {"play": "button", "time": "input", "speed": "select", "camera": "select", "traces": "input"}
     assert controls.items() <= elements.ids.items()
     content = data(page)
-    frames = unpacked(content["frames"]).reshape(motion.points.shape)
-    assert np.allclose(frames, motion.points, atol=1e-6)
-    assert np.allclose(unpacked(content["frame_times"]), motion.result.time)
+    poses = unpacked(content["poses"]).reshape(*motion.r.shape[:2], -1)
+    assert np.allclose(poses[..., : motion.dim], motion.r, atol=1e-6)
+    if motion.dim == 2:
+        assert np.allclose(np.cos(poses[..., 2]), motion.R[..., 0, 0], atol=1e-6)
+        assert np.allclose(np.sin(poses[..., 2]), motion.R[..., 1, 0], atol=1e-6)
+    else:
+        turned = Rotation.from_quat(poses[..., [4, 5, 6, 3]].reshape(-1, 4)).as_matrix()
+        assert np.allclose(turned, motion.R.reshape(-1, 3, 3), atol=1e-6)
+    assert np.allclose(unpacked(content["times"]), motion.result.time)
     curves = {series["name"]: series["values"] for panel in content["panels"] for series in panel["series"]}
     assert "energy.total" in curves
     for label, values in curves.items():
         assert np.allclose(unpacked(values), motion.result[label], rtol=1e-6, atol=1e-6)
 
 
-def test_a_long_run_is_thinned_with_its_ends(tmp_path: Path) -> None:
+def test_a_page_of_a_hundred_bodies_stays_small() -> None:
+    t, count = np.linspace(0, 9, 5001), 100
+    names = [
+        f"b{n}.{part}"
+        for n in range(count)
+        for part in (*(f"r_0[{k}]" for k in (1, 2, 3)), *(f"Q[{k}]" for k in range(1, 5)))
+    ]
+    values = np.tile(np.column_stack([np.cos(t), np.sin(t), t, np.cos(t), np.sin(t), 0 * t, 0 * t]), count)
+    assert len(page_of(motion_of_result(Result(t, tuple(names), values), "many"), "many").html) < LARGEST_PAGE
+
+
+def test_a_long_run_is_thinned_with_its_ends() -> None:
     t = np.linspace(0, 9, 5001)
     columns = {"b.r_0[1]": np.cos(t), "b.r_0[2]": np.sin(t), "b.phi": t}
     motion = motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "long")
-    times = unpacked(data(write_page(motion, tmp_path / "long.html", "long"))["frame_times"])
+    content = data(page_of(motion, "long"))
+    times = unpacked(content["times"])
     assert len(times) == 1000
     assert (times[0], times[-1]) == (0.0, 9.0)
+    phi = unpacked(content["poses"]).reshape(-1, 3)[:, 2]
+    assert np.allclose(phi, times, atol=1e-5)  # counted over full turns
 
 
-def test_names_cannot_break_the_page(tmp_path: Path) -> None:
+def test_names_cannot_break_the_page() -> None:
     t = np.array([0.0, 1.0])
     name = "</script><b>"
     result = Result(t, (f"{name}.r_0[1]", f"{name}.r_0[2]", f"{name}.phi"), np.array([[0.0, 1, 2], [1, 2, 3]]))
-    page = write_page(motion_of_result(result, "odd"), tmp_path / "odd.html", name)
-    assert name not in page.read_text(encoding="utf-8").replace(get_plotlyjs(), "")
-    assert len(unpacked(data(page)["frames"])) == 2 * 4 * 2  # r_0, and the axes' origin and two tips
+    page = page_of(motion_of_result(result, "odd"), name, "@MOTION@")
+    assert name not in page.html
+    assert "@MOTION@" in page.html
+    assert len(unpacked(data(page)["poses"])) == 2 * 3
+
+
+def test_a_notebook_shows_the_page_inline(two_link: System) -> None:
+    page = page_of(motion_of_model(two_link, 0.01), "arm")
+    shown = page._repr_html_()
+    found = re.fullmatch(r'<iframe srcdoc="([^"]*)" [^<>]*></iframe>', shown)
+    assert found
+    assert unescape(found[1]) == page.html
+    assert len(repr(page)) < 100
 
 
 # -- mistakes and the command ----------------------------------------------------------------------------------------
@@ -187,19 +413,37 @@ def test_names_cannot_break_the_page(tmp_path: Path) -> None:
 def test_what_has_no_bodies_is_refused() -> None:
     with pytest.raises(ModelError, match="no bodies to show"):
         motion_of_model(mbfmu.load("rolling_disk"), 0.1)
-    bare = Result(np.array([0.0, 1.0]), ("y",), np.zeros((2, 1)))
-    with pytest.raises(UsageError, match=r"'bare\.csv' has no positions of bodies: it needs columns NAME\.r_0"):
-        motion_of_result(bare, "bare.csv")
 
 
-def test_a_missing_library_is_named_with_the_way_to_install_it(
-    two_link: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    motion = motion_of_model(two_link, 0.01)
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(UsageError, match=r"needs plotly: .*pip install \"mbfmu\[view\]\""):
-        write_page(motion, tmp_path / "page.html", "arm")
-    assert list(tmp_path.iterdir()) == []
+def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jupyter_threejs_sage", None)
+    with pytest.raises(UsageError, match=r"needs three\.js: .*pip install \"mbfmu\[view\]\""):
+        mbfmu.view("two_link", 0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"source": "RUN", "stop": 1.0}, "is a run already: leave stop out"),
+        ({"source": "RUN", "values": {"l1": 1.0}}, "is a run already: leave values out"),
+        ({"source": "RUN", "free": ["elbow.phi"], "robot": RobotOptions()}, "is a run already: leave free, robot out"),
+        ({"source": "two_link", "robot": RobotOptions()}, "options of robots go with .urdf"),
+        ({"source": "two_link", "model": "two_link"}, "is a model itself"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(given: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    if given["source"] == "RUN":
+        path = tmp_path / "run.csv"
+        path.write_text("time,shoulder.phi,elbow.phi\n0,0,0\n1,1,1\n", encoding="utf-8")
+        given = {**given, "source": path}
+    with pytest.raises(UsageError, match=reason):
+        mbfmu.view(**given)
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run.parquet").write_text("no table", encoding="utf-8")
+    with pytest.raises(MbfmuError, match=r"cannot read '.*run\.parquet'"):
+        read_result(tmp_path / "run.parquet")
 
 
 # -- what links look like --------------------------------------------------------------------------------------------
@@ -296,24 +540,41 @@ def test_a_mesh_that_cannot_be_drawn_is_named_and_left_out(
     assert (base.body, tool.body) == ("", "rod")
 
 
-def test_the_page_places_a_shape_where_its_body_is(tmp_path: Path) -> None:
-    path = arm(tmp_path)
+@pytest.mark.parametrize("length", [1.0, 7.0])
+def test_the_page_places_a_shape_where_its_body_is_in_its_true_size(length: float, tmp_path: Path) -> None:
+    """The size of the mechanism, which decides how long axes are drawn, has no part in it."""
+    path = arm(tmp_path, f'<box size="0.1 0.2 {length}"/>')
     motion = motion_of_model(mbfmu.load(path), STOP, looks=looks_of(path))
-    content = data(write_page(motion, tmp_path / "page.html", "arm"))
-    base, _, tool = content["solids"]
-    assert base["axes"] == -1
-    frames = unpacked(content["frames"]).reshape(len(unpacked(content["frame_times"])), -1, 3)
-    axes = content["axes"][tool["axes"]]
-    origin = frames[:, axes["origin"]]
-    arms = (frames[:, axes["tips"]] - origin[:, None]) / content["arm"]  # as page.js reads them
-    placed = origin[:, None] + np.einsum("vk,tkj->tvj", unpacked(tool["vertices"]).reshape(-1, 3), arms)
+    content = data(page_of(motion, "arm"))
+    base, rod, tool = content["meshes"]
+    assert (base["body"], rod["body"], tool["body"]) == (-1, 0, 0)
+    assert np.array_equal(unpacked(base["triangles"], "<u4").reshape(-1, 3), motion.geometry.looks[0].triangles)
+    poses = unpacked(content["poses"]).reshape(-1, 7)
+    turned = Rotation.from_quat(poses[:, [4, 5, 6, 3]]).as_matrix()
+
+    def placed(mesh: dict[str, Any]) -> npt.NDArray[np.float64]:
+        vertices = unpacked(mesh["vertices"]).reshape(-1, 3).astype(float)
+        return poses[:, None, :3] + np.einsum("tjk,vk->tvj", turned, vertices)
+
+    assert np.allclose(placed(tool).mean(axis=1), 0.0, atol=1e-6)  # the tool's sphere lies on the hinge
     phi = motion.result["hinge.phi"]
     assert np.ptp(phi) > 0.1
-    center = placed.mean(axis=1)
-    assert np.allclose(center, 0.0, atol=1e-6)  # the tool's sphere lies on the hinge
-    rod = content["solids"][1]
-    middle = (origin[:, None] + np.einsum("vk,tkj->tvj", unpacked(rod["vertices"]).reshape(-1, 3), arms)).mean(axis=1)
-    assert np.allclose(middle, 0.5 * np.column_stack([np.cos(phi), 0 * phi, -np.sin(phi)]), atol=1e-6)
+    along = np.column_stack([np.cos(phi), 0 * phi, -np.sin(phi)])
+    assert np.allclose(placed(rod).mean(axis=1), 0.5 * along, atol=1e-6)
+    assert np.allclose(np.ptp(np.einsum("tvj,tj->tv", placed(rod), along), axis=1), length, rtol=1e-5)
+
+
+def test_all_meshes_together_stay_small(tmp_path: Path) -> None:
+    trimesh.creation.icosphere(subdivisions=4).export(tmp_path / "ball.stl")
+    links = "".join(
+        f'<link name="l{n}"><visual><geometry><mesh filename="ball.stl"/></geometry></visual></link>'
+        f'<joint name="j{n}" type="fixed"><parent link="base"/><child link="l{n}"/></joint>'
+        for n in range(10)
+    )
+    path = tmp_path / "many.urdf"
+    text = ARM.replace("ROD", '<box size="1 1 1"/>').replace("</robot>", f"{links}</robot>")
+    path.write_text(text, encoding="utf-8")
+    assert sum(len(look.triangles) for look in looks_of(str(path))) < TOGETHER + 1000  # the arm's own shapes
 
 
 def test_what_is_no_urdf_has_no_looks() -> None:
@@ -342,6 +603,7 @@ def test_the_command_shows_models_fmus_and_results(
         "two_link.html": ["two_link", *more],
         "fmu.html": [str(two_link_fmu), *more, "-o", "fmu.html"],
         "run.html": ["run.csv"],
+        "arm.html": ["run.csv", "--model", "two_link", "-o", "arm.html"],
     }.items():
         assert call("view", *arguments, monkeypatch=monkeypatch) == 0
         out, err = capfd.readouterr()
@@ -349,8 +611,8 @@ def test_the_command_shows_models_fmus_and_results(
         assert err == ""
         content = data(tmp_path / name)
         assert content["dim"] == 2
-        assert {bone[0] for bone in content["bones"]} == {"link1", "link2"}
-        assert unpacked(content["frame_times"])[-1] == np.float32(0.1)
+        assert {body["name"] for body in content["bodies"]} == {"link1", "link2"}
+        assert unpacked(content["times"])[-1] == np.float32(0.1)
 
 
 MISTAKES = {
@@ -364,6 +626,10 @@ MISTAKES = {
     "other.csv": "'other.csv' has no positions of bodies",
     "other.csv --stop 1": "'other.csv' is a run already",
     "missing.fmu": "no FMU 'missing.fmu'",
+    "two_link --mode 9": "and no mode 9",
+    "two_link --at 1": "name the mode too",
+    "other.csv --model two_link": "'other.csv' is no run of the model 'two_link'",
+    "other.csv --model one=two_link": "'one.shoulder.phi' is missing",
 }
 
 

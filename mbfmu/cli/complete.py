@@ -108,7 +108,7 @@ def rules() -> list[tuple[str, str]]:
 
 def upward() -> list[str]:
     """Return the axes that can point upwards."""
-    from mbfmu.view.motion import UPWARD
+    from mbfmu.viewer.motion import UPWARD
 
     return list(UPWARD)
 

@@ -1,44 +1,66 @@
 """mbfmu linearize."""
 
+import cmath
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Free, Model, numbers, present, settings
+from mbfmu.cli.choices import (
+    Coordinates,
+    Free,
+    InputHold,
+    Inputs,
+    ModelOrFmu,
+    Step,
+    Stepper,
+    Values,
+    numbers,
+    pairs,
+    present,
+    refuse_free,
+    settings,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
+from mbfmu.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbfmu.linearization import Linear, Mode
 
 AT_REST = 1e-6
 """Largest acceleration in an equilibrium, m/s2 or rad/s2."""
+PARTICIPANTS, LEAST = 3, 0.05
+"""Largest number of states that are named beside a mode, and the smallest share in it for that."""
+SHAPES = 8
+"""Largest number of modes in the table of shapes."""
 
 
 @with_robot
 def linearize(
     _: Tell,
-    model: Model,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="NAME=VALUE",
-            help="start value or parameter of the point; may be repeated",
-            autocompletion=complete.values,
-        ),
-    ] = None,
+    model: ModelOrFmu,
+    values: Values = None,
     free: Free = None,
-    inputs: Annotated[
+    inputs: Inputs = None,
+    input_hold: InputHold = False,
+    at: Annotated[
+        float | None,
+        typer.Option("--at", metavar="T", help="take the state of a run at this time, s; default: the start"),
+    ] = None,
+    states: Annotated[
         list[str] | None,
         typer.Option(
-            "--input",
-            metavar="NAME=VALUE",
-            help="an input at the point; default: 0; may be repeated",
-            autocompletion=complete.inputs,
+            "--state",
+            metavar="NAME",
+            help="a coordinate that is a state, one for each degree of freedom; default: chosen by pivoting",
+            autocompletion=complete.outputs,
         ),
     ] = None,
     outputs: Annotated[
@@ -50,33 +72,89 @@ def linearize(
             autocompletion=complete.outputs,
         ),
     ] = None,
+    stepper: Stepper = None,
+    step: Step = None,
     coordinates: Coordinates = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
     robot: Any = None,
 ) -> Report:
-    """Show the state-space form A, B, C, D about a start, and its eigenvalues."""
+    """Show the modes about a start or a later state: frequencies, damping, shapes; write A, B, C, D."""
     from mbfmu.files import ending_of, refuse_overwriting
     from mbfmu.linearization import ENDINGS
+    from mbfmu.model.library import is_fmu
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model,))
+    refuse_overwriting((output,), (model, *pairs(inputs).values()))
+    packed = is_fmu(model)
+    if packed:
+        if robot:
+            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
+        refuse_free(model, free)
     found = mbfmu.linearize(
-        mbfmu.load(model, settings(at, "--at"), free or (), robot),
-        inputs=numbers(inputs, "--input"),
+        model if packed else mbfmu.load(model, settings(values), free or (), robot),
+        numbers(values) if packed else None,
+        inputs=pairs(inputs),
+        input_hold=input_hold,
         outputs=tuple(outputs or ()),
+        states=tuple(states or ()),
+        at=at,
+        stepper=stepper,
+        step=step,
         coordinates=coordinates,
     )
     if output:
         found.write(output)
-    table = Table(title=f"{Path(model).stem}: {', '.join(found.states)}", title_justify="left")
+    modes = found.modes
+    more = f" of the first {SHAPES}; all with --json" if len(modes) > SHAPES else ""
+    shown: tuple[RenderableType, ...] = (_modes(Path(model).stem, found, modes),)
+    if modes:
+        shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(found, modes))
+    moving = f"not an equilibrium: it accelerates by up to {found.rest:.3g}; set inputs that balance it with --input"
+    return Report(found.data(), shown, present(output), (moving,) if found.rest > AT_REST else ())
+
+
+def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
+    table = Table(title=escape(f"{name}: {', '.join(found.states)}"), title_justify="left")
+    table.add_column("mode", justify="right")
     for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
         table.add_column(escape(heading), justify="right")
-    for value in found.eigenvalues:
-        if value.imag < 0:
-            continue  # shown with its conjugate
-        size = abs(value)
-        shown = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
-        table.add_row(shown, f"{value.imag / math.tau:.6g}", f"{-value.real / size:.4g}" if size else "")
-    moving = f"not an equilibrium: it accelerates by up to {found.rest:.3g}; set inputs that balance it with --input"
-    return Report(found.data(), (table,), present(output), (moving,) if found.rest > AT_REST else ())
+    table.add_column("largest participants")
+    for number, mode in enumerate(modes, 1):
+        value, ratio = mode.eigenvalue, mode.damping
+        text = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
+        shares: dict[str, float] = {}
+        for state, share in zip(found.states, mode.shares.tolist(), strict=True):
+            place = _place(state)
+            shares[place] = shares.get(place, 0.0) + share
+        largest = sorted(shares.items(), key=lambda item: -item[1])[:PARTICIPANTS]
+        named = ", ".join(f"{state} {100 * share:.0f} %" for state, share in largest if share >= LEAST)
+        frequency = f"{mode.frequency:.6g}"
+        table.add_row(str(number), text, frequency, "" if ratio is None else f"{ratio:.4g}", escape(named))
+    return table
+
+
+def _shapes(found: "Linear", modes: "tuple[Mode, ...]") -> Table:
+    """Return the table of amplitudes and phases, relative to the largest coordinate of each mode."""
+    some = modes[:SHAPES]
+    table = Table()
+    table.add_column("state")
+    for number in range(1, len(some) + 1):
+        table.add_column(str(number), justify="right")
+    rows = [row for row, state in enumerate(found.states) if _place(state) == state]
+    columns = [mode.relative(rows) for mode in some]
+    for line, row in enumerate(rows):
+        table.add_row(escape(found.states[row]), *(_polar(column[line]) for column in columns))
+    return table
+
+
+def _polar(value: complex) -> str:
+    size, phase = abs(value), round(math.degrees(cmath.phase(value)))
+    if size < 5e-4:
+        return "0"
+    return f"{size:.3f}" if phase == 0 else f"-{size:.3f}" if abs(phase) == 180 else f"{size:.3f}, {phase}"
+
+
+def _place(state: str) -> str:
+    """Return the coordinate that a state is the rate of, or the state itself."""
+    return state.removeprefix("der(").removesuffix(")") if state.startswith("der(") else state

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import (
     Coordinates,
@@ -24,10 +23,6 @@ from mbfmu.cli.choices import (
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
-from mbfmu.errors import UsageError
-
-VIEWED = 10.0
-"""Default stop time, s."""
 
 
 @with_robot
@@ -36,12 +31,28 @@ def view(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|F.fmu|RESULT.csv",
-            help="a model by name or path, an .fmu file, or a table of results (.csv, .parquet, .mat, .npz)",
+            metavar="MODEL|F.fmu|RUN.csv",
+            help="a model by name or path, an .fmu file, or a recorded run (.csv, .parquet, .mat, .npz)",
             autocompletion=complete.models,
         ),
     ],
+    geometry: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="MODEL|FMU=MODEL",
+            help="the mechanism that a recorded run or an FMU moves; may be repeated for several FMUs",
+            autocompletion=complete.models,
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
+    mode: Annotated[
+        int | None,
+        typer.Option("--mode", metavar="K", help="show a mode in place of a run: its number in `mbfmu linearize`"),
+    ] = None,
+    at: Annotated[
+        float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")
+    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
     stepper: Stepper = None,
     option: Options = None,
@@ -68,45 +79,30 @@ def view(
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
     from mbfmu.files import refuse_overwriting
-    from mbfmu.formats import is_table
-    from mbfmu.view import (
-        looks_of,
-        motion_of_model,
-        motion_of_result,
-        refuse_page,
-        result_of_table,
-        write_page,
-    )
+    from mbfmu.model.library import is_fmu
+    from mbfmu.viewer import refuse_page, view
 
     name = Path(model).stem
     path = output or Path(f"{name}.html")
     refuse_page(path)
-    refuse_overwriting((path,), (model,))
-    if is_table(model):
-        if stop is not None or any(
-            (stepper, option, step, tolerance, coordinates, output_interval, values, free, inputs, input_hold)
-        ):
-            raise UsageError(f"'{model}' is a run already: only --up and -o go with it")
-        motion = motion_of_result(result_of_table(model), model, up)
-    else:
-        end = VIEWED if stop is None else stop
-        if model.endswith(".fmu"):
-            refuse_free(model, free)
-            result = mbfmu.simulate(
-                model, end, stepper=stepper, options=pairs(option), step=step, tolerance=tolerance,
-                output_interval=output_interval, values=numbers(values), inputs=pairs(inputs), input_hold=input_hold,
-                coordinates=coordinates, progress=lambda fraction: tell("view", fraction),
-            )  # fmt: skip
-            motion = motion_of_result(result, model, up)
-        else:
-            motion = motion_of_model(
-                mbfmu.load(model, settings(values), free or (), robot), end, stepper=stepper,
-                options=pairs(option), step=step,
-                tolerance=tolerance, output_interval=output_interval, inputs=pairs(inputs), input_hold=input_hold,
-                coordinates=coordinates, up=up, looks=looks_of(model, robot),
-                progress=lambda fraction: tell("view", fraction),
-            )  # fmt: skip
-    shown = float(motion.result.time[-1])
-    tell("page", 0.0)
-    write_page(motion, path, name, f"{shown:g} s")
-    return Report({"model": name, "stop": shown}, wrote=(path,))
+    models = _models(geometry)
+    read = (*models.values(),) if isinstance(models, dict) else (models,) if models else ()
+    refuse_overwriting((path,), (model, *read, *pairs(inputs).values()))
+    if is_fmu(model) and not models:
+        refuse_free(model, free)
+    page = view(
+        model, stop, model=models, mode=mode, at=at, up=up, stepper=stepper, options=pairs(option), step=step,
+        tolerance=tolerance, output_interval=output_interval,
+        values=numbers(values) if is_fmu(model) else settings(values), free=free or (), robot=robot,
+        inputs=pairs(inputs), input_hold=input_hold, coordinates=coordinates,
+        progress=lambda fraction: tell("view", fraction),
+    )  # fmt: skip
+    page.write(path)
+    return Report({"model": name, "stop": page.stop}, wrote=(path,))
+
+
+def _models(given: list[str] | None) -> str | dict[str, str] | None:
+    """Return one model, or models by the names of FMUs."""
+    if not given:
+        return None
+    return given[0] if len(given) == 1 and "=" not in given[0] else pairs(given)

@@ -203,19 +203,43 @@ class Bone:
 
 
 @dataclass(frozen=True)
+class Hinge:
+    """The place of a joint in a picture.
+
+    Args:
+        name: full name of the joint.
+        motion: ``turns`` or ``slides`` along its axis, ``spans`` from frame_a to frame_b, or empty for any other joint.
+        near: full name of the body of frame_a; empty for the world.
+        far: full name of the body of frame_b; empty for the world.
+        start: number of the point at frame_a.
+        end: number of the point at frame_b.
+    """
+
+    name: str
+    motion: str
+    near: str
+    far: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """The points and lines in a picture of a mechanism.
 
     Args:
         points: Function (q, p, t) -> positions in the world frame, shape (2 or 3, number of points), m.
+        axes: Function (q, p, t) -> axes of the joints in the world frame, zero for a joint without one, shape
+            (2 or 3, number of joints).
         bones: the lines of the moving bodies.
-        joints: (full name, number of the point) of every joint.
+        joints: the places of the joints.
         down: direction of gravity, in the world frame.
     """
 
     points: Function
+    axes: Function
     bones: tuple[Bone, ...]
-    joints: tuple[tuple[str, int], ...]
+    joints: tuple[Hinge, ...]
     down: tuple[float, ...]
 
 

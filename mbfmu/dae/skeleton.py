@@ -3,10 +3,16 @@
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Bone, Skeleton
+from mbfmu.dae.dae import Bone, Hinge, Skeleton
 from mbfmu.model.frame import SX
-from mbfmu.model.joints import Joint
+from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
 from mbfmu.model.parts import BodyShape
+from mbfmu.model.relative import axis
+
+MOTIONS: dict[type[Joint], str] = {
+    Revolute: "turns", Prismatic: "slides", Cylindrical: "slides", Screw: "slides", Distance: "spans",
+}  # fmt: skip
+"""Kinds of motion in a picture (see `Hinge`); other joints are points."""
 
 
 def skeleton(bodies: Bodies) -> Skeleton:
@@ -22,14 +28,33 @@ def skeleton(bodies: Bodies) -> Skeleton:
             if anchor in used | ends:
                 points.append(bodies.frame(number, pose).r_0)
                 bones.append(Bone(bodies.owner(number), hub, len(points) - 1))
-    joints: list[tuple[str, int]] = []
-    for path in bodies.mechanism.of(Joint):
-        joints.append((path, len(points)))
-        points.append(bodies.equations[path].a.r_0)
+    joints: list[Hinge] = []
+    axes: list[SX] = []
+    for path, joint in bodies.mechanism.of(Joint).items():
+        motion = next((label for kind, label in MOTIONS.items() if isinstance(joint, kind)), "")
+        frames = bodies.equations[path].a, bodies.equations[path].b
+        near, far = (_owner(bodies, f"{path}.frame_{side}") for side in "ab")
+        joints.append(Hinge(path, motion, near, far, len(points), len(points) + 1))
+        points += [frame.r_0 for frame in frames]
+        has_axis = motion == "slides" or (motion == "turns" and not bodies.planar)
+        n = axis(joint.n, bodies.planar) if has_axis else ca.SX(bodies.dim, 1)
+        axes.append(frames[0].R @ n)
     world = bodies.mechanism.components[bodies.mechanism.world]
+
+    def function(name: str, columns: list[SX]) -> ca.Function:
+        return ca.Function(
+            name, [bodies.q, bodies.p, bodies.t], [ca.densify(ca.horzcat(ca.SX(bodies.dim, 0), *columns))]
+        )
+
     return Skeleton(
-        points=ca.Function("points", [bodies.q, bodies.p, bodies.t], [ca.densify(ca.horzcat(*points))]),
+        points=function("points", points),
+        axes=function("axes", axes),
         bones=tuple(bones),
         joints=tuple(joints),
         down=tuple(float(item) for item in world.n),  # type: ignore[attr-defined]
     )
+
+
+def _owner(bodies: Bodies, frame: str) -> str:
+    group, _ = bodies.anchors[frame]
+    return bodies.owner(group) if group else ""

@@ -54,7 +54,7 @@ def drawing(dae: Dae, q: Array, p: Array) -> Drawing | None:
             (bone.body, colours[bone.body], x[bone.start], y[bone.start], x[bone.end], y[bone.end])
             for bone in dae.skeleton.bones
         ),
-        tuple((name, x[number], y[number]) for name, number in dae.skeleton.joints),
+        tuple((joint.name, x[joint.start], y[joint.start]) for joint in dae.skeleton.joints),
     )
 
 

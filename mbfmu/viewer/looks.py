@@ -20,9 +20,8 @@ Packages = Mapping[str, str | os.PathLike[str]]
 
 SIDES = 24
 """Number of sides of round solids."""
-MOST = 4000
-"""Largest number of triangles of a mesh; a finer mesh is made coarser, as a browser moves all triangles in every
-picture."""
+MOST, TOGETHER = 4000, 20_000
+"""Largest numbers of triangles of a mesh and of all meshes; finer ones are made coarser, so that a page stays small."""
 FINEST = 256
 """Number of cells along a mesh in the first attempt to make it coarser."""
 
@@ -59,6 +58,8 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
         return ()
     robot, packages = read_robot(path, options), options.packages if options else {}
     names, places = names_of(robot), _places(robot)
+    meshes = sum(visual.kind == "mesh" for link in robot.links.values() for visual in link.visuals)
+    most = min(MOST, TOGETHER // max(1, meshes))
     found = []
     for link in robot.links.values():
         if link.name not in places:
@@ -67,7 +68,7 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
             continue
         owner, pose = places[link.name]
         for visual in link.visuals:
-            solid = _solid(visual, path, packages)
+            solid = _solid(visual, path, packages, most)
             if solid is not None:
                 vertices, triangles = solid
                 placed = _moved(pose @ _matrix(visual.origin), vertices)
@@ -107,7 +108,7 @@ def _moved(pose: Array, vertices: Array) -> Array:
     return turned
 
 
-def _solid(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Triangles] | None:
+def _solid(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Array, Triangles] | None:
     """Return vertices and triangles in the frame of the geometry; None for a mesh that cannot be read."""
     match visual.kind, visual.size:
         case "box", sides:
@@ -121,7 +122,7 @@ def _solid(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Trian
             return _revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
         case "sphere", (r,):
             return _revolved(_arc(r, 0.0, -90, 90))
-    return _mesh(visual, urdf, packages)
+    return _mesh(visual, urdf, packages, most)
 
 
 def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]:
@@ -143,7 +144,7 @@ def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
     return np.concatenate(rings), np.array(triangles)
 
 
-def _mesh(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Triangles] | None:
+def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Array, Triangles] | None:
     what = f"the mesh '{visual.mesh}' of the link '{visual.link}' is not drawn"
     file = next((path for path in _candidates(visual.mesh, urdf, packages) if path.is_file()), None)
     if file is None:
@@ -165,7 +166,7 @@ def _mesh(visual: Visual, urdf: Path, packages: Packages) -> tuple[Array, Triang
     except Exception as error:  # noqa: BLE001 - readers raise many kinds of errors for foreign files
         warnings.warn(f"{what}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
         return None
-    vertices, triangles = _coarse(vertices, triangles)
+    vertices, triangles = _coarse(vertices, triangles, most)
     return vertices * np.array(visual.size), triangles
 
 
@@ -181,11 +182,11 @@ def _candidates(mesh: str, urdf: Path, packages: Packages) -> Iterator[Path]:
         yield from (folder / inside for folder in folders_of(package, urdf, packages))
 
 
-def _coarse(vertices: Array, triangles: Triangles) -> tuple[Array, Triangles]:
-    """Return at most `MOST` triangles: all vertices in a cell of a grid are replaced by the first of them."""
+def _coarse(vertices: Array, triangles: Triangles, most: int) -> tuple[Array, Triangles]:
+    """Return at most `most` triangles: all vertices in a cell of a grid are replaced by the first of them."""
     low, extent = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
     found, cells = triangles, FINEST
-    while len(found) > MOST:
+    while len(found) > most:
         grid = np.floor((vertices - low) / extent * cells).astype(np.int64)
         _, first, cell = np.unique(grid, axis=0, return_index=True, return_inverse=True)
         merged = first[cell.ravel()][triangles]

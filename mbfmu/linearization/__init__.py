@@ -1,0 +1,68 @@
+"""Linearization: the state-space form of a mechanism, a block or an FMU about a state, and its modes."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mbfmu.arguments import checked
+from mbfmu.errors import UsageError
+from mbfmu.inputs import InputValue, courses
+from mbfmu.linearization.fmu import linearize_fmu
+from mbfmu.linearization.linear import ENDINGS, Linear, Mode
+from mbfmu.linearization.mechanism import linearize_model
+from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, model_of
+from mbfmu.stepper import Choice
+
+__all__ = ["ENDINGS", "Linear", "Mode", "linearize"]
+
+
+@checked
+def linearize(
+    model: Model | str | os.PathLike[str],
+    values: Mapping[str, Any] | None = None,
+    *,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
+    outputs: Sequence[str] = (),
+    states: Sequence[str] = (),
+    at: float | None = None,
+    stepper: str | Choice | None = None,
+    step: float | None = None,
+    coordinates: str | None = None,
+) -> Linear:
+    """Return the state-space form of a mechanism, a block or an FMU about its start, or about a later state of a run.
+
+    Args:
+        model: the mechanism or block, a name in models/, the path of a model file, or the path of an .fmu file that
+            gives directional derivatives.
+        values: start values and parameters that differ from the model's, by name, in SI units.
+        inputs: inputs by name, in SI units, as `simulate` takes them; the others have their start values, mostly 0.
+        input_hold: see `simulate`.
+        outputs: names of outputs; () for all outputs that can be connected, such as those of the joints.
+        states: names of the joint coordinates that are states with their rates, as many as there are degrees of
+            freedom; () for a choice by pivoting that prefers driven joints. This and the following are not for an FMU.
+        at: time, s, to which a run goes before its state is taken; None: the start.
+        stepper: of that run, see `simulate`.
+        step: of that run, s, see `simulate`.
+        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+
+    Raises:
+        ModelError, StartError: the model or its start is invalid.
+        StepError: the run failed.
+        FmuError: the FMU cannot be started, or gives no directional derivatives or states.
+        UnknownNameError: there is no such output, parameter, start value, input or state.
+        UsageError: an input is not a finite number, the states cannot be chosen so, or the values are so large that the
+            equations are not finite.
+    """
+    given = courses(inputs, input_hold)
+    if not isinstance(model, Model) and is_fmu(model):
+        alien = {"states": states, "at": at, "stepper": stepper, "step": step, "coordinates": coordinates}
+        if wrong := [option for option, value in alien.items() if value]:
+            raise UsageError(f"'{model}' is an FMU, which is linearized about its start: leave {', '.join(wrong)} out")
+        return linearize_fmu(Path(model), values or {}, given, tuple(outputs))
+    return linearize_model(
+        model_of(model, values), given, tuple(outputs), tuple(states), at, stepper, 1e-3 if step is None else step,
+        coordinates,
+    )  # fmt: skip

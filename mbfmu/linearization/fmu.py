@@ -1,0 +1,111 @@
+"""The state-space form of an FMU about its start, from its directional derivatives in initialisation mode.
+
+The states x are the outputs with an exact start value whose time derivative is a variable too: in an FMU of mbfmu the
+joint coordinates and rates that the model gives a start, `shoulder.phi` with `shoulder.w` and `shoulder.w` with
+`shoulder.a`. Where they are all the states of the FMU, x' = A x + B u follows from the derivatives of x' by x and u.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbfmu.errors import FmuError, UnknownNameError, nearest
+from mbfmu.inputs import Course
+from mbfmu.linearization.linear import Array, Linear
+from mbfmu.simulation import Messages, read_fmu
+
+
+def linearize_fmu(
+    path: Path, values: Mapping[str, float], given: Mapping[str, Course], outputs: tuple[str, ...]
+) -> Linear:
+    """Return the state-space form of an FMU about its start.
+
+    Args:
+        path: path of the .fmu file.
+        values: start values and parameters by name.
+        given: inputs over time, by name.
+        outputs: names of outputs; () for all.
+
+    Raises:
+        FmuError: the FMU cannot be started, or gives no directional derivatives or states.
+        UnknownNameError: there is no such variable.
+        UsageError: an input is not a finite number.
+    """
+    import fmpy
+
+    description = read_fmu(path)
+    slave = description.coSimulation
+    if slave is None or not slave.providesDirectionalDerivative:
+        raise FmuError(
+            f"'{path}' gives no directional derivatives: export it with --backend native, or linearize the model itself"
+        )
+    variables = {item.name: item for item in description.modelVariables if item.type == "Real"}
+    rate_of = {item.derivative.name: name for name, item in variables.items() if item.derivative is not None}
+    states = [name for name, item in variables.items() if _is_state(item) and name in rate_of]
+    if not states:
+        raise FmuError(
+            f"'{path}' has no outputs with start values whose derivatives are variables: no states are known"
+        )
+    inputs = [name for name, item in variables.items() if item.causality == "input"]
+    chosen = outputs or tuple(name for name, item in variables.items() if item.causality == "output")
+    for name in [*values, *given, *chosen]:
+        if name not in variables:
+            raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
+    for name in given:
+        if name not in inputs:
+            raise UnknownNameError(f"'{path}' has no input '{name}'; {nearest(name, inputs)}")
+    u = {name: item.at(0.0) for name, item in given.items()}
+    messages = Messages()
+
+    def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            raise FmuError(f"'{path}': {'; '.join(dict.fromkeys(messages)) or error}") from None
+
+    def references(names: Any) -> list[int]:
+        return [int(variables[name].valueReference) for name in names]
+
+    with tempfile.TemporaryDirectory() as folder:
+        call(fmpy.extract, str(path), unzipdir=folder)
+        instance = call(
+            fmpy.instantiate_fmu, folder, description, fmi_type="CoSimulation", debug_logging=True, logger=messages.note
+        )
+        try:
+            start = {**values, **u}
+            call(instance.setReal, references(start), [float(value) for value in start.values()])
+            call(instance.setupExperiment, startTime=0.0)
+            call(instance.enterInitializationMode)
+            rates = [rate_of[name] for name in states]
+
+            def slopes(known: list[str]) -> Array:
+                """Return the derivatives of x' and y by some variables, shape (n_x + n_y, number of variables)."""
+                unknown = references([*rates, *chosen])
+                columns = [
+                    call(instance.getDirectionalDerivative, unknown, [reference], [1.0])
+                    for reference in references(known)
+                ]
+                table: Array = np.array(columns, dtype=np.float64).reshape(len(known), len(unknown)).T
+                return table
+
+            by_x, by_u = slopes(states), slopes(inputs)
+            x0, u0, y0, rest = (
+                np.array(call(instance.getReal, references(names))) for names in (states, inputs, chosen, rates)
+            )
+            call(instance.exitInitializationMode)
+        finally:
+            instance.freeInstance()
+    count = len(states)
+    return Linear(
+        by_x[:count], by_u[:count], by_x[count:], by_u[count:], states=tuple(states), inputs=tuple(inputs),
+        outputs=tuple(chosen), x0=x0, u0=u0, y0=y0,
+        rest=float(np.abs(rest[[name not in states for name in rates]]).max(initial=0.0)),
+        coordinates=(), q0=np.zeros(0), V=np.zeros((0, count)),
+    )  # fmt: skip
+
+
+def _is_state(variable: Any) -> bool:
+    return bool(variable.causality == "output" and variable.initial == "exact")

@@ -1,0 +1,193 @@
+"""The state-space form of a model about a state that meets its constraints, from exact derivatives.
+
+About (q0, v0, z0, u0), with C = [Phi_q; G], c = [Phi_t; g], the accelerations a of the index-1 form and the rates f of
+the first-order states, small deviations obey
+
+    Phi_q dq = 0,    C dv = -K dq,  K = (C v + c)_q,
+    dv' = a_q dq + a_v dv + a_z dz + a_u du,    dz' = f_q dq + f_v dv + f_z dz + f_u du.
+
+The states are the deviations of some coordinates, chosen by pivoting, on which the others depend: dq = V xi with
+Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows; then dz.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve, qr
+
+from mbfmu.dae import Dae, derive
+from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.inputs import Course, formulas
+from mbfmu.kernel import vector
+from mbfmu.linearization.linear import Array, Linear
+from mbfmu.model import Model
+from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.simulation import run_prepared
+from mbfmu.stepper import Choice
+
+PREFERENCE = 0.1
+"""Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
+WORST = 1e10
+"""Largest condition number of the equations that give all coordinates from chosen states."""
+
+
+def linearize_model(
+    model: Model,
+    given: Mapping[str, Course],
+    outputs: tuple[str, ...],
+    states: tuple[str, ...],
+    at: float | None,
+    stepper: str | Choice | None,
+    step: float,
+    coordinates: str | None,
+) -> Linear:
+    """Return the state-space form of a mechanism or block; arguments and errors as for `linearize`."""
+    if at is not None and not (math.isfinite(at) and at > 0):
+        raise UsageError(f"the time of the point is {at} s; it must be a positive number")
+    time = at or 0.0
+    prepared = prepare(model, stepper if at else "direct", None, step, 0.0, coordinates, formulas(given))
+    dae = derive(model, coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
+    known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
+    chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
+    for kind, asked, names in (("output", chosen, known), ("input", given, driven)):
+        for name in asked:
+            if name not in names:
+                raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
+    u0 = np.array([given[item.name].at(time) if item.name in given else float(item.start) for item in dae.inputs])
+    x = prepared.initial_state(vector(u0)) if not at else _state_at(prepared, at, given)
+    n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
+    held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
+    own = np.concatenate([dae.p_default(), held])
+    start = prepared.scheme.read(list(x)[:n_x], own, time)
+    q0, v0, z0 = (np.array(item).ravel() for item in start)
+    p = own if len(own) == dae.n_p else np.array([*dae.p_default(), time, *u0[list(dae.sampled)]])
+    if states:
+        return _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
+    return _about(dae, q0, v0, z0, u0, p, time, chosen)
+
+
+def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any:
+    """Return the state x of a run at a time, s."""
+    found: list[Any] = []
+
+    def watch(_: float, x: Any) -> None:
+        found[:] = [list(x)]
+
+    run_prepared(prepared, at, None, given, watch=watch)
+    return found[0]
+
+
+def _about(
+    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
+) -> Linear:
+    q, v, z, u, _, _ = dae.symbols()
+    p, t = ca.DM(p0), ca.DM(t0)
+    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
+    flow = dae.flow(q, v, z, u, p, t)
+    names = [item.name for item in dae.outputs]
+    y = dae.output(q, v, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
+    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+    wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
+    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, u)]
+    shown = ca.Function("linear", [q, v, z, u], [ca.densify(item) for item in wanted])
+    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0))
+    if not all(np.all(np.isfinite(item)) for item in (a0, flow0, y0, P, G, K, *slopes)):
+        raise UsageError(
+            f"{dae.name}: the equations or their derivatives are not finite at these values; take smaller ones"
+        )
+    a_q, a_v, a_z, a_u, f_q, f_v, f_z, f_u, y_q, y_v, y_z, y_u = slopes
+
+    driven = {item.name.rpartition(".")[0] for item in dae.inputs}
+    weight = np.array([PREFERENCE if name.rpartition(".")[0] in driven else 1.0 for name in dae.coordinates])
+    free_q, V, _ = _dependent(P, weight)
+    free_v, W, R = _dependent(np.vstack([P, G]), weight)
+    slope = -R @ K @ V  # dv = slope xi + W eta
+    A = np.block([
+        [slope[free_q], W[free_q], np.zeros((len(free_q), dae.n_z))],
+        [(a_q @ V + a_v @ slope)[free_v], (a_v @ W)[free_v], a_z[free_v]],
+        [f_q @ V + f_v @ slope, f_v @ W, f_z],
+    ])  # fmt: skip
+    B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v], f_u])
+    C = np.hstack([y_q @ V + y_v @ slope, y_v @ W, y_z])
+    places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
+    return Linear(
+        A, B, C, y_u,
+        states=(*places, *rates, *(item.name for item in dae.states)),
+        inputs=tuple(item.name for item in dae.inputs), outputs=chosen,
+        x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0, y0=y0.ravel(),
+        rest=float(np.abs([*a0.ravel()[free_v], *flow0.ravel()]).max(initial=0.0)),
+        coordinates=dae.coordinates, q0=q0, V=np.hstack([V, np.zeros((len(q0), len(free_v) + dae.n_z))]), t0=t0,
+    )  # fmt: skip
+
+
+def _with_states(
+    dae: Dae, states: tuple[str, ...], chosen: tuple[str, ...], about: Callable[[tuple[str, ...]], Linear]
+) -> Linear:
+    """Return the form in chosen coordinates s and their rates.
+
+    With s = S x, s' = P x and s'' = Q x + D u as outputs of the usual form, the new states are [S; P; Z] x, where Z
+    takes the first-order states.
+
+    Args:
+        dae: the equations.
+        states: names of the coordinates s.
+        chosen: names of the outputs.
+        about: function that returns the usual form with the given outputs.
+    """
+    rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
+    known = [name for name, rate in rate_of.items() if rate in rate_of]
+    for name in states:
+        if name not in known:
+            raise UnknownNameError(f"{dae.name} has no coordinate '{name}'; {nearest(name, known)}")
+    if dae.k:
+        raise UsageError(
+            f"{dae.name} has nonholonomic constraints, with fewer rates than coordinates: leave states out"
+        )
+    rates = [rate_of[name] for name in states]
+    wide = about((*chosen, *states, *rates, *(rate_of[name] for name in rates)))
+    n_y, n, n_z = len(chosen), len(states), dae.n_z
+    count = (len(wide.states) - n_z) // 2
+    if len(set(states)) != count or n != count:
+        raise UsageError(f"{dae.name} has {count} degrees of freedom: name {count} coordinates as states")
+    S, P, Q = wide.C[n_y : n_y + n], wide.C[n_y + n : n_y + 2 * n], wide.C[n_y + 2 * n :]
+    if n and np.linalg.cond(S[:, :n]) > WORST:
+        raise UsageError(
+            f"{dae.name}: {', '.join(states)} do not determine the other coordinates here: take others, such as "
+            f"{', '.join(wide.states[:n])}"
+        )
+    z = slice(2 * n, None)
+    back = np.linalg.inv(np.vstack([S, P, np.eye(2 * n + n_z)[z]]))
+    return replace(
+        wide,
+        A=np.vstack([P, Q, wide.A[z]]) @ back,
+        B=np.vstack([wide.D[n_y + n :], wide.B[z]]),
+        C=wide.C[:n_y] @ back,
+        D=wide.D[:n_y],
+        states=(*states, *(f"der({name})" for name in states), *wide.states[z]),
+        outputs=chosen,
+        x0=np.concatenate([wide.y0[n_y : n_y + 2 * n], wide.x0[z]]),
+        y0=wide.y0[:n_y],
+        V=wide.V @ back,
+    )
+
+
+def _dependent(C: Array, weight: Array) -> tuple[list[int], Array, Array]:
+    """Return the free columns of C, V with C V = 0, and R with C R = 1 that is zero in the free rows.
+
+    Args:
+        C: matrix of full row rank, shape (k, n); V has the shape (n, n - k) and is the unit matrix in the free rows.
+        weight: weights of the columns, shape (n,); columns of little weight are preferred as free ones.
+    """
+    k, n = C.shape
+    pivots = qr(C * weight, mode="r", pivoting=True)[1] if k else np.arange(n)
+    bound, free = sorted(int(column) for column in pivots[:k]), sorted(int(column) for column in pivots[k:])
+    V, R = np.zeros((n, n - k)), np.zeros((n, k))
+    V[free] = np.eye(n - k)
+    if k:
+        factor = lu_factor(C[:, bound])
+        V[bound], R[bound] = -lu_solve(factor, C[:, free]), lu_solve(factor, np.eye(k))
+    return free, V, R

@@ -1,0 +1,529 @@
+"use strict";
+const motion = JSON.parse(document.getElementById("motion").textContent);
+const element = (id) => document.getElementById(id);
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
+const ROLES = { steel: "#c9ced4", joint: "#33383e", ground: "#8d9299" };
+const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
+const SAMPLES = 16; // number of times at which the extent of the mechanism is measured
+const CREASE = Math.cos((40 * Math.PI) / 180); // between faces that meet at a sharp edge
+const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50];
+const REPEAT = 8; // s, about the time for which a long or short run plays
+
+function bytes(text) {
+  return Uint8Array.from(atob(text), (item) => item.charCodeAt(0)).buffer;
+}
+const numbers = (text) => new Float32Array(bytes(text));
+const colour = (text) => new THREE.Color(text).convertSRGBToLinear(); // as the renderer wants it
+const vector = (p) => new THREE.Vector3(p[0], p[1], p[2]);
+
+const times = numbers(motion.times), poses = numbers(motion.poses);
+const begin = times[0], end = times[times.length - 1], length = end - begin;
+const wide = motion.dim === 3 ? 7 : 3; // numbers of a pose
+const up = vector(motion.up).normalize();
+
+// -- the bodies -----------------------------------------------------------------------------------------------------
+
+const world = new THREE.Group();
+const frames = motion.bodies.map(() => new THREE.Group());
+frames.forEach((frame) => world.add(frame));
+const frameOf = (body) => (body < 0 ? world : frames[body]);
+
+const groups = [...new Set(motion.bodies.map((body) => body.group))];
+const paints = motion.bodies.map(() => new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.05 }));
+const plain = Object.fromEntries(Object.entries(ROLES).map(([role, text]) => [role, new THREE.MeshStandardMaterial({
+  color: colour(text), roughness: role === "steel" ? 0.3 : 0.6, metalness: role === "steel" ? 0.35 : 0.05 })]));
+const paint = (body, role) => (role === "body" && body >= 0 ? paints[body] : plain[role === "body" ? "ground" : role]);
+
+const shown = motion.bodies.map(() => []); // what the legend switches
+const simple = [], looks = []; // what the box `shapes` switches
+const pickable = [];
+
+function add(body, mesh, label) {
+  mesh.castShadow = mesh.receiveShadow = true;
+  mesh.userData.label = label ?? (body < 0 ? "world" : motion.bodies[body].name);
+  frameOf(body).add(mesh);
+  pickable.push(mesh);
+  if (body >= 0) shown[body].push(mesh);
+  return mesh;
+}
+
+/** Put a mesh along y from the origin to 1 between two points. */
+function stretch(mesh, from, to) {
+  const along = to.clone().sub(from), size = along.length();
+  mesh.position.copy(from);
+  mesh.scale.set(1, Math.max(size, 1e-9), 1);
+  mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), along.normalize());
+}
+
+function tube(radius, last) {
+  return new THREE.CylinderGeometry(last, radius, 1, 28).translate(0, 0.5, 0);
+}
+
+const makers = {
+  ball({ at, radius }) {
+    return new THREE.SphereGeometry(radius, 28, 18).translate(at[0], at[1], at[2]);
+  },
+  plate({ at, x, y, outline, thick }) {
+    const bevel = 0.12 * thick;
+    const shape = new THREE.Shape(outline.map(([a, b]) => new THREE.Vector2(a, b)));
+    const made = new THREE.ExtrudeGeometry(shape, { depth: thick - 2 * bevel, bevelThickness: bevel, bevelSize: bevel,
+      bevelOffset: -bevel, bevelSegments: 2, curveSegments: 4 }).translate(0, 0, -thick / 2 + bevel);
+    const [e, f] = [vector(x), vector(y)];
+    return made.applyMatrix4(new THREE.Matrix4().makeBasis(e, f, e.clone().cross(f)).setPosition(vector(at)));
+  },
+};
+for (const item of motion.solids) {
+  let mesh;
+  if (item.kind === "tube") {
+    mesh = new THREE.Mesh(tube(item.radius, item.end), paint(item.body, item.role));
+    stretch(mesh, vector(item.at), vector(item.to));
+  } else mesh = new THREE.Mesh(makers[item.kind](item), paint(item.body, item.role));
+  simple.push(add(item.body, mesh));
+}
+const struts = motion.struts.map((item) => {
+  const mesh = add(-1, new THREE.Mesh(tube(item.radius, item.radius), paint(item.far, item.role)),
+    item.far < 0 ? "world" : motion.bodies[item.far].name);
+  if (item.far >= 0) shown[item.far].push(mesh);
+  simple.push(mesh);
+  return { ...item, mesh, from: vector(item.at), to: vector(item.end) };
+});
+
+/** Give every triangle corners of its own, with normals that are smooth except across sharp edges. */
+function creased(vertices, triangles) {
+  const made = new THREE.BufferGeometry();
+  const position = new Float32Array(3 * triangles.length), normal = new Float32Array(3 * triangles.length);
+  const faces = [], around = new Map(), a = new THREE.Vector3(), b = new THREE.Vector3(), c = new THREE.Vector3();
+  const key = (n) => `${vertices[3 * n].toFixed(6)},${vertices[3 * n + 1].toFixed(6)},${vertices[3 * n + 2].toFixed(6)}`;
+  const keys = Array.from({ length: vertices.length / 3 }, (_, n) => key(n));
+  for (let face = 0; face < triangles.length / 3; face++) {
+    [a, b, c].forEach((corner, k) => corner.fromArray(vertices, 3 * triangles[3 * face + k]));
+    const area = b.clone().sub(a).cross(c.clone().sub(a)); // its length weights large faces more
+    faces.push({ area, n: area.clone().normalize() });
+    for (let k = 0; k < 3; k++) {
+      const name = keys[triangles[3 * face + k]];
+      if (!around.has(name)) around.set(name, []);
+      around.get(name).push(face);
+    }
+  }
+  for (let corner = 0; corner < triangles.length; corner++) {
+    const own = faces[Math.floor(corner / 3)], sum = new THREE.Vector3();
+    for (const face of around.get(keys[triangles[corner]])) if (faces[face].n.dot(own.n) > CREASE) sum.add(faces[face].area);
+    sum.normalize().toArray(normal, 3 * corner);
+    position.set(vertices.subarray(3 * triangles[corner], 3 * triangles[corner] + 3), 3 * corner);
+  }
+  made.setAttribute("position", new THREE.BufferAttribute(position, 3));
+  made.setAttribute("normal", new THREE.BufferAttribute(normal, 3));
+  return made;
+}
+for (const item of motion.meshes) {
+  const [r, g, b, alpha] = item.colour ?? [];
+  const own = item.colour && new THREE.MeshStandardMaterial({ color: new THREE.Color(r, g, b).convertSRGBToLinear(), roughness: 0.55,
+    metalness: 0.05, transparent: alpha < 1, opacity: alpha });
+  const triangles = new Uint32Array(bytes(item.triangles));
+  looks.push(add(item.body, new THREE.Mesh(creased(numbers(item.vertices), triangles), own ?? paint(item.body, "body"))));
+}
+
+function colourBy(what) {
+  motion.bodies.forEach((body, k) => {
+    const number = what === "group" ? groups.indexOf(body.group) : body.colour;
+    paints[k].color.copy(colour(COLOURS[number % COLOURS.length]));
+  });
+  for (const line of traces.children) line.material.color.copy(paints[line.userData.body].color);
+  makeLegend(what);
+}
+
+// -- lines: axes of bodies, traces of their ends ----------------------------------------------------------------------
+
+const arms = { wanted: [], other: [] };
+motion.bodies.forEach((body, k) => {
+  for (let axis = 0; axis < motion.dim; axis++) {
+    const tip = [0, 0, 0];
+    tip[axis] = (body.drawn ? 0.12 : 0.25) * motion.size;
+    const mesh = new THREE.Mesh(tube(0.004 * motion.size, 0.004 * motion.size), new THREE.MeshBasicMaterial({ color: colour(AXES[axis]) }));
+    stretch(mesh, new THREE.Vector3(), vector(tip));
+    mesh.visible = !body.drawn;
+    arms[body.drawn ? "other" : "wanted"].push(mesh);
+    frames[k].add(mesh);
+  }
+});
+
+const traces = new THREE.Group();
+traces.visible = false;
+world.add(traces);
+
+// -- poses ----------------------------------------------------------------------------------------------------------
+
+const q0 = new THREE.Quaternion(), q1 = new THREE.Quaternion();
+
+/** Put all bodies where they are at time t, interpolated between two pictures. */
+function place(t) {
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle; else high = middle;
+  }
+  const share = Math.min(1, Math.max(0, (t - times[low]) / (times[high] - times[low] || 1)));
+  frames.forEach((frame, k) => {
+    const one = (low * frames.length + k) * wide, two = (high * frames.length + k) * wide;
+    const mix = (j) => (1 - share) * poses[one + j] + share * poses[two + j];
+    if (wide === 3) {
+      frame.position.set(mix(0), mix(1), 0);
+      frame.rotation.set(0, 0, mix(2));
+    } else {
+      frame.position.set(mix(0), mix(1), mix(2));
+      q0.set(poses[one + 4], poses[one + 5], poses[one + 6], poses[one + 3]);
+      q1.set(poses[two + 4], poses[two + 5], poses[two + 6], poses[two + 3]);
+      frame.quaternion.copy(q0).slerp(q1, share);
+    }
+    frame.updateMatrix();
+  });
+  const at = (body, point) => (body < 0 ? point.clone() : point.clone().applyMatrix4(frames[body].matrix));
+  for (const item of struts) stretch(item.mesh, at(item.near, item.from), at(item.far, item.to));
+}
+
+for (const [body, point] of motion.tips) {
+  const path = [];
+  for (const moment of times) {
+    place(moment);
+    path.push(vector(point).applyMatrix4(frames[body].matrix));
+  }
+  const line = new THREE.Line(new THREE.BufferGeometry().setFromPoints(path), new THREE.LineBasicMaterial());
+  line.userData.body = body;
+  traces.add(line);
+}
+
+// -- the scene ------------------------------------------------------------------------------------------------------
+
+const scene = new THREE.Scene();
+scene.background = colour("#f4f6f8");
+scene.add(world);
+const extent = []; // corners of boxes around the solids, all along the motion
+for (const mesh of pickable) mesh.geometry.computeBoundingBox();
+for (let sample = 0; sample <= SAMPLES; sample++) {
+  place(begin + (length * sample) / SAMPLES);
+  world.updateMatrixWorld(true);
+  for (const frame of frames) extent.push(frame.position.clone());
+  for (const { geometry, matrixWorld } of pickable) {
+    const { min, max } = geometry.boundingBox;
+    for (let corner = 0; corner < 8; corner++) {
+      const p = new THREE.Vector3(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
+      extent.push(p.applyMatrix4(matrixWorld));
+    }
+  }
+}
+place(begin);
+const box = new THREE.Box3().setFromPoints(extent);
+const ball = box.getBoundingSphere(new THREE.Sphere());
+ball.radius = Math.max(ball.radius, 0.6 * motion.size);
+
+const lowest = up.dot(new THREE.Vector3(...["x", "y", "z"].map((k) => (up[k] > 0 ? box.min[k] : box.max[k]))));
+const ground = new THREE.Group();
+ground.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), up);
+ground.position.copy(ball.center).addScaledVector(up, lowest - up.dot(ball.center) - 0.01 * ball.radius);
+const pitch = 10 ** Math.floor(Math.log10(ball.radius)) / 2;
+const tiles = 2 * Math.ceil((2 * ball.radius) / pitch);
+const grid = new THREE.GridHelper(tiles * pitch, tiles, colour("#b9bfc6"), colour("#d5dade"));
+const floor = new THREE.Mesh(new THREE.PlaneGeometry(tiles * pitch, tiles * pitch), new THREE.ShadowMaterial({ opacity: 0.16 }));
+floor.rotation.x = -Math.PI / 2;
+floor.receiveShadow = true;
+ground.add(grid, floor);
+scene.add(ground);
+
+const side = new THREE.Vector3(), ahead = new THREE.Vector3(); // horizontal directions
+if (motion.dim === 2) ahead.set(0, 0, 1);
+else {
+  const names = ["x", "y", "z"], tall = names.reduce((a, b) => (Math.abs(up[b]) > Math.abs(up[a]) ? b : a));
+  ahead[names[(names.indexOf(tall) + 2) % 3]] = -1;
+  ahead.addScaledVector(up, -up.dot(ahead)).normalize();
+}
+side.copy(up).cross(ahead);
+const VIEWS = {
+  oblique: motion.dim === 2 ? ahead.clone().addScaledVector(side, 0.3).addScaledVector(up, 0.22)
+    : ahead.clone().addScaledVector(side, 0.8).addScaledVector(up, 0.5),
+  front: ahead.clone(), side: side.clone(), top: up.clone().addScaledVector(ahead, 0.001),
+};
+
+scene.add(new THREE.HemisphereLight("#ffffff", "#a8adb5", 0.95));
+const sun = new THREE.DirectionalLight("#ffffff", 0.75);
+sun.position.copy(ball.center).addScaledVector(up, 3 * ball.radius).addScaledVector(ahead, 1.8 * ball.radius).addScaledVector(side, 1.1 * ball.radius);
+sun.target.position.copy(ball.center);
+sun.castShadow = true;
+sun.shadow.mapSize.set(2048, 2048);
+sun.shadow.normalBias = 0.004 * ball.radius;
+Object.assign(sun.shadow.camera, { left: -1.5 * ball.radius, right: 1.5 * ball.radius, top: 1.5 * ball.radius,
+  bottom: -1.5 * ball.radius, near: 0.1 * ball.radius, far: 8 * ball.radius });
+scene.add(sun, sun.target);
+
+const camera = new THREE.PerspectiveCamera(30, 1, 0.01 * ball.radius, 40 * ball.radius);
+camera.up.copy(up);
+let renderer = null, controls = null, dirty = true;
+try {
+  renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+} catch (error) {
+  element("fault").textContent = "This browser shows no WebGL, so the mechanism is not drawn; the plots are.";
+  element("fault").hidden = false;
+}
+if (renderer) {
+  renderer.outputEncoding = THREE.sRGBEncoding;
+  renderer.shadowMap.enabled = true;
+  renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+  renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+  element("scene").prepend(renderer.domElement);
+  controls = new THREE.OrbitControls(camera, renderer.domElement);
+  controls.addEventListener("change", () => { dirty = true; });
+  renderer.domElement.addEventListener("pointermove", hover);
+  renderer.domElement.addEventListener("pointerleave", () => { element("tip").hidden = true; });
+}
+
+function look(name) {
+  const z = VIEWS[name].clone().normalize(), x = up.clone().cross(z).normalize(), y = z.clone().cross(x);
+  const tall = Math.tan((camera.fov * Math.PI) / 360) / 1.12, broad = tall * camera.aspect; // with a margin
+  let away = 0;
+  for (const corner of extent) { // everything is within the picture
+    const p = corner.clone().sub(ball.center);
+    away = Math.max(away, p.dot(z) + Math.max(Math.abs(p.dot(y)) / tall, Math.abs(p.dot(x)) / broad));
+  }
+  camera.position.copy(ball.center).addScaledVector(z, Math.max(away, motion.size));
+  if (controls) { controls.target.copy(ball.center); controls.update(); }
+  dirty = true;
+}
+
+function hover(event) {
+  const area = renderer.domElement.getBoundingClientRect(), ray = new THREE.Raycaster();
+  const x = event.clientX - area.left, y = event.clientY - area.top;
+  ray.setFromCamera({ x: (2 * x) / area.width - 1, y: 1 - (2 * y) / area.height }, camera);
+  const hit = event.buttons ? null : ray.intersectObjects(pickable.filter((mesh) => mesh.visible))[0];
+  element("tip").hidden = !hit;
+  if (hit) {
+    element("tip").textContent = hit.object.userData.label;
+    element("tip").style.left = `${x + 14}px`;
+    element("tip").style.top = `${y + 10}px`;
+  }
+}
+
+function makeLegend(what) {
+  const legend = element("legend"), entries = what === "group" ? groups : motion.bodies.map((body) => body.name);
+  legend.replaceChildren();
+  legend.hidden = entries.length > 40;
+  entries.forEach((name, k) => {
+    const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === k) ? n : -1).filter((n) => n >= 0);
+    const button = document.createElement("button"), chip = document.createElement("i");
+    chip.style.background = COLOURS[(what === "group" ? k : motion.bodies[k].colour) % COLOURS.length];
+    button.append(chip, name || "others");
+    button.title = "show or hide";
+    button.addEventListener("click", () => {
+      const off = button.classList.toggle("off");
+      for (const n of own) { frames[n].visible = !off; for (const mesh of shown[n]) if (mesh.parent === world) mesh.visible = !off; }
+      dirty = true;
+    });
+    legend.append(button);
+  });
+}
+
+// -- the plots --------------------------------------------------------------------------------------------------------
+
+const canvas = element("graph"), curveTimes = numbers(motion.curve_times);
+const panels = motion.panels.map((panel) => ({ label: panel.label, series: panel.series.map((item) => ({ name: item.name, values: numbers(item.values) })) }));
+const LEFT = 64, RIGHT = 16, TOP = 8, BOTTOM = 36, LINE = 17; // pixels
+const FONT = "12px system-ui, sans-serif";
+const backdrop = document.createElement("canvas");
+
+/** Return round values within a range, about `count` of them. */
+function ticks(low, high, count) {
+  const raw = (high - low) / count, ten = 10 ** Math.floor(Math.log10(raw));
+  const step = ten * [1, 2, 5, 10].find((item) => item * ten >= raw);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
+    (_, k) => (Math.ceil(low / step - 1e-9) + k) * step);
+}
+const brief = (value) => String(Number(value.toPrecision(4)));
+function short(value) {
+  const size = Math.abs(value);
+  return size >= 1000 ? value.toFixed(0) : size >= 1e-3 || !size ? value.toPrecision(3) : value.toExponential(1);
+}
+
+/** Return where a panel's label and the names of its curves stand: [text, x, line, number of the curve]. */
+function heading(pen, panel, width) {
+  const found = [[panel.label, LEFT, 0, -1]];
+  let x = LEFT + pen.measureText(panel.label).width + 14, line = 0;
+  panel.series.forEach((item, n) => {
+    const room = pen.measureText(`${item.name} -0.0000`).width;
+    if (x + room > width - RIGHT && x > LEFT) { x = LEFT; line += 1; }
+    found.push([item.name, x, line, n]);
+    x += room + 14;
+  });
+  return found;
+}
+
+function layout() {
+  const width = canvas.clientWidth, height = canvas.clientHeight, each = (height - TOP - BOTTOM) / Math.max(1, panels.length);
+  const x = (t) => LEFT + ((width - LEFT - RIGHT) * (t - begin)) / length;
+  const pen = canvas.getContext("2d");
+  pen.font = FONT;
+  const areas = panels.map((panel, k) => {
+    const texts = heading(pen, panel, width), top = TOP + k * each;
+    return { texts, head: top, top: top + LINE * (1 + texts[texts.length - 1][2]) + 4, bottom: top + each - 10 };
+  });
+  return { width, height, x, areas };
+}
+
+function drawPlots() {
+  const ratio = devicePixelRatio || 1, { width, height, x, areas } = layout();
+  for (const item of [canvas, backdrop]) { item.width = width * ratio; item.height = height * ratio; }
+  const pen = backdrop.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.font = FONT;
+  panels.forEach((panel, k) => {
+    const { top, bottom } = areas[k];
+    let low = Infinity, high = -Infinity;
+    for (const item of panel.series) for (const value of item.values) { low = Math.min(low, value); high = Math.max(high, value); }
+    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
+    low -= room; high += room;
+    const y = (value) => bottom - ((bottom - top) * (value - low)) / (high - low);
+    pen.strokeStyle = "#e6e8ea"; pen.fillStyle = "#555"; pen.lineWidth = 1;
+    pen.textAlign = "right"; pen.textBaseline = "middle";
+    for (const value of ticks(low, high, Math.max(3, (bottom - top) / 34))) {
+      pen.beginPath(); pen.moveTo(LEFT, y(value)); pen.lineTo(width - RIGHT, y(value)); pen.stroke();
+      pen.fillText(brief(value), LEFT - 7, y(value));
+    }
+    pen.textAlign = "center"; pen.textBaseline = "top";
+    for (const value of ticks(begin, end, 6)) {
+      pen.beginPath(); pen.moveTo(x(value), top); pen.lineTo(x(value), bottom); pen.stroke();
+      if (k === panels.length - 1) pen.fillText(brief(value), x(value), bottom + 6);
+    }
+    panel.series.forEach((item, n) => {
+      pen.strokeStyle = COLOURS[n % COLOURS.length]; pen.lineWidth = 1.7; pen.lineJoin = "round";
+      pen.beginPath();
+      item.values.forEach((value, j) => pen[j ? "lineTo" : "moveTo"](x(curveTimes[j]), y(value)));
+      pen.stroke();
+    });
+    pen.strokeStyle = "#9aa0a6"; pen.lineWidth = 1;
+    pen.strokeRect(LEFT, top, width - RIGHT - LEFT, bottom - top);
+  });
+  pen.fillStyle = "#333"; pen.textAlign = "right"; pen.textBaseline = "bottom";
+  if (panels.length) pen.fillText("time [s]", width - RIGHT, height - 3);
+}
+
+function valueAt(values) {
+  let low = 0, high = curveTimes.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (curveTimes[middle] <= t) low = middle; else high = middle;
+  }
+  const share = Math.min(1, Math.max(0, (t - curveTimes[low]) / (curveTimes[high] - curveTimes[low] || 1)));
+  return (1 - share) * values[low] + share * values[high];
+}
+
+function drawCursor() {
+  const ratio = devicePixelRatio || 1, { x, areas } = layout(), pen = canvas.getContext("2d");
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, canvas.width, canvas.height);
+  if (backdrop.width && backdrop.height) pen.drawImage(backdrop, 0, 0);
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.textAlign = "left"; pen.textBaseline = "bottom";
+  panels.forEach((panel, k) => {
+    const { texts, head, top, bottom } = areas[k];
+    pen.font = FONT;
+    for (const [text, from, line, n] of texts) {
+      pen.fillStyle = n < 0 ? "#555" : COLOURS[n % COLOURS.length];
+      const value = n < 0 ? "" : ` ${short(valueAt(panel.series[n].values))}`;
+      pen.fillText(text + value, from, head + LINE * (line + 1));
+    }
+    pen.strokeStyle = "#222"; pen.lineWidth = 1.4;
+    pen.beginPath(); pen.moveTo(x(t), top); pen.lineTo(x(t), bottom); pen.stroke();
+  });
+}
+
+function seekByPointer(event) {
+  if (event.type === "pointermove" && !event.buttons) return;
+  const area = canvas.getBoundingClientRect();
+  seek(begin + (length * (event.clientX - area.left - LEFT)) / (area.width - LEFT - RIGHT));
+}
+canvas.addEventListener("pointerdown", seekByPointer);
+canvas.addEventListener("pointermove", seekByPointer);
+element("plots").hidden = !panels.length;
+if (!panels.length) document.querySelector("main").style.gridTemplateColumns = "1fr";
+
+// -- playing ------------------------------------------------------------------------------------------------------------
+
+let t = begin, playing = false, last = null;
+const usual = length >= 1 && length <= 30 ? 1 : SPEEDS.reduce((a, b) => (Math.abs(Math.log(length / b / REPEAT)) < Math.abs(Math.log(length / a / REPEAT)) ? b : a));
+element("speed").innerHTML = SPEEDS.map((s) => `<option value="${s}"${s === usual ? " selected" : ""}>${s}x</option>`).join("");
+element("camera").innerHTML = Object.keys(VIEWS).map((name) => `<option>${name}</option>`).join("");
+element("time").min = begin;
+element("time").max = end;
+
+function show() {
+  element("time").value = t;
+  element("clock").textContent = `${t.toFixed(length < 1 ? 4 : 2)} of ${+end.toPrecision(6)} s`;
+  place(t);
+  drawCursor();
+  dirty = true;
+}
+
+function draw(moment) {
+  if (playing) {
+    if (last !== null && moment > last) {
+      t += ((moment - last) / 1000) * Number(element("speed").value);
+      if (t > end) t = begin + ((t - begin) % length);
+      show();
+    }
+    last = moment;
+  }
+  if (dirty && renderer) { renderer.render(scene, camera); dirty = false; }
+  requestAnimationFrame(draw);
+}
+
+function play(on) {
+  playing = on;
+  last = null;
+  element("play").textContent = on ? "Pause" : "Play";
+}
+
+function seek(to) {
+  play(false);
+  t = Math.min(end, Math.max(begin, to));
+  show();
+}
+
+function switchOn(meshes, on) {
+  for (const mesh of meshes) mesh.visible = on;
+  dirty = true;
+}
+
+element("play").addEventListener("click", () => play(!playing));
+element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
+element("camera").addEventListener("change", (event) => look(event.target.value));
+element("colours").parentElement.hidden = groups.length < 2;
+element("colours").value = groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
+element("colours").addEventListener("change", (event) => { colourBy(event.target.value); dirty = true; });
+element("traces").addEventListener("change", (event) => switchOn([traces], event.target.checked));
+element("shapes").addEventListener("change", (event) => switchOn([...simple, ...looks], event.target.checked));
+element("axes").addEventListener("change", (event) => switchOn(arms.other, event.target.checked));
+document.addEventListener("keydown", (event) => {
+  if (event.target.tagName === "SELECT") return;
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (event.key === " ") play(!playing);
+  else if (step) seek(t + (step * length) / 200);
+  else return;
+  event.preventDefault();
+});
+
+let first = true;
+new ResizeObserver(() => {
+  const { clientWidth, clientHeight } = element("scene");
+  if (renderer && clientWidth && clientHeight) {
+    renderer.setSize(clientWidth, clientHeight);
+    camera.aspect = clientWidth / clientHeight;
+    camera.updateProjectionMatrix();
+    if (first) look("oblique");
+    first = false;
+  }
+  drawPlots();
+  show();
+}).observe(document.querySelector("main"));
+
+colourBy(element("colours").value);
+const asked = /^#t=([\d.]+)$/.exec(location.hash);
+if (asked) seek(Number(asked[1]));
+else play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+requestAnimationFrame(draw);

@@ -1,0 +1,224 @@
+"""Page: the HTML file that plays a motion: its data, its script and three.js."""
+
+import base64
+import html
+import json
+import os
+import re
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from mbfmu.errors import UsageError
+from mbfmu.files import ending_of, write_aside
+from mbfmu.result import KINDS, Result, coordinates
+from mbfmu.viewer.drawing import drawing_of
+from mbfmu.viewer.motion import Trajectory, unit_of
+
+Array = npt.NDArray[np.float64]
+
+THREE = "static/r130/three.min.js"
+"""Path of three.js, with its orbit controls, in the package jupyter_threejs_sage."""
+FRAMES, FEWEST = 1000, 100
+"""Largest and smallest number of pictures; the page interpolates between them."""
+NUMBERS = 75_000
+"""Number of numbers that all pictures together may have, by which long runs of many bodies have fewer pictures."""
+CURVE = 1000
+"""Largest number of points of a curve."""
+PANELS, SERIES = 5, 4
+"""Largest number of plots, and of curves in each."""
+HEIGHT = 560
+"""Height of a page in a notebook, pixels."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that plays a motion.
+
+    Args:
+        html: the whole page.
+        stop: end of the motion, s.
+    """
+
+    html: str
+    stop: float
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page as an .html file.
+
+        Raises:
+            UsageError: the path does not end in .html.
+            MbfmuError: the file cannot be written.
+        """
+        refuse_page(path)
+        return write_aside(Path(path), self.html.encode("utf-8"))
+
+    def __repr__(self) -> str:
+        return f"Page({len(self.html)} characters; .write('page.html') writes it)"
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame, as notebooks show it."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" '
+            f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #ddd"></iframe>'
+        )
+
+
+def page_of(motion: Trajectory, title: str, subtitle: str = "") -> Page:
+    """Return a page that plays a motion.
+
+    Args:
+        motion: the motion to play.
+        title: title above the page.
+        subtitle: text beside the title.
+
+    Raises:
+        UsageError: three.js is not installed.
+    """
+    here = resources.files("mbfmu.viewer")
+    content = {
+        "TITLE": html.escape(title),
+        "SUBTITLE": html.escape(subtitle),
+        "MOTION": json.dumps(_content(motion)).replace("<", "\\u003c"),  # a name must not end the script element
+        "SCRIPT": (here / "page.js").read_text(encoding="utf-8"),
+        "THREE": three_js(),
+    }
+    page = (here / "page.html").read_text(encoding="utf-8")
+    return Page(re.sub(r"@([A-Z]+)@", lambda found: content[found[1]], page), float(motion.result.time[-1]))
+
+
+def three_js() -> str:
+    """Return the source of three.js.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        return (resources.files("jupyter_threejs_sage") / THREE).read_text(encoding="utf-8")
+    except (ImportError, OSError):
+        raise UsageError('a page needs three.js: python -m pip install "mbfmu[view]"') from None
+
+
+def refuse_page(path: str | os.PathLike[str] = "page.html") -> None:
+    """Raise an error before a motion is run if its page cannot be made.
+
+    Raises:
+        UsageError: the path does not end in .html, or three.js is not installed.
+    """
+    ending_of(Path(path), (".html", ".htm"))
+    three_js()
+
+
+def _content(motion: Trajectory) -> dict[str, Any]:
+    """Return a motion as data for the page's script."""
+    drawing, places = drawing_of(motion), {body: number for number, body in enumerate(motion.bodies)}
+    places[""] = -1
+    colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
+    per_frame = max(1, len(motion.bodies)) * (3 if motion.dim == 2 else 7)
+    some = _thinned(len(motion.result.time), max(FEWEST, min(FRAMES, NUMBERS // per_frame)))
+    curve = _thinned(len(motion.result.time), CURVE)
+    return {
+        "dim": motion.dim,
+        "size": motion.size,
+        "up": [*motion.up, 0.0][:3],
+        "times": _packed(motion.result.time[some]),
+        "poses": _packed(_poses(motion.r[some], motion.R[some])),
+        "bodies": [
+            {
+                "name": body,
+                "group": body.rpartition(".")[0].partition(".")[0],
+                "colour": colours.index(drawing.leader(body)),
+                "drawn": body in drawing.drawn,
+            }
+            for body in motion.bodies
+        ],
+        "solids": [
+            {"kind": item.kind, "body": places[item.body], "role": item.role, **_plain(item.sizes)}
+            for item in drawing.solids
+        ],
+        "struts": [
+            {
+                "near": places[item.near], "far": places[item.far], "radius": item.radius, "role": item.role,
+                **_plain({"at": item.at, "end": item.to}),
+            }
+            for item in drawing.struts
+        ],
+        "meshes": [
+            {
+                "body": places[look.body],
+                "vertices": _packed(look.vertices),
+                "triangles": _packed(look.triangles, "<u4"),
+                "colour": look.colour,
+            }
+            for look in motion.geometry.looks
+            if look.body in places
+        ],
+        "tips": [[places[body], _space(point)] for body, point in _tips(motion)],
+        "curve_times": _packed(motion.result.time[curve]),
+        "panels": [
+            {
+                "label": label,
+                "series": [{"name": name, "values": _packed(motion.result[name][curve])} for name in names],
+            }
+            for label, names in _panels(motion.result)
+        ],
+    }  # fmt: skip
+
+
+def _poses(r: Array, R: Array) -> Array:
+    """Return position and angle, counted over full turns, or position and quaternion, shape (n_t, n_b, 3 or 7)."""
+    if r.shape[2] == 2:
+        phi = np.unwrap(np.arctan2(R[..., 1, 0], R[..., 0, 0]), axis=0)
+        return np.concatenate([r, phi[..., None]], axis=2)
+    Q = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat(canonical=True).reshape(*r.shape[:2], 4)
+    return np.concatenate([r, Q[..., 3:], Q[..., :3]], axis=2)
+
+
+def _tips(motion: Trajectory) -> list[tuple[str, Array]]:
+    """Return the point of each body whose trace is drawn: the attachment that moves most."""
+    found = []
+    for body, attached in motion.geometry.bodies.items():
+        points = [*attached.anchors, *([] if attached.center is None else [attached.center])]
+        if points:
+            ways = [np.linalg.norm(np.ptp(motion.track(body, point), axis=0)) for point in points]
+            found.append((body, points[int(np.argmax(ways))]))
+    return found
+
+
+def _plain(sizes: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.round(6).tolist() if isinstance(value, np.ndarray) else float(value)
+        for name, value in sizes.items()
+    }
+
+
+def _space(point: Array) -> list[float]:
+    return [*(float(value) for value in point.round(6)), 0.0][:3]
+
+
+def _panels(result: Result) -> list[tuple[str, list[str]]]:
+    shown = [name for name in coordinates(result) if np.any(result[name])]
+    panels = [
+        (label, [name for name in shown if result.units.get(name, unit_of(name)) == unit])
+        for unit, label in KINDS.items()
+    ]
+    energies: list[str] = [
+        name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names
+    ]
+    return [(label, names[:SERIES]) for label, names in panels if names][: PANELS - 1] + (
+        [("energy [J]", energies)] if energies else []
+    )
+
+
+def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:
+    """Return at most `most` of `count` indices, including the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _packed(values: npt.NDArray[Any], kind: str = "<f4") -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
