@@ -50,12 +50,17 @@ class Ending:
     written: str
 
     @property
+    def silent(self) -> bool:
+        """Whether it was ended as it reported nothing for too long."""
+        return self.code is None and len(self.written) < SPOKEN
+
+    @property
     def text(self) -> str:
         """What to say of a process that ended before its work was done."""
-        if self.code is None and len(self.written) >= SPOKEN:
-            return f"the FMU prints without end, more than {SPOKEN} bytes"
-        if self.code is None:
+        if self.silent:
             return f"the FMU did not answer within {self.timeout:g} s"
+        if self.code is None:
+            return f"the FMU prints without end, more than {SPOKEN} bytes"
         said = " | ".join(self.written.split("\n")[-6:]).strip(" |")[-WORDS:]
         return f"the FMU ended the process ({_name(self.code)}). {said}".strip()
 
