@@ -365,7 +365,7 @@ def read_fmu(path: Path) -> Any:
     try:
         return fmpy.read_model_description(str(path))
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {error}") from None
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import os
 import time as clock
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from ctypes import c_double, c_int, c_uint
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any
 import fmpy
 import numpy as np
 import numpy.typing as npt
-from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
@@ -151,10 +150,12 @@ def run(path: Path) -> None:
         report(failed=str(error), refused=error.refused)
     else:
         report(done=True, seconds=seconds)
-        with suppress(FMICallException):
+        try:
             if followed(description):
                 instance.terminate()
             instance.freeInstance()
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            report(message=f"after the run: {error}")
     os._exit(0)  # what the FMU leaves for the end of the process cannot change the table
 
 
@@ -331,7 +332,7 @@ def _relayed(
     messages: Messages,
     tell: Callable[[float], None],
 ) -> Table:
-    """Run an instance by FMPy's own loop and free it; see `follow`."""
+    """Run an instance by FMPy's own loop; see `follow`."""
     reached = plan.start
 
     def finished(time: float, _recorder: Any) -> bool:
@@ -341,6 +342,8 @@ def _relayed(
         return True
 
     tell(plan.start)
+    if inputs is not None and description.coSimulation is None:
+        _apply_with_time(instance, description, inputs)
     try:
         found = fmpy.simulate_fmu(
             folder,
@@ -367,6 +370,24 @@ def _relayed(
     if times[-1] < plan.stop - 1e-9 * (plan.stop - plan.start):
         raise Failure(f" stopped at t = {times[-1]:g} s: {messages.or_else('it ended the run')}", refused=True)
     return np.column_stack([times, *(found[name] for name in plan.shown)]).astype(np.float64)
+
+
+def _apply_with_time(instance: Any, description: Any, inputs: Any) -> None:
+    """Give an instance for model exchange its continuous inputs with every time; FMPy holds them in a solver's step."""
+    continuous = [
+        item
+        for item in description.modelVariables
+        if item.name in inputs.dtype.names and item.type == "Real" and item.variability in (None, "continuous")
+    ]
+    references = [item.valueReference for item in continuous]
+    set_time = instance.setTime
+
+    def set_both(time: float) -> None:
+        set_time(time)
+        if references:
+            instance.setReal(references, [np.interp(time, inputs["time"], inputs[item.name]) for item in continuous])
+
+    instance.setTime = set_both
 
 
 def _read(path: Path, width: int) -> Iterator[list[float]]:
