@@ -25,7 +25,7 @@ from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, U
 from mbfmu.fmu.ssp import Wire
 from mbfmu.inputs import InputFunction, InputValue, courses
 from mbfmu.result import Result
-from mbfmu.simulation import Messages, communication_points, read_fmu, unit_of
+from mbfmu.simulation import communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 
@@ -199,6 +199,8 @@ class _Part:
             fmi2CallbackFunctions,
             fmi2CallbackLoggerTYPE,
         )
+
+        from mbfmu.checker.probe.drive import Messages
 
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)

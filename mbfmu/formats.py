@@ -3,7 +3,7 @@
 import csv
 import io
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.files import ending_of, write_aside
+from mbfmu.files import ending_of, is_stream, write_aside
 
 Columns: TypeAlias = Mapping[str, Any]
 """Columns of equal length by name: arrays of numbers, or lists of numbers, texts and None."""
+LONGEST_STREAM = 2**28
+"""Largest number of bytes that are read from what is no regular file, such as a pipe, which may never end."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,20 @@ class Format:
     texts: bool = False
 
 
+def _by_name(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return columns by name.
+
+    Raises:
+        ValueError: two have one name.
+    """
+    found: dict[str, Any] = {}
+    for name, column in columns:
+        if name in found:
+            raise ValueError(f"two columns are named '{name}'")
+        found[name] = column
+    return found
+
+
 def _write_csv(columns: Columns) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -46,11 +62,9 @@ def _write_csv(columns: Columns) -> bytes:
 
 def _read_csv(content: bytes) -> dict[str, Any]:
     names, *rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))) or [[]]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two columns are named '{twice[0]}'")
     if any(len(row) != len(names) for row in rows):
         raise ValueError(f"every row needs {len(names)} cells")
-    return {name: [row[number] for row in rows] for number, name in enumerate(names)}
+    return _by_name((name, [row[number] for row in rows]) for number, name in enumerate(names))
 
 
 def _write_parquet(columns: Columns) -> bytes:
@@ -71,8 +85,8 @@ def _read_parquet(content: bytes) -> dict[str, Any]:
     import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
-    return {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
+    table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)).read()
+    return _by_name(zip(table.column_names, (column.to_pylist() for column in table.columns), strict=True))
 
 
 def _write_mat(columns: Columns) -> bytes:
@@ -92,7 +106,7 @@ def _read_mat(content: bytes) -> dict[str, Any]:
     from scipy.io import loadmat
 
     found = loadmat(io.BytesIO(content), variable_names=("names", "values"))
-    return dict(zip((str(item[0]) for item in found["names"].ravel()), found["values"].T, strict=True))
+    return _by_name(zip((str(item[0]) for item in found["names"].ravel()), found["values"].T, strict=True))
 
 
 def _write_npz(columns: Columns) -> bytes:
@@ -107,7 +121,7 @@ def _write_npz(columns: Columns) -> bytes:
 
 def _read_npz(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        return dict(archive)
+        return _by_name((name, archive[name]) for name in archive.files)
 
 
 FORMATS = {
@@ -159,8 +173,24 @@ def read_columns(path: Path, *, texts: bool = False) -> dict[str, Any]:
     """
     found = format_of(path, texts=texts)
     try:
-        if path.is_char_device():
-            raise ValueError("it is a device, which may never end")
-        return found.read(path.read_bytes())
+        return found.read(_content(path))
     except Exception as error:  # noqa: BLE001 - damaged files raise the errors of several libraries
         raise MbfmuError(f"cannot read '{path}': {error}") from None
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a file, or of a pipe, a device excepted.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it may never end.
+    """
+    if path.is_char_device():
+        raise ValueError("it is a device, which may never end")
+    if not is_stream(path):
+        return path.read_bytes()
+    with path.open("rb") as stream:
+        content = stream.read(LONGEST_STREAM + 1)
+    if len(content) > LONGEST_STREAM:
+        raise ValueError(f"it gives more than {LONGEST_STREAM} bytes, and may never end: write it to a file first")
+    return content

@@ -6,6 +6,7 @@ point to point, a function from step to step of the stepper.
 """
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.errors import UsageError, nearest
-from mbfmu.formats import is_table
+from mbfmu.formats import FORMATS, is_table
 from mbfmu.kernel.runtime import CLOSE, count
 from mbfmu.model.expression import Expression
 from mbfmu.result import read_table
@@ -247,6 +248,8 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
         return Table(name, columns["time"], columns[name], hold)
+    if os.sep in given and os.path.exists(given):
+        raise UsageError(f"input {name}: the name of a table ends in {', '.join(FORMATS)}; that of '{given}' does not")
     expression = Expression(given)
     unknown = expression.names - {"time"}
     if unknown:

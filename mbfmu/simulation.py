@@ -2,15 +2,14 @@
 
 import math
 import os
-import shutil
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from ctypes import c_double, c_int, c_uint
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +28,18 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.inputs import Constant, Course, Formula, InputValue, courses, formulas, pieces
+from mbfmu.inputs import Constant, Course, Formula, InputValue, Table, courses, formulas, pieces
 from mbfmu.kernel import Status, vector
-from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
+from mbfmu.kernel.runtime import CLOSE, OK, UNFINISHED, Energy, count
 from mbfmu.model import Model, RotationalMove, TranslationalMove
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result, matching, roles
 from mbfmu.stepper import Choice
+
+if TYPE_CHECKING:
+    from mbfmu.checker.probe.drive import Messages, Plan
 
 Progress = Callable[[float], None]
 POINTS = 500
@@ -49,8 +51,10 @@ HISTORY = 8
 """Number of points of a first history, at which inputs are tried if it cannot be made."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
-MOST_NOTICES = 5
-"""Largest number of different messages of an FMU that are kept as notices."""
+TIMEOUT = 60.0
+"""Seconds after which an FMU that does nothing is ended."""
+BLOCK = 1000
+"""Number of rows that are written at once."""
 
 
 @checked
@@ -69,9 +73,11 @@ def simulate(
     coordinates: str | None = None,
     energy_balance: bool = False,
     show: Sequence[str] = (),
+    start: float | None = None,
+    timeout: float | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Run a mechanism, or an FMU through FMPy, from 0 to `stop`.
+    """Run a mechanism from 0 to `stop`, or an FMU through FMPy, in a process of its own.
 
     Gives a `ResultWarning` for each notice of the result: an error of the energy, or a message of the FMU.
 
@@ -86,52 +92,61 @@ def simulate(
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
             are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu).
         output_interval: time between outputs, s. Default: a multiple of the step that gives about 500 points.
-        values: parameters and start values by name.
+        values: parameters and start values by name; in an .fmu also texts, and the names of an enumeration's items.
         inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a table (.csv,
             .parquet, .mat, .npz) with a column of that name, or a function of the time. In a model, an expression is
             part of the equations; a table is followed by lines from point to point, a function by lines from step to
             step. An .fmu gets its inputs at steps of its own length, with their derivatives if it takes these, else
-            their means. A row of the result holds the input that acts from its time on.
+            their means. Its whole-number inputs are rounded, its Boolean inputs true unless they are zero, and tables
+            for these hold their values. A row of the result holds the input that acts from its time on.
         input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus
             losses minus what was put in, J.
         show: names that tables and pictures of the result show, or patterns such as ``boom.*``; empty: a selection.
+        start: begin of the run of an .fmu, s; None: the start time of its DefaultExperiment.
+        timeout: seconds after which an .fmu that does not answer is ended; None: 60.
         progress: called with the fraction done.
 
     Raises:
         UsageError: an argument is invalid.
         ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
-        StepError: a step failed.
-        FmuError: the FMU cannot be run.
+        StepError: a step failed, or an output of the FMU is not finite.
+        FmuError: the FMU cannot be run, does not answer, or ends its process.
     """
+    report = progress or (lambda _: None)
+    if not isinstance(model, Model) and is_fmu(model):
+        path = Path(model)
+        if options or stepper or coordinates or energy_balance:
+            raise UsageError(
+                f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
+                "export"
+            )
+        if not (timeout is None or timeout > 0):
+            raise UsageError(f"the timeout is {timeout} s; it must be a positive number")
+        description = read_fmu(path)
+        texts, rest = _worded(description, inputs or {})
+        run = fmu_run(
+            path, description, stop, step, tolerance, output_interval, {**(values or {}), **texts},
+            courses(rest, input_hold), show, start,
+        )  # fmt: skip
+        return _warned(run_apart(run, TIMEOUT if timeout is None else timeout, report))
+    if not (start is None and timeout is None):
+        raise UsageError("--start and --timeout are for an .fmu: a model runs from 0")
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     given = courses(inputs, input_hold)
-    report = progress or (lambda _: None)
-    if isinstance(model, Model) or not is_fmu(model):
-        prepared = prepare(
-            model_of(model, values),
-            stepper,
-            options,
-            1e-3 if step is None else step,
-            tolerance or 0.0,
-            coordinates,
-            formulas(given),
-            energy_balance,
-        )
-        return _warned(run_prepared(prepared, stop, output_interval, given, report, show=show))
-    path = Path(model)
-    if options or stepper or coordinates or energy_balance:
-        raise UsageError(
-            f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export"
-        )
-    messages = Messages()
-    result = simulate_fmu(
-        path, read_fmu(path), messages, stop, step, tolerance, output_interval, values or {}, given, report, show,
-        logger=messages.note, debug_logging=True,
-    )  # fmt: skip
-    return _warned(result)
+    prepared = prepare(
+        model_of(model, values),
+        stepper,
+        options,
+        1e-3 if step is None else step,
+        tolerance or 0.0,
+        coordinates,
+        formulas(given),
+        energy_balance,
+    )
+    return _warned(run_prepared(prepared, stop, output_interval, given, report, show=show))
 
 
 def _warned(result: Result) -> Result:
@@ -140,33 +155,31 @@ def _warned(result: Result) -> Result:
     return result
 
 
-VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
-"""Functions that make a number a value of a variable, by the variable's type."""
-SETTERS = {"Enumeration": "Integer"}
-"""Type whose function of the standard sets a type that has none."""
-
-
-def communication_points(stop: float, step: float, interval: float | None) -> npt.NDArray[np.float64]:
-    """Return the communication points 0, H, 2 H, ..., stop, shape (n + 1,); the last interval may be shorter.
+def communication_points(
+    stop: float, step: float, interval: float | None, start: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Return the communication points t0, t0 + H, ..., stop, shape (n + 1,); the last interval may be shorter.
 
     Args:
         stop: end of the run, s.
         step: step of the stepper, s.
         interval: H, s; None: a multiple of the step that gives about 500 points.
+        start: t0, s.
 
     Raises:
         UsageError: the interval is not a positive number, or there would be too many points.
     """
+    span = stop - start
     if interval is None:
-        if not (math.isfinite(step) and step > 0 and math.isfinite(stop / step)):
+        if not (math.isfinite(step) and step > 0 and math.isfinite(span / step)):
             raise UsageError(f"a step of {step} s does not go with a stop time of {stop} s")
-        interval = step * max(1, round(stop / step / POINTS))
+        interval = step * max(1, round(span / step / POINTS))
     if not (math.isfinite(interval) and interval > 0):
         raise UsageError(f"the output interval is {interval} s; it must be a positive number")
-    if stop / interval > MOST_POINTS:
-        raise UsageError(f"an output interval of {interval} s gives {stop / interval:.3g} points: take a longer one")
-    count = max(1, math.ceil(stop / interval * (1 - 1e-12)))
-    points: npt.NDArray[np.float64] = np.arange(count + 1, dtype=np.float64) * np.float64(interval)
+    if span / interval > MOST_POINTS:
+        raise UsageError(f"an output interval of {interval} s gives {span / interval:.3g} points: take a longer one")
+    count = max(1, math.ceil(span / interval * (1 - 1e-12)))
+    points: npt.NDArray[np.float64] = start + np.arange(count + 1, dtype=np.float64) * np.float64(interval)
     points[-1] = stop
     return points
 
@@ -339,15 +352,6 @@ def _energy_notices(
     return (energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance"),)
 
 
-class Messages(list[str]):
-    """The warnings and errors of an FMU."""
-
-    def note(self, _environment: Any, _instance: Any, status: int, _category: Any, message: bytes) -> None:
-        """Keep a message unless it is only a notice; FMPy calls this as its logger."""
-        if status:
-            self.append(message.decode("utf-8", "replace").strip())
-
-
 def read_fmu(path: Path) -> Any:
     """Return FMPy's model description of an .fmu file.
 
@@ -361,45 +365,157 @@ def read_fmu(path: Path) -> Any:
     try:
         return fmpy.read_model_description(str(path))
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {error}") from None
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
 
 
-def simulate_fmu(
-    path: Path,
-    description: Any,
-    messages: Messages,
-    stop: float,
-    step: float | None,
-    tolerance: float | None,
-    interval: float | None,
-    values: Mapping[str, float],
-    given: Mapping[str, Course],
-    report: Progress = lambda _: None,
-    show: Sequence[str] = (),
-    **how: Any,
-) -> Result:
-    """Run an FMU through FMPy from 0 to `stop`.
+@dataclass(frozen=True)
+class FmuRun:
+    """A run of an FMU, as it is asked for.
 
     Args:
         path: path of the file, or of the folder it is unpacked to.
         description: FMPy's model description.
-        messages: list to which the messages of the FMU are added.
+        points: times of the output points, s, shape (n_t,).
+        values: start values by name.
+        shown: names of the variables of the result.
+        chosen: names that tables and pictures show.
+        given: the inputs that change, by name.
+        own: length of a step, s.
+    """
+
+    path: Path
+    description: Any
+    points: npt.NDArray[np.float64]
+    values: Mapping[str, Any]
+    shown: tuple[str, ...]
+    chosen: tuple[str, ...]
+    given: Mapping[str, Course]
+    own: float
+
+    @property
+    def plan(self) -> "Plan":
+        """What the FMU is to do."""
+        from mbfmu.checker.probe.drive import Plan
+
+        first, second, last = (float(self.points[k]) for k in (0, 1, -1))
+        return Plan(first, last, second - first, dict(self.values), self.shown, tuple(self.given))
+
+    def rows(self) -> Iterator[list[float]]:
+        """Give the rows for `follow`: steps of the FMU's own length if an input changes, with its line over each.
+
+        An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order.
+        A motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its
+        parabola.
+        """
+        about = self.description.coSimulation
+        variables = {item.name: item for item in self.description.modelVariables}
+        motions = _motions(variables)
+        means = [
+            variables[name].type == "Real"
+            and not (about.canInterpolateInputs or name in motions or variables[name].variability == "discrete")
+            for name in self.given
+        ]
+        free = about.canHandleVariableCommunicationStepSize
+        still = [0.0] * len(self.given)
+        for start, end in pairwise(self.points.tolist()):
+            times = (
+                pieces(self.given.values() if free else (), start, end, self.own, True) if self.given else [start, end]
+            )
+            lines = [item.lines(times) if free else item.secants(times) for item in self.given.values()]
+            for k, (t, t1) in enumerate(pairwise(times)):
+                yield [
+                    t,
+                    t1 - t,
+                    *(
+                        values[k] + (rates[k] * (t1 - t) / 2 if mean else 0.0)
+                        for mean, (values, rates) in zip(means, lines, strict=True)
+                    ),
+                    *(rates[k] for _, rates in lines),
+                ]
+            yield [end, 0.0, *(item.at(end) for item in self.given.values()), *still]
+
+    def table(self) -> npt.NDArray[np.void]:
+        """Return the inputs as FMPy's table, which an FMU for model exchange follows by lines; it has all inputs."""
+        rest = {
+            item.name: Constant(item.name, float(self.values.get(item.name, item.start or 0.0)))
+            for item in self.description.modelVariables
+            if item.causality == "input" and item.type == "Real" and item.name not in self.given
+        }
+        times = [float(self.points[0])]
+        for start, end in pairwise(self.points.tolist()):
+            times += pieces(self.given.values(), start, end, self.own, divide=True)[1:]
+        given = {**self.given, **rest}
+        columns = [[item.at(time) for time in times] for item in given.values()]
+        rows: npt.NDArray[np.void] = np.array(
+            list(zip(times, *columns, strict=True)), dtype=[("time", float), *((name, float) for name in given)]
+        )
+        return rows
+
+    def result(self, table: npt.NDArray[np.float64], seconds: float, messages: Iterable[str]) -> Result:
+        """Return the result of the run.
+
+        Args:
+            table: time and the variables to show, shape (n_t, 1 + n_shown).
+            seconds: wall time, s.
+            messages: what the FMU said.
+        """
+        variables = {item.name: item for item in self.description.modelVariables}
+        notices = [*messages]
+        texts = [name for name, item in variables.items() if item.causality == "output" and item.type == "String"]
+        if texts:
+            notices.append(f"texts are left out of the result: {', '.join(texts)}")
+        wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
+        if wrong:
+            notices.append(f"not finite at times: {', '.join(wrong)}")
+        return Result(
+            table[:, 0],
+            self.shown,
+            table[:, 1:],
+            {name: unit_of(variables[name]) for name in self.shown},
+            seconds=seconds,
+            roles=roles(
+                (item.name, item.causality, unit_of(item), item.derivative and item.derivative.name)
+                for item in (variables[name] for name in self.shown)
+            ),
+            notices=tuple(notices),
+            chosen=self.chosen,
+        )
+
+
+def fmu_run(
+    path: Path,
+    description: Any,
+    stop: float,
+    step: float | None,
+    tolerance: float | None,
+    interval: float | None,
+    values: Mapping[str, Any],
+    given: Mapping[str, Course],
+    show: Sequence[str] = (),
+    start: float | None = None,
+) -> FmuRun:
+    """Return the run of an FMU.
+
+    Args:
+        path: path of the file, or of the folder it is unpacked to.
+        description: FMPy's model description.
         stop: end of the run, s.
         step: value of solver.step, s; None: the FMU's own.
         tolerance: value of solver.tolerance; None: the FMU's own.
         interval: time between outputs, s; None: about 500 points.
         values: parameters and start values by name.
         given: inputs over time, by name.
-        report: called with the fraction done.
         show: see `simulate`.
-        how: further arguments of FMPy's simulate_fmu, such as an instance to use.
+        start: begin of the run, s; None: that of its DefaultExperiment.
 
     Raises:
-        FmuError, StepError: the FMU cannot be run.
-        UsageError, UnknownNameError: a value or an input is invalid, or a name to show is unknown.
+        FmuError: it is of another version than FMI 1.0 or 2.0.
+        UsageError, UnknownNameError: an argument is invalid.
     """
-    import fmpy
+    from mbfmu.checker.probe.drive import VALUES
 
+    if description.fmiVersion not in ("1.0", "2.0"):
+        raise FmuError(f"'{path}' is of FMI {description.fmiVersion}: FMI 1.0 and 2.0 can be run")
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *given]:
         if name not in variables:
@@ -407,7 +523,10 @@ def simulate_fmu(
     for name in given:
         if variables[name].causality != "input":
             raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
-    start_values = dict(values)
+    first, source = _start_of(path, description, start)
+    if not (math.isfinite(stop) and stop > first):
+        raise UsageError(f"the stop time is {stop} s; it must be a time after the start, {first:g} s{source}")
+    start_values = {name: _start_value(variables[name], value) for name, value in values.items()}
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:
         if STEP not in variables:
@@ -418,141 +537,207 @@ def simulate_fmu(
             raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
         start_values[TOLERANCE] = tolerance
     own = start_values.get(STEP, default)
-    points = communication_points(stop, own, interval)
-    for item in given.values():
+    points = _points(path, description, first, stop, own, interval)
+    inputs = {
+        name: item if variables[name].type == "Real" or not isinstance(item, Table) else replace(item, hold=True)
+        for name, item in given.items()
+    }
+    for item in inputs.values():
         if isinstance(item, Formula):
             item.column(points)
-        start_values[item.name] = VALUES[variables[item.name].type](item.at(0.0))
-    shown = [
+        start_values[item.name] = VALUES[variables[item.name].type](item.at(first))
+    shown = tuple(
         item.name
         for item in description.modelVariables
-        if item.causality in {"input", "output", "local"} and item.type == "Real"
-    ]
-    chosen = matching(show, shown)
+        if item.causality in {"input", "output", "local"} and item.type in VALUES and item.name != "time"
+    )
+    return FmuRun(
+        path,
+        description,
+        points,
+        start_values,
+        shown,
+        matching(show, shown),
+        {name: item for name, item in inputs.items() if not isinstance(item, Constant)},
+        own,
+    )
 
-    def finished(time: float, _recorder: Any) -> bool:
-        report(min(1.0, time / stop))
-        return True
 
-    changing = {name: item for name, item in given.items() if not isinstance(item, Constant)}
+def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) -> Result:
+    """Run an FMU in a process of its own, which is ended with this call at the latest.
+
+    Args:
+        run: the run.
+        timeout: seconds for which the FMU may do nothing.
+        report: called with the fraction done.
+
+    Raises:
+        FmuError, StepError: the FMU cannot be run, or a step failed.
+    """
+    import fmpy
+
+    from mbfmu.checker.probe.drive import followed
+    from mbfmu.checker.supervise import supervise
+
+    path, plan = run.path, run.plan
+    messages: dict[str, None] = {}
+    last: dict[str, Any] = {}
+
+    def heard(line: dict[str, Any]) -> None:
+        if "time" in line:
+            report((line["time"] - plan.start) / (plan.stop - plan.start))
+        elif "message" in line:
+            messages[str(line["message"])] = None
+        else:
+            last.update(line)
+
+    try:
+        with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            try:
+                fmpy.extract(str(path), str(folder / "fmu"))
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+                raise FmuError(f"'{path}' cannot be unpacked: {error}") from None
+            np.full(1, math.nan).tofile(folder / "reached")
+            if followed(run.description):
+                with (folder / "rows").open("wb") as file:
+                    rows = run.rows()
+                    while block := list(islice(rows, BLOCK)):
+                        np.array(block).tofile(file)
+            elif run.given:
+                np.save(folder / "inputs.npy", run.table())
+            job = {"fmu": str(folder / "fmu"), "plan": asdict(plan)}
+            ending = supervise("probe.drive", job, folder, timeout, heard)
+            (reached,) = np.fromfile(folder / "reached")
+            table = np.load(folder / "table.npy", allow_pickle=False) if "done" in last else None
+    except OSError as error:
+        raise FmuError(f"'{path}' cannot be unpacked and run: {error.strerror or error}") from None
+    if "failed" in last:
+        raise (StepError if last.get("refused") else FmuError)(f"'{path}'{last['failed']}")
+    if table is None:
+        when = "before its first step" if math.isnan(reached) else f"at t = {reached:g} s"
+        longer = f"; --timeout gives it more than {timeout:g} s" if ending.silent else ""
+        raise FmuError(f"'{path}': {when}, {'; '.join([*messages, ending.text])}{longer}")
+    report(1.0)
+    if ending.code != 0:
+        messages[f"after the run, {ending.text}"] = None
+    return run.result(table, last["seconds"], messages)
+
+
+def run_here(run: FmuRun, instance: Any, messages: "Messages") -> Result:
+    """Run an instance of an FMU for co-simulation in this process; it is left terminated.
+
+    Args:
+        run: the run.
+        instance: the instance, of FMPy.
+        messages: its messages.
+
+    Raises:
+        FmuError, StepError: the FMU cannot be run, or a step failed.
+    """
+    from mbfmu.checker.probe.drive import MOST_NOTICES, Failure, follow, followed
+
+    if not followed(run.description):
+        raise FmuError(f"'{run.path}' is not for co-simulation by FMI 2.0")
     begin = clock.perf_counter()
     try:
-        with ExitStack() as stack:
-            if changing and description.coSimulation is not None:
-                if "fmu_instance" not in how:
-                    how = {"fmu_instance": stack.enter_context(_opened(path, description, **how))}
-                stack.enter_context(_driven(how["fmu_instance"], description, changing, own))
-            elif changing:
-                rest = {
-                    name: Constant(name, float(start_values.get(name, item.start or 0.0)))
-                    for name, item in variables.items()
-                    if item.causality == "input" and item.type == "Real" and name not in changing
-                }
-                how["input"] = _rows({**changing, **rest}, points, own)  # FMPy's table has all inputs
-            found = fmpy.simulate_fmu(
-                str(path),
-                stop_time=stop,
-                output_interval=float(points[1] - points[0]),
-                start_values=start_values,
-                output=shown,
-                step_finished=finished,
-                set_stop_time=False,
-                **how,
-            )
+        table = follow(instance, run.description, run.plan, run.rows(), messages)
+        instance.terminate()
+    except Failure as error:
+        raise (StepError if error.refused else FmuError)(f"'{run.path}'{error}") from None
     except MbfmuError:
         raise
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}': {'; '.join(messages) or error}") from None
-    seconds = clock.perf_counter() - begin
-    if found["time"][-1] < stop * (1 - 1e-9):
-        raise StepError(f"'{path}' stopped at t = {found['time'][-1]:g} s: {'; '.join(messages)}")
-    return Result(
-        np.array(found["time"]),
-        tuple(shown),
-        np.column_stack([found[name] for name in shown]),
-        {name: unit_of(variables[name]) for name in shown},
-        seconds=seconds,
-        roles=roles(
-            (item.name, item.causality, unit_of(item), item.derivative and item.derivative.name)
-            for item in (variables[name] for name in shown)
-        ),
-        notices=tuple(dict.fromkeys(messages))[:MOST_NOTICES],
-        chosen=chosen,
-    )
+        raise FmuError(f"'{run.path}': {messages.or_else(error)}") from None
+    return run.result(table, clock.perf_counter() - begin, messages[:MOST_NOTICES])
 
 
-@contextmanager
-def _opened(path: Path, description: Any, **how: Any) -> Iterator[Any]:
-    """Give an instance of an FMU for co-simulation, from its file, for as long as the context lasts."""
-    import fmpy
-
-    folder = fmpy.extract(str(path))
-    try:
-        instance = fmpy.instantiate_fmu(folder, description, "CoSimulation", **how)
-        try:
-            yield instance
-        finally:
-            instance.freeInstance()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _start_of(path: Path, description: Any, start: float | None) -> tuple[float, str]:
+    """Return the start time of a run, s, and a clause that says where it is from."""
+    experiment = description.defaultExperiment
+    if start is None and experiment is not None and experiment.startTime is not None:
+        found = float(experiment.startTime)
+        if math.isfinite(found):
+            return found, f", as the DefaultExperiment of '{path}' says: --start gives another" if found else ""
+    if start is not None and not math.isfinite(start):
+        raise UsageError(f"the start time is {start} s; it must be a finite number")
+    return start or 0.0, ""
 
 
-@contextmanager
-def _driven(instance: Any, description: Any, given: Mapping[str, Course], own: float) -> Iterator[None]:
-    """Make an instance of FMPy step by its own length within each communication step, every time with new inputs.
-
-    An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order. A
-    motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its parabola.
-
-    Args:
-        instance: the instance.
-        description: FMPy's model description.
-        given: the inputs, by name.
-        own: length of a step, s.
-    """
+def _points(
+    path: Path, description: Any, start: float, stop: float, own: float, interval: float | None
+) -> npt.NDArray[np.float64]:
+    """Return the output points of an FMU's run; one that takes steps of one length only has intervals of one length."""
     about = description.coSimulation
+    fixed = about is not None and not about.canHandleVariableCommunicationStepSize
+    if fixed and interval is None and own > 0:
+        n = round((stop - start) / own)
+        if n and math.isclose(n * own, stop - start, rel_tol=CLOSE):
+            interval = own * next(k for k in range(max(1, round(n / POINTS)), 0, -1) if n % k == 0)
+    points = communication_points(stop, own, interval, start)
+    if fixed and len(points) > 2 and not math.isclose(points[-1] - points[-2], points[1] - points[0], rel_tol=1e-6):
+        raise UsageError(
+            f"'{path}' takes steps of one length only: the time from {start:g} s to {stop:g} s must be a multiple of "
+            f"the output interval, {points[1] - points[0]:g} s"
+        )
+    return points
+
+
+def _worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str, str], dict[str, InputValue]]:
+    """Return the inputs that are texts, and the others with words as numbers.
+
+    Words are ``true``, ``false`` and the names of an enumeration's items.
+
+    Raises:
+        UsageError: a text input gets something else.
+    """
     variables = {item.name: item for item in description.modelVariables}
-    references = {name: variables[name].valueReference for name in given}
-    ramped = [name for name in given if about.canInterpolateInputs and variables[name].type == "Real"]
-    orders, vrs = (
-        (c_int * len(ramped))(*[1] * len(ramped)),
-        (c_uint * len(ramped))(*(references[name] for name in ramped)),
-    )
-    motions = _motions(variables)
-    mean = [
-        name
-        for name in given
-        if not (name in ramped or name in motions or variables[name].variability == "discrete")
-        and variables[name].type == "Real"
-    ]
-    step = instance.doStep
+    texts: dict[str, str] = {}
+    rest: dict[str, InputValue] = {}
+    for name, value in inputs.items():
+        variable = variables.get(name)
+        if variable is not None and variable.type == "String":
+            if not isinstance(value, str):
+                raise UsageError(f"input {name} is a text, which stays as it is during the run; {value!r} is none")
+            texts[name] = value
+        elif variable is not None and isinstance(value, str):
+            rest[name] = _words(variable).get(value.strip(), value)
+        else:
+            rest[name] = value
+    return texts, rest
 
-    def give(values: Mapping[str, float]) -> None:
-        for name, value in values.items():
-            kind = variables[name].type
-            getattr(instance, f"set{SETTERS.get(kind, kind)}")([references[name]], [VALUES[kind](value)])
 
-    def do_step(currentCommunicationPoint: float, communicationStepSize: float) -> None:
-        start, end = currentCommunicationPoint, currentCommunicationPoint + communicationStepSize
-        free = about.canHandleVariableCommunicationStepSize
-        times = pieces(given.values() if free else (), start, end, own, divide=True)
-        lines = {name: (item.lines if free else item.secants)(times) for name, item in given.items()}
-        for k, (t, t1) in enumerate(pairwise(times)):
-            give({
-                name: values[k] + (rates[k] * (t1 - t) / 2 if name in mean else 0.0)
-                for name, (values, rates) in lines.items()
-            })  # fmt: skip
-            if ramped:
-                slopes = (c_double * len(ramped))(*(lines[name][1][k] for name in ramped))
-                instance.fmi2SetRealInputDerivatives(instance.component, vrs, len(ramped), orders, slopes)
-            step(currentCommunicationPoint=t, communicationStepSize=t1 - t)
-        give({name: item.at(end) for name, item in given.items()})  # the outputs of the row that follows belong to it
+def _words(variable: Any) -> dict[str, float]:
+    """Return the numbers that words stand for as values of a variable."""
+    if variable.type == "Boolean":
+        return {"true": 1.0, "false": 0.0}
+    items = variable.declaredType.items if variable.type == "Enumeration" and variable.declaredType is not None else ()
+    return {str(item.name): float(item.value) for item in items}
 
-    instance.doStep = do_step
+
+def _start_value(variable: Any, value: Any) -> Any:
+    """Return a start value as its variable's type.
+
+    Raises:
+        UsageError: it is not of that type.
+    """
+    from mbfmu.checker.probe.drive import VALUES
+
+    if variable.type == "String":
+        return str(value)
+    words = _words(variable)
+    text = value.strip() if isinstance(value, str) else value
     try:
-        yield
-    finally:
-        del instance.doStep
+        number = float(words.get(text, text) if isinstance(text, str) else text)
+        if variable.type == "Real" or number == round(number):
+            return VALUES[variable.type](number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")
+    named = f" or {nearest('', words).removeprefix('known: ')}" if variable.type == "Enumeration" and words else ""
+    raise UsageError(f"{variable.name} = {value!r}: it must be {wanted}{named}")
 
 
 def _motions(variables: Mapping[str, Any]) -> set[str]:
@@ -567,21 +752,10 @@ def _motions(variables: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def _rows(given: Mapping[str, Course], points: npt.NDArray[np.float64], own: float) -> npt.NDArray[np.void]:
-    """Return inputs as FMPy's table, which an FMU for model exchange follows by lines."""
-    times = [float(points[0])]
-    for start, end in pairwise(points.tolist()):
-        times += pieces(given.values(), start, end, own, divide=True)[1:]
-    columns = [[item.at(time) for time in times] for item in given.values()]
-    rows: npt.NDArray[np.void] = np.array(
-        list(zip(times, *columns, strict=True)), dtype=[("time", float), *((name, float) for name in given)]
-    )
-    return rows
-
-
 def _default_step(description: Any) -> float:
     experiment = description.defaultExperiment
-    return float(experiment.stepSize) if experiment is not None and experiment.stepSize else 1e-2
+    found = float(experiment.stepSize) if experiment is not None and experiment.stepSize else 0.0
+    return found if 0.0 < found < math.inf else 1e-2
 
 
 def unit_of(variable: Any) -> str:

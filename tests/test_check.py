@@ -25,6 +25,7 @@ import mbfmu.checker.archive as archive
 import mbfmu.checker.dynamic as dynamic
 import mbfmu.checker.outcome as outcome
 import mbfmu.checker.static as static
+import mbfmu.checker.supervise as supervise
 from mbfmu.checker import RULES, Outcome, check, report, variables
 from mbfmu.cli import check_report
 from mbfmu.cli.console import plain
@@ -755,7 +756,7 @@ def test_an_archive_that_cannot_be_unpacked_is_a_problem(tmp_path: Path) -> None
 
 @needs_library
 def test_an_fmu_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dynamic, "SPOKEN", 100_000)
+    monkeypatch.setattr(supervise, "SPOKEN", 100_000)
     members = swap(runnable(), SCRIPT, "pass  # initialise", "while True: os.write(1, bytes(10_000))")
     (problem,) = check(pack(members, tmp_path / "x.fmu"))
     assert problem.rule == "initialise"

@@ -23,7 +23,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
-LONG = ("README.md", "docs/tutorial.md", "docs/sweep.md")
+LONG = ("README.md", "docs/tutorial.md", "docs/excavator.md", "docs/sweep.md")
 RUN = (
     *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
     *(f"docs/{name}.md" for name in ("actuators", "modelling", "steppers", "couplings", "extending", "python")),

@@ -1,17 +1,22 @@
 """Files: whole or not at all, through links, devices and pipes, in the format that their ending names."""
 
+import io
 import os
 import stat
 import subprocess
 import sys
 import threading
+import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
-from scipy.io import loadmat
+from scipy.io import loadmat, savemat
 
 import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
@@ -244,10 +249,53 @@ def test_a_table_from_an_endless_device_is_refused(tmp_path: Path) -> None:
         read_table(tmp_path / "run.csv")
 
 
-def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "run.csv").write_text("time,a,time\n0,1,0\n", encoding="utf-8")
-    with pytest.raises(MbfmuError, match="two columns are named 'time'"):
-        read_table(tmp_path / "run.csv")
+@posix
+def test_an_input_from_a_file_that_is_no_table_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"the name of a table ends in \.csv.*that of '/dev/zero' does not"):
+        mbfmu.simulate("two_link", 0.1, inputs={"shoulder.tau": "/dev/zero"})
+
+
+@posix
+def test_a_table_from_a_pipe_is_read_to_its_end_and_refused_if_it_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbfmu.formats.LONGEST_STREAM", 100_000)
+    os.mkfifo(tmp_path / "run.csv")
+    for content, said in (("printf 'time,a\\n0,1\\n'", ""), ("yes", "more than 100000 bytes, and may never end")):
+        with subprocess.Popen(["sh", "-c", f"exec {content} > run.csv"], cwd=tmp_path, stderr=subprocess.DEVNULL):
+            if said:
+                with pytest.raises(MbfmuError, match=said):
+                    read_table(tmp_path / "run.csv")
+            else:
+                assert {name: list(column) for name, column in read_table(tmp_path / "run.csv").items()} == {
+                    "time": [0.0],
+                    "a": [1.0],
+                }
+
+
+@every
+def test_two_columns_of_one_name_are_refused(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"run{ending}"
+    match ending:
+        case ".csv":
+            path.write_text("time,a,time\n0,1,0\n", encoding="utf-8")
+        case ".parquet":
+            column = pyarrow.array([0.0, 1.0])
+            pyarrow.parquet.write_table(pyarrow.table([column] * 3, names=["time", "a", "time"]), path)
+        case ".mat":
+            savemat(path, {"names": np.array(["time", "a", "time"], dtype=object), "values": np.ones((2, 3))})
+        case ".npz":
+            content = write_columns(path, {"time": np.arange(2.0)}).read_bytes()
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                member = archive.read("time.npy")
+            with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # zipfile's own, of the second name
+                for name in ("time", "a", "time"):
+                    archive.writestr(f"{name}.npy", member)
+        case _:
+            pytest.fail(f"no table with two columns of one name in {ending}")
+    with pytest.raises(MbfmuError, match=rf"run\{ending}': two columns are named 'time'"):
+        read_table(path)
 
 
 @pytest.mark.parametrize("ending", [name for name, item in FORMATS.items() if item.texts])

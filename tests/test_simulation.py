@@ -456,7 +456,7 @@ def test_a_model_and_its_fmu_choose_alike_before_they_run(
         assert {name.partition(".")[0] for name in one} == {"elbow"}
         return
     monkeypatch.setattr("mbfmu.simulation._moved", lambda *_: pytest.fail("ran"))
-    monkeypatch.setattr("fmpy.simulate_fmu", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("mbfmu.simulation.run_apart", lambda *_, **__: pytest.fail("ran"))
     for item in (two_link, two_link_fmu):
         with pytest.raises(UnknownNameError, match=r"'elbow\.fi'; did you mean 'elbow\.phi'"):
             mbfmu.simulate(item, 0.01, show=[choice])

@@ -4,12 +4,6 @@ The FMU is foreign machine code: it may crash, hang or end the process. Each of 
 met it; the rules that are left are tried in a new process.
 """
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,31 +17,18 @@ import fmpy
 from mbfmu.checker.fmu import Fmu
 from mbfmu.checker.outcome import Outcome, Rule
 from mbfmu.checker.probe import main as probe
+from mbfmu.checker.supervise import Ending, supervise
 
 TIMEOUT = 30.0
 """Seconds after which a rule counts as hung."""
 LONGEST = 5
 """As many times the FMU as a whole may take."""
-PATIENCE = 0.02
-"""Seconds between two looks at what the process has written."""
-SPOKEN = 2**24
-"""Bytes a process may write; an FMU that writes more is ended."""
 
 STEP = 0.01
 """Step size in seconds for an FMU that prefers none."""
 
 STARTING = ("parameter", "input")
 """Causalities whose start values hold, whatever initialisation computes."""
-
-CHILD = """
-import sys
-from pathlib import Path
-sys.path = [sys.argv[1], *filter(None, sys.path)]
-from probe.main import run
-del sys.path[0]
-run(Path(sys.argv[2]))
-"""
-"""What the process of the FMU runs; its arguments are the folder of probe/ and the job."""
 
 UNPACK = Rule("unpack", "2.3", "The archive can be unpacked.", gate=True)
 VITAL = tuple(Rule.of(function, section, gate=True) for function, section in probe.VITAL)
@@ -175,7 +156,7 @@ class _Run:
     timeout: float
     deadline: float
     found: list[Outcome] = field(default_factory=list)
-    last: "_Ending | None" = None
+    last: Ending | None = None
 
     @property
     def runs(self) -> bool:
@@ -192,11 +173,11 @@ class _Run:
                 text = f"not tried: the FMU took more than {LONGEST * self.timeout:g} s"
                 self.found += [rule.outcome("not applicable", text) for rule in (*left, EXIT)]
                 return
-            ending = self._process([rule.name for rule in left])
+            ending, entries = self._process([rule.name for rule in left])
             begun = left[0]
             said: set[str] = set()
             done = False
-            for entry in ending.entries:
+            for entry in entries:
                 done = done or "done" in entry
                 begun = names.get(str(entry.get("begin")), begun)
                 rule = names.get(str(entry.get("rule")))
@@ -212,7 +193,7 @@ class _Run:
 
     def end(self) -> None:
         """See how a process ends in which no call was answered with fmi2Fatal: the last one, or a new one."""
-        ending = self.last or self._process([EXIT.name])
+        ending = self.last or self._process([EXIT.name])[0]
         fault = "" if ending.code == 0 else f"after the FMU was freed, {ending.text}"
         self._note(EXIT, "fail" if fault else "pass", fault)
 
@@ -224,91 +205,9 @@ class _Run:
         elif not said:
             self.found.append(rule.outcome(status, message or rule.claim))
 
-    def _process(self, names: list[str]) -> "_Ending":
-        """Run probe/, in files rather than pipes, which a tool started by the FMU could keep open."""
+    def _process(self, names: list[str]) -> tuple[Ending, list[dict[str, Any]]]:
+        """Run probe/; return how its process ended, and its report."""
         failed = [outcome.rule for outcome in self.found if outcome.status == "fail"]
-        (self.folder / "job.json").write_text(
-            json.dumps({**self.job, "rules": names, "failed": failed}), encoding="utf-8"
-        )
-        command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), str(self.folder / "job.json")]
-        out, err = self.folder / "out", self.folder / "err"
-        with (
-            out.open("wb") as stdout,
-            err.open("wb") as stderr,
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=self.folder,
-                start_new_session=True,
-            ) as process,
-        ):
-            try:
-                code = self._wait(process, out, err)
-            finally:
-                if process.poll() is None:
-                    _kill(process)
-        return _Ending(code, self.timeout, _head(out), _head(err))
-
-    def _wait(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> int | None:
-        """Wait until the process ends or has said nothing for too long; None if it must be killed."""
-        size, heard = 0, time.monotonic()
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(PATIENCE)
-            if (grown := out.stat().st_size) != size:
-                size, heard = grown, time.monotonic()
-            if time.monotonic() > min(heard + self.timeout, self.deadline) or err.stat().st_size > SPOKEN:
-                return None
-
-
-@dataclass(frozen=True)
-class _Ending:
-    """How a process ended, and what it wrote."""
-
-    code: int | None
-    timeout: float
-    out: str
-    err: str
-
-    @property
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """The lines of probe/; the last one may be cut short."""
-        for line in self.out.splitlines():
-            with contextlib.suppress(ValueError):
-                entry = json.loads(line)
-                if isinstance(entry, dict):
-                    yield entry
-
-    @property
-    def text(self) -> str:
-        """What to say of it."""
-        if self.code is None and len(self.err) >= SPOKEN:
-            return f"the FMU prints without end, more than {SPOKEN} bytes"
-        if self.code is None:
-            return f"the FMU did not answer within {self.timeout:g} s"
-        said = " | ".join(self.err.split("\n")[-6:]).strip(" |")
-        return f"the FMU ended the process ({_name(self.code)}). {said}".strip()
-
-
-def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(SPOKEN).decode("utf-8", errors="replace")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what the FMU started, as far as the system can tell."""
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # it may have ended in the meantime
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-
-
-def _name(code: int) -> str:
-    """Name the way a process ended."""
-    try:
-        return signal.Signals(-code).name if code < 0 else f"exit status {code}"
-    except ValueError:
-        return f"signal {-code}"
+        job = {**self.job, "rules": names, "failed": failed}
+        entries: list[dict[str, Any]] = []
+        return supervise("probe.main", job, self.folder, self.timeout, entries.append, self.deadline), entries

@@ -64,9 +64,17 @@ def simulate(
     ] = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+    start: Annotated[
+        float | None,
+        typer.Option("--start", metavar="T", help="start time of an .fmu, s; default: that of its DefaultExperiment"),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="S", help="end an .fmu that does not answer for S seconds; default: 60"),
+    ] = None,
     robot: Any = None,
 ) -> Report:
-    """Run a model, or an .fmu through FMPy."""
+    """Run a model, or an .fmu through FMPy in a process of its own."""
     from mbfmu.files import refuse_overwriting
     from mbfmu.formats import format_of
 
@@ -97,12 +105,14 @@ def simulate(
         step=step,
         tolerance=tolerance,
         output_interval=output_interval,
-        values=numbers(values) if isinstance(source, Path) else None,
+        values=pairs(values) if isinstance(source, Path) else None,
         inputs=pairs(inputs),
         input_hold=input_hold,
         coordinates=coordinates,
         energy_balance=energy_balance,
         show=[name.strip() for name in show.split(",")] if show else (),
+        start=start,
+        timeout=timeout,
         progress=lambda fraction: tell("simulate", fraction),
     )
     if output:

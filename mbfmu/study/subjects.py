@@ -22,7 +22,7 @@ from mbfmu.model.library import load
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
-from mbfmu.simulation import Messages, read_fmu, run_prepared, simulate_fmu
+from mbfmu.simulation import fmu_run, read_fmu, run_here, run_prepared
 from mbfmu.study.measures import Measure
 from mbfmu.study.points import Point
 from mbfmu.study.table import Row
@@ -121,6 +121,8 @@ class _Instance:
     def __init__(self, subject: FmuSubject) -> None:
         import fmpy
 
+        from mbfmu.checker.probe.drive import Messages
+
         self._subject, self._messages = subject, Messages()
         self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -135,10 +137,11 @@ class _Instance:
         subject, instance = self._subject, self._fresh()
         self._messages.clear()
         try:
-            result = simulate_fmu(
-                self._folder, self._description, self._messages, subject.stop, subject.step, subject.tolerance,
-                subject.interval, {**subject.values, **values}, subject.given, fmu_instance=instance,
+            run = fmu_run(
+                self._folder, self._description, subject.stop, subject.step, subject.tolerance, subject.interval,
+                {**subject.values, **values}, subject.given,
             )  # fmt: skip
+            result = run_here(run, instance, self._messages)
         except MbfmuError as error:
             instance.freeInstance()
             raise type(error)(str(error).replace(str(self._folder), subject.path)) from None

@@ -1,9 +1,11 @@
-"""The process in which an FMU is put to the test; only `dynamic.py` starts it.
+"""The process in which a foreign FMU runs; only `supervise.py` starts it.
 
 The package imports nothing of mbfmu and is itself imported by its bare name, so the FMU meets a clean interpreter. The
-process is given a JSON file with what it must know of the FMU and the names of the rules to apply. It prints JSON
-lines: a `begin` before each rule, what the rule says, and a last `done`. What is missing in the end tells the parent
-where the FMU took the process down; the parent then starts another one for the rules that are left.
+process is given a JSON file with what it must know of the FMU, and reports in JSON lines.
+
+For a check it is told the names of the rules to apply: it prints a `begin` before each rule, what the rule says, and a
+last `done`. What is missing in the end tells the parent where the FMU took the process down; the parent then starts
+another one for the rules that are left.
 
 A rule is one function and one row, with the section of the FMI 2.0.4 document, in the table at the end of its file.
 It yields a message for each breach, or raises NotApplicable.
@@ -13,4 +15,6 @@ life.py      rules on loading, initialising, stepping, ending
 values.py    rules on start values, inputs, parameters, derivatives, state
 misuse.py    rules on nonsense, and on what is logged
 main.py      applies them
+drive.py     makes one run of an FMU, for mbfmu.simulate
+report.py    the JSON lines
 """

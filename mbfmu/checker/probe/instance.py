@@ -45,6 +45,19 @@ class NotApplicable(Exception):  # noqa: N818 - it is no error
     """A rule has nothing to judge in this FMU; the text says why."""
 
 
+def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None:
+    """Do a step, and wait for its end if the FMU may go on by itself."""
+    try:
+        slave.doStep(time, size)
+    except FMICallException as error:
+        if error.status != fmi2Pending or not asynchronous:
+            raise
+        while (status := slave.getStatus(fmi2DoStepStatus)) == fmi2Pending:
+            sleep(1e-4)
+        if status > fmi2Warning:
+            raise FMICallException("fmi2DoStep", status) from None
+
+
 class Instance:
     """One instance of the FMU under test, stepped on the grid t0 + n h."""
 
@@ -70,15 +83,8 @@ class Instance:
 
     def step(self, n: float, size: float | None = None) -> None:
         """Step from t0 + n h, by h if no other size is given."""
-        try:
-            self.slave.doStep(self.job["start"] + n * self.h, self.h if size is None else size)
-        except FMICallException as error:
-            if error.status != fmi2Pending or not self.job["asynchronous"]:
-                raise
-            while (status := self.slave.getStatus(fmi2DoStepStatus)) == fmi2Pending:
-                sleep(1e-4)
-            if status > fmi2Warning:
-                raise FMICallException("fmi2DoStep", status) from None
+        size = self.h if size is None else size
+        step(self.slave, self.job["start"] + n * self.h, size, self.job["asynchronous"])
 
     def run(self, first: int, steps: int) -> list[Outputs]:
         """Return the outputs now and after each of some steps, the first from t0 + first h."""

@@ -1,8 +1,6 @@
 """The process in which an FMU is put to the test: applies the rules it is told to, and prints what they say."""
 
 import json
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from fmpy.fmi2 import fmi2Fatal
 
 from . import life, misuse, values
 from .instance import PRACTICE, DynamicRule, NotApplicable, Probe
+from .report import begin
 
 VITAL = life.VITAL
 OTHERS = (*life.RULES, *values.RULES, *misuse.RULES)
@@ -62,13 +61,5 @@ def _apply(probe: Probe, rule: DynamicRule) -> tuple[str, list[str]]:
 
 
 def run(job: Path) -> None:
-    """Apply the rules of a job file; print JSON lines, each at once, for the next call may be the last."""
-    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the FMU prints must not get between the lines
-
-    def write(**line: object) -> None:
-        print(json.dumps(line), file=stream, flush=True)
-
-    for name in [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]:
-        del sys.modules[name]  # they are none of the FMU's business
-    main(json.loads(job.read_text(encoding="utf-8")), write)
+    """Apply the rules of a job file."""
+    main(json.loads(job.read_text(encoding="utf-8")), begin())

@@ -1,0 +1,396 @@
+"""One run of an FMU, from a plan and rows that say what to do to a table of numbers.
+
+A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
+zero is an output point: the inputs are given, and the variables recorded. An FMU that is not for co-simulation by
+FMI 2.0 is run by FMPy's own loop instead.
+"""
+
+import json
+import math
+import os
+import time as clock
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import c_double, c_int, c_uint
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fmpy
+import numpy as np
+import numpy.typing as npt
+from fmpy.fmi2 import fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
+from fmpy.util import add_remoting, can_simulate
+
+from .instance import step
+from .report import begin
+
+MOST_NOTICES = 5
+"""Largest number of different messages of an FMU that are kept as notices."""
+MOST_MESSAGES = 20
+"""Largest number of different messages of an FMU that are kept: the first, which become notices, and the last."""
+LONGEST = 2000
+"""Largest number of characters of a message."""
+PAUSE = 0.1
+"""Seconds between two lines of progress."""
+BLOCK = 1000
+"""Number of rows that are read at once."""
+TYPES = ("Real", "Integer", "Boolean")
+"""Types of FMI whose values are numbers; an enumeration is an Integer."""
+KINDS = {"Enumeration": "Integer"}
+"""Type whose functions serve for a type that has none of its own."""
+VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
+"""Functions that make a number a value of a variable, by the variable's type."""
+
+Table = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with an FMU.
+
+    Args:
+        start: first time, s.
+        stop: last time, s.
+        interval: time between outputs, s.
+        values: start values by name.
+        shown: names of the variables to record.
+        driven: names of the inputs that the rows hold.
+    """
+
+    start: float
+    stop: float
+    interval: float
+    values: dict[str, Any]
+    shown: Sequence[str]
+    driven: Sequence[str]
+
+
+class Failure(Exception):  # noqa: N818 - the text goes on from the name of the FMU
+    """A run that did not go through.
+
+    Args:
+        text: what to say of it, after the name of the FMU.
+        refused: whether a step was refused, or led to something that is not a number.
+    """
+
+    def __init__(self, text: str, refused: bool = False) -> None:
+        super().__init__(text)
+        self.refused = refused
+
+
+class Messages(list[str]):
+    """The warnings and errors of an FMU, each once.
+
+    Args:
+        tell: called with the first of them, as they come, and with errors.
+    """
+
+    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        super().__init__()
+        self._tell, self._told = tell, 0
+
+    def note(self, _environment: Any, _instance: Any, status: int, _category: Any, message: bytes | None) -> None:
+        """Keep a message unless it is only a notice; FMPy calls this as its logger."""
+        text = (message or b"").decode("utf-8", "replace").strip()[:LONGEST]
+        if not status or text in self:
+            return
+        self.append(text)
+        if len(self) > MOST_MESSAGES:
+            del self[MOST_NOTICES]
+        if self._told < (MOST_MESSAGES if status >= fmi2Error else MOST_NOTICES):
+            self._told += 1
+            self._tell(text)
+
+    def or_else(self, error: object) -> str:
+        """Return the messages in one text; if there are none, another text."""
+        return "; ".join(self) or str(error)
+
+
+def run(path: Path) -> None:
+    """Make the run of a job file; save its table, and report how far it is, what the FMU says, and how it ended."""
+    report = begin()
+    job = json.loads(path.read_text(encoding="utf-8"))
+    plan, folder = Plan(**job["plan"]), path.parent
+    reached = np.memmap(folder / "reached", np.float64, "r+")
+    messages = Messages(lambda text: report(message=text))
+    instance: Any = None
+    last = 0.0
+
+    def tell(time: float) -> None:
+        nonlocal last
+        reached[0] = time
+        if clock.monotonic() > last + PAUSE:
+            last = clock.monotonic()
+            report(time=time)
+
+    try:
+        with _beginning(messages):
+            description = fmpy.read_model_description(job["fmu"], validate=False)
+            able, remote = can_simulate(fmpy.supported_platforms(job["fmu"]))
+            if not able:
+                raise Failure(f": it has no library for this platform ({fmpy.platform})")
+            if remote:
+                add_remoting(job["fmu"], host_platform=fmpy.platform, remote_platform=remote)
+            kind = "ModelExchange" if description.coSimulation is None else "CoSimulation"
+            instance = fmpy.instantiate_fmu(job["fmu"], description, kind, logger=messages.note, debug_logging=True)
+        started = clock.perf_counter()
+        if followed(description):
+            table = follow(
+                instance, description, plan, _read(folder / "rows", 2 + 2 * len(plan.driven)), messages, tell
+            )
+        else:
+            inputs = np.load(folder / "inputs.npy") if plan.driven else None
+            table = _relayed(job["fmu"], instance, description, plan, inputs, messages, tell)
+        seconds = clock.perf_counter() - started
+        np.save(folder / "table.npy", table)
+    except Failure as error:
+        report(failed=str(error), refused=error.refused)
+    else:
+        report(done=True, seconds=seconds)
+        try:
+            if followed(description):
+                instance.terminate()
+            instance.freeInstance()
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            report(message=f"after the run: {error}")
+    os._exit(0)  # what the FMU leaves for the end of the process cannot change the table
+
+
+def followed(description: Any) -> bool:
+    """Return whether an FMU is run by `follow`."""
+    return bool(description.fmiVersion == "2.0" and description.coSimulation is not None)
+
+
+def follow(
+    instance: Any,
+    description: Any,
+    plan: Plan,
+    rows: Iterable[Sequence[float]],
+    messages: Messages,
+    tell: Callable[[float], None] = lambda _: None,
+) -> Table:
+    """Initialise an instance for co-simulation by FMI 2.0 and do what the rows say; the caller ends it.
+
+    Args:
+        instance: an instance of FMPy.
+        description: FMPy's model description.
+        plan: the plan.
+        rows: see above.
+        messages: messages of the FMU.
+        tell: called with the time before every step.
+
+    Returns:
+        Time and recorded variables, shape (n_t, 1 + n_shown).
+
+    Raises:
+        Failure: the FMU cannot be initialised or stepped, or an output is not finite.
+    """
+    variables = {item.name: item for item in description.modelVariables}
+    drive = _Drive(instance, description, [variables[name] for name in plan.driven])
+    record = _Record(instance, [variables[name] for name in plan.shown])
+    with _beginning(messages):
+        _initialise(instance, description, plan)
+        record.take(plan.start)
+    asynchronous = bool(description.coSimulation.canRunAsynchronuously)
+    time = plan.start
+    try:
+        for time, size, *inputs in rows:
+            tell(time)
+            drive.give(inputs, ramps=size > 0)
+            if size > 0:
+                step(instance, time, size, asynchronous)
+            else:
+                record.take(time)
+    except Failure:
+        raise
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+        if getattr(error, "status", None) == fmi2Discard:
+            text = f" stopped at t = {_successful(instance, time):g} s: {messages.or_else('it discarded the step')}"
+            raise Failure(text, refused=True) from None
+        raise Failure(f" failed at t = {time:g} s: {messages.or_else(error)}") from None
+    return record.table
+
+
+@contextmanager
+def _beginning(messages: Messages) -> Iterator[None]:
+    """Make a Failure of every error before the first step."""
+    try:
+        yield
+    except Failure:
+        raise
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+        raise Failure(f": {messages.or_else(error)}") from None
+
+
+def _initialise(instance: Any, description: Any, plan: Plan) -> None:
+    """Initialise an instance for co-simulation by FMI 2.0 with the start values of a plan."""
+    experiment = description.defaultExperiment
+    tolerance = None if experiment is None or experiment.tolerance is None else float(experiment.tolerance)
+    instance.setupExperiment(tolerance=tolerance, startTime=plan.start)
+    left = apply_start_values(instance, description, plan.values, settable=settable_in_instantiated)
+    instance.enterInitializationMode()
+    left = apply_start_values(instance, description, left, settable=settable_in_initialization_mode)
+    instance.exitInitializationMode()
+    if left:
+        raise Failure(f": {', '.join(left)} cannot be set")
+
+
+def _successful(instance: Any, time: float) -> float:
+    """Return the time up to which a discarded step came, or where it began."""
+    try:
+        return max(time, float(instance.getRealStatus(fmi2LastSuccessfulTime)))
+    except Exception:  # noqa: BLE001 - FMPy raises plain Exceptions; many FMUs do not know it
+        return time
+
+
+class _Drive:
+    """The inputs of an instance that change."""
+
+    def __init__(self, instance: Any, description: Any, inputs: Sequence[Any]) -> None:
+        ramps = description.coSimulation.canInterpolateInputs
+        self._instance = instance
+        self._setters = [
+            (getattr(instance, f"set{KINDS.get(item.type, item.type)}"), [item.valueReference], VALUES[item.type])
+            for item in inputs
+        ]
+        self._ramped = [number for number, item in enumerate(inputs) if ramps and item.type == "Real"]
+        n = len(self._ramped)
+        self._references = (c_uint * n)(*(inputs[number].valueReference for number in self._ramped))
+        self._orders = (c_int * n)(*[1] * n)
+
+    def give(self, inputs: Sequence[float], ramps: bool) -> None:
+        """Set the inputs to their values, and their time derivatives if a step follows."""
+        n = len(self._setters)
+        for (setter, reference, value_of), value in zip(self._setters, inputs[:n], strict=True):
+            setter(reference, [value_of(value)])
+        if ramps and self._ramped:
+            rates = (c_double * len(self._ramped))(*(inputs[n + number] for number in self._ramped))
+            self._instance.fmi2SetRealInputDerivatives(
+                self._instance.component, self._references, len(self._ramped), self._orders, rates
+            )
+
+
+class _Record:
+    """The table of a run, as it grows."""
+
+    def __init__(self, instance: Any, shown: Sequence[Any]) -> None:
+        self._rows = array("d")
+        self._getters = []
+        self._order: list[int] = []
+        self._names: list[str] = []
+        for kind in TYPES:
+            chosen = [number for number, item in enumerate(shown) if KINDS.get(item.type, item.type) == kind]
+            if chosen:
+                references = [shown[number].valueReference for number in chosen]
+                self._getters.append((getattr(instance, f"get{kind}"), references))
+                self._order += chosen
+        self._outputs = [shown[number].causality == "output" for number in self._order]
+        self._names = [shown[number].name for number in self._order]
+
+    def take(self, time: float) -> None:
+        """Add a row.
+
+        Raises:
+            Failure: an output is not finite.
+        """
+        row = [value for getter, references in self._getters for value in getter(references)]
+        if not math.isfinite(sum(row)):
+            for name, output, value in zip(self._names, self._outputs, row, strict=True):
+                if output:
+                    refuse(name, value, time)
+        self._rows.append(time)
+        self._rows.extend(row)
+
+    @property
+    def table(self) -> Table:
+        """Time and variables, in the order they are to be shown, shape (n_t, 1 + n_shown)."""
+        rows = np.array(self._rows).reshape(-1, 1 + len(self._order))
+        found = np.empty_like(rows)
+        found[:, [0, *(1 + number for number in self._order)]] = rows
+        return found
+
+
+def refuse(name: str, value: float, time: float) -> None:
+    """Refuse an output that is not finite.
+
+    Raises:
+        Failure: it is not.
+    """
+    if not math.isfinite(value):
+        raise Failure(f" gives no number: output {name} is {value} at t = {time:g} s", refused=True)
+
+
+def _relayed(
+    folder: str,
+    instance: Any,
+    description: Any,
+    plan: Plan,
+    inputs: Any,
+    messages: Messages,
+    tell: Callable[[float], None],
+) -> Table:
+    """Run an instance by FMPy's own loop; see `follow`."""
+    reached = plan.start
+
+    def finished(time: float, _recorder: Any) -> bool:
+        nonlocal reached
+        reached = time
+        tell(time)
+        return True
+
+    tell(plan.start)
+    if inputs is not None and description.coSimulation is None:
+        _apply_with_time(instance, description, inputs)
+    try:
+        found = fmpy.simulate_fmu(
+            folder,
+            start_time=plan.start,
+            stop_time=plan.stop,
+            output_interval=plan.interval,
+            start_values=plan.values,
+            output=plan.shown,
+            input=inputs,
+            model_description=description,
+            fmu_instance=instance,
+            step_finished=finished,
+            set_stop_time=False,
+        )
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+        raise Failure(f" failed at t = {reached:g} s: {messages.or_else(error)}") from None
+    times = found["time"]
+    outputs = [item.name for item in description.modelVariables if item.causality == "output"]
+    for name in plan.shown:
+        if name in outputs:
+            bad = np.flatnonzero(~np.isfinite(found[name]))
+            if len(bad):
+                refuse(name, float(found[name][bad[0]]), float(times[bad[0]]))
+    if times[-1] < plan.stop - 1e-9 * (plan.stop - plan.start):
+        raise Failure(f" stopped at t = {times[-1]:g} s: {messages.or_else('it ended the run')}", refused=True)
+    return np.column_stack([times, *(found[name] for name in plan.shown)]).astype(np.float64)
+
+
+def _apply_with_time(instance: Any, description: Any, inputs: Any) -> None:
+    """Give an instance for model exchange its continuous inputs with every time; FMPy holds them in a solver's step."""
+    continuous = [
+        item
+        for item in description.modelVariables
+        if item.name in inputs.dtype.names and item.type == "Real" and item.variability in (None, "continuous")
+    ]
+    references = [item.valueReference for item in continuous]
+    set_time = instance.setTime
+
+    def set_both(time: float) -> None:
+        set_time(time)
+        if references:
+            instance.setReal(references, [np.interp(time, inputs["time"], inputs[item.name]) for item in continuous])
+
+    instance.setTime = set_both
+
+
+def _read(path: Path, width: int) -> Iterator[list[float]]:
+    with path.open("rb") as file:
+        while len(block := np.fromfile(file, np.float64, BLOCK * width)):
+            yield from block.reshape(-1, width).tolist()

@@ -1,0 +1,154 @@
+"""Supervision of the process in which a foreign FMU runs: it may crash, hang, end the process or print without end.
+
+The process runs one module of probe/ with a job, and reports in JSON lines. It is ended when it is silent for too long.
+"""
+
+import contextlib
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 0.02
+"""Seconds between two looks at what the process has written."""
+SPOKEN = 2**24
+"""Bytes a process may write beside its report; an FMU that writes more is ended."""
+WORDS = 2000
+"""Largest number of characters of what the FMU wrote that a message holds."""
+
+CHILD = """
+import sys
+from importlib import import_module
+from pathlib import Path
+sys.path = [sys.argv[1], *filter(None, sys.path)]
+run = import_module(sys.argv[2]).run
+del sys.path[0]
+run(Path(sys.argv[3]))
+"""
+"""What the process of the FMU runs; its arguments are the folder of probe/, the module and the job."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a process.
+
+    Args:
+        code: its exit status, negative for a signal; None: it was ended here.
+        timeout: seconds for which it could be silent.
+        written: what it wrote beside its report.
+    """
+
+    code: int | None
+    timeout: float
+    written: str
+
+    @property
+    def silent(self) -> bool:
+        """Whether it was ended as it reported nothing for too long."""
+        return self.code is None and len(self.written) < SPOKEN
+
+    @property
+    def text(self) -> str:
+        """What to say of a process that ended before its work was done."""
+        if self.silent:
+            return f"the FMU did not answer within {self.timeout:g} s"
+        if self.code is None:
+            return f"the FMU prints without end, more than {SPOKEN} bytes"
+        said = " | ".join(self.written.split("\n")[-6:]).strip(" |")[-WORDS:]
+        return f"the FMU ended the process ({_name(self.code)}). {said}".strip()
+
+
+def supervise(
+    module: str,
+    job: Mapping[str, Any],
+    folder: Path,
+    timeout: float,
+    heard: Callable[[dict[str, Any]], None],
+    deadline: float = math.inf,
+) -> Ending:
+    """Run a module of probe/ in a process of its own, and return how it ended; nothing of it is left running.
+
+    It writes to files rather than pipes, which a tool started by the FMU could keep open.
+
+    Args:
+        module: name of the module, whose function `run` is called with the path of the job.
+        job: what it must know, as JSON data.
+        folder: where files may go, and where the process runs.
+        timeout: seconds for which the process may report nothing.
+        heard: called with every line of its report.
+        deadline: when all must be over, on the monotonic clock.
+    """
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), module, str(folder / "job.json")]
+    out, err = folder / "out", folder / "err"
+    with (
+        out.open("wb") as stdout,
+        err.open("wb") as stderr,
+        contextlib.closing(_Lines(out, heard)) as lines,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
+        ) as process,
+    ):
+        try:
+            code = _wait(process, lines, err, timeout, deadline)
+        finally:
+            if process.poll() is None:
+                _kill(process)
+        lines.hear()
+    with err.open("rb") as file:
+        return Ending(code, timeout, file.read(SPOKEN).decode("utf-8", errors="replace"))
+
+
+class _Lines:
+    """The lines of a report, as they come; the last one may be cut short."""
+
+    def __init__(self, path: Path, heard: Callable[[dict[str, Any]], None]) -> None:
+        self._file, self._heard, self._rest = path.open("rb"), heard, b""
+        self.close = self._file.close
+
+    def hear(self) -> bool:
+        """Read what is new; return whether there is anything."""
+        new = self._file.read()
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                entry = json.loads(line)
+                if isinstance(entry, dict):
+                    self._heard(entry)
+        return bool(new)
+
+
+def _wait(process: subprocess.Popen[bytes], lines: _Lines, err: Path, timeout: float, deadline: float) -> int | None:
+    """Wait until the process ends or has reported nothing for too long; None if it must be ended."""
+    last = time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(PATIENCE)
+        if lines.hear():
+            last = time.monotonic()
+        if time.monotonic() > min(last + timeout, deadline) or err.stat().st_size > SPOKEN:
+            return None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and what the FMU started, as far as the system can tell."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # it may have ended in the meantime
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def _name(code: int) -> str:
+    """Name the way a process ended."""
+    try:
+        return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,345 @@
+"""FMUs of other makers: whatever they hold and whatever they do, a run gives their numbers or one clear error."""
+
+import math
+import os
+import shutil
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import fmpy
+import numpy as np
+import pytest
+
+import mbfmu
+from mbfmu.checker import supervise
+from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+
+SOURCE = Path(__file__).with_name("foreign.c")
+STANDARD = Path(mbfmu.__file__).parent / "fmu" / "native" / "standard"
+EXIT, CRASH, HANG, NAN, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL = range(1, 14)
+COMPILER = shutil.which("gcc") or shutil.which("cc")
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Foreign" guid="{f}" variableNamingConvention="structured">
+  <CoSimulation modelIdentifier="foreign" canHandleVariableCommunicationStepSize="true" canInterpolateInputs="true"/>
+  <TypeDefinitions><SimpleType name="Mode"><Enumeration>
+    <Item name="slow" value="1"/><Item name="fast" value="2"/></Enumeration></SimpleType></TypeDefinitions>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.01"/>
+  <ModelVariables>
+    <ScalarVariable name="t" valueReference="0" causality="output"><Real/></ScalarVariable>
+    <ScalarVariable name="u" valueReference="1" causality="input"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="y" valueReference="2" causality="output"><Real/></ScalarVariable>
+    <ScalarVariable name="yt" valueReference="3"><Real derivative="3"/></ScalarVariable>
+    <ScalarVariable name="length" valueReference="4"><Real/></ScalarVariable>
+    <ScalarVariable name="n" valueReference="0" causality="input" variability="discrete">
+      <Integer start="0"/></ScalarVariable>
+    <ScalarVariable name="mode" valueReference="1" causality="input" variability="discrete">
+      <Enumeration declaredType="Mode" start="1"/></ScalarVariable>
+    <ScalarVariable name="fault" valueReference="2" causality="parameter" variability="fixed">
+      <Integer start="0"/></ScalarVariable>
+    <ScalarVariable name="its.n" valueReference="3" causality="output" variability="discrete">
+      <Integer/></ScalarVariable>
+    <ScalarVariable name="its.mode" valueReference="4" causality="output" variability="discrete">
+      <Enumeration declaredType="Mode"/></ScalarVariable>
+    <ScalarVariable name="on" valueReference="0" causality="input" variability="discrete">
+      <Boolean start="false"/></ScalarVariable>
+    <ScalarVariable name="its.on" valueReference="1" causality="output" variability="discrete">
+      <Boolean/></ScalarVariable>
+    <ScalarVariable name="label" valueReference="0" causality="input" variability="discrete">
+      <String start="none"/></ScalarVariable>
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs><Unknown index="1"/><Unknown index="3"/><Unknown index="9"/><Unknown index="10"/><Unknown index="12"/>
+    </Outputs>
+    <Derivatives><Unknown index="4"/></Derivatives>
+    <InitialUnknowns><Unknown index="1"/><Unknown index="3"/><Unknown index="4"/><Unknown index="9"/>
+      <Unknown index="10"/><Unknown index="12"/></InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+TEXT = """    <ScalarVariable name="its.label" valueReference="1" causality="output" variability="discrete">
+      <String/></ScalarVariable>
+  </ModelVariables>"""
+CO, EXCHANGE = '<CoSimulation modelIdentifier="foreign" canHandle', '<ModelExchange modelIdentifier="foreign" canHandle'
+FREE = ' canHandleVariableCommunicationStepSize="true"'
+RAMPS = ' canInterpolateInputs="true"'
+
+pytestmark = pytest.mark.skipif(not COMPILER or os.name == "nt", reason="there is no C compiler")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The FMU's library."""
+    path = tmp_path_factory.mktemp("foreign") / "foreign.so"
+    command = [str(COMPILER), "-shared", "-fPIC", "-w", f"-I{STANDARD}", "-o", str(path), str(SOURCE), "-lm"]
+    subprocess.run(command, check=True)
+    return path.read_bytes()
+
+
+class Maker:
+    """Makes the FMU with changes to its description, in a folder of its own."""
+
+    def __init__(self, library: bytes, folder: Path) -> None:
+        self.library, self.folder = library, folder
+
+    def __call__(self, *changes: tuple[str, str]) -> Path:
+        xml = XML
+        for old, new in changes:
+            assert xml.count(old) == 1, old
+            xml = xml.replace(old, new)
+        path = self.folder / "foreign.fmu"
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("modelDescription.xml", xml)
+            file.writestr(f"binaries/{fmpy.platform}/foreign{fmpy.sharedLibraryExtension}", self.library)
+        return path
+
+
+@pytest.fixture
+def make(library: bytes, tmp_path: Path) -> Maker:
+    return Maker(library, tmp_path)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+# -- variables of every type ----------------------------------------------------------------------------------------
+
+
+def test_inputs_of_every_type_are_set_and_outputs_are_numbers(make: Maker, tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text("time,on,n\n0,0,0\n0.105,1,3\n0.205,0,-4\n", encoding="utf-8")
+    inputs = {"u": "2*time", "on": str(table), "n": str(table), "mode": "fast", "label": "seven l"}
+    run = mbfmu.simulate(make(), 0.3, output_interval=0.01, inputs=inputs)
+    one, two = run.time < 0.105, run.time < 0.205
+    np.testing.assert_array_equal(run["its.on"], np.where(one | ~two, 0, 1))
+    np.testing.assert_array_equal(run["its.n"], np.where(one, 0, np.where(two, 3, -4)))
+    assert set(run["its.mode"]) == {2.0}
+    assert set(run["length"]) == {7.0}
+    np.testing.assert_allclose(run["y"], run.time**2, rtol=0, atol=1e-14)
+    assert "label" not in run
+
+
+@pytest.mark.parametrize("changes", [(), ((RAMPS, ""),)])
+def test_a_line_is_integrated_exactly_with_its_derivative_or_its_means(
+    changes: tuple[tuple[str, str], ...], make: Maker
+) -> None:
+    run = mbfmu.simulate(make(*changes), 1.0, output_interval=0.1, inputs={"u": "3*time - 1"})
+    np.testing.assert_allclose(run["y"], 1.5 * run.time**2 - run.time, rtol=0, atol=1e-14)
+
+
+def test_words_are_values_of_a_boolean_and_of_an_enumeration(make: Maker) -> None:
+    values = {"on": "true", "mode": "fast", "n": "3", "label": "ab"}
+    run = mbfmu.simulate(make(), 0.1, values=values)
+    assert [run[f"its.{name}"][-1] for name in ("on", "mode", "n")] == [1.0, 2.0, 3.0]
+    assert run["length"][-1] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("n", 2.5, "a whole number"),
+     ("mode", "quick", "a whole number or fast, slow"), ("on", "perhaps", "true or false"),
+     ("u", "x", "a number"), ("none", 1, "no variable 'none'")],
+)  # fmt: skip
+def test_a_start_value_of_another_type_is_refused(name: str, value: Any, said: str, make: Maker) -> None:
+    with pytest.raises((UsageError, UnknownNameError), match=said):
+        mbfmu.simulate(make(), 0.1, values={name: value})
+
+
+def test_a_text_input_takes_nothing_but_a_text(make: Maker) -> None:
+    with pytest.raises(UsageError, match="input label is a text"):
+        mbfmu.simulate(make(), 0.1, inputs={"label": 3.0})
+
+
+def test_text_outputs_are_left_out_with_a_notice(make: Maker) -> None:
+    with pytest.warns(ResultWarning, match=r"texts are left out of the result: its\.label"):
+        run = mbfmu.simulate(make(("  </ModelVariables>", TEXT)), 0.1)
+    assert "its.label" not in run
+
+
+def test_an_fmu_without_real_variables_has_a_result(make: Maker) -> None:
+    xml = XML.replace("<Outputs>", "").partition("<ModelVariables>")
+    only = (
+        '<ModelVariables><ScalarVariable name="on" valueReference="0" causality="input" variability="discrete">'
+        '<Boolean start="false"/></ScalarVariable><ScalarVariable name="its.on" valueReference="1" causality="output"'
+        ' variability="discrete"><Boolean/></ScalarVariable></ModelVariables>'
+        '<ModelStructure><Outputs><Unknown index="2"/></Outputs></ModelStructure></fmiModelDescription>'
+    )
+    run = mbfmu.simulate(make((XML, xml[0] + only)), 0.1, inputs={"on": "true"})
+    assert run.names == ("on", "its.on")
+    assert set(run["its.on"]) == {1.0}
+    bare = only.replace('<ScalarVariable name="its.on"', '<ScalarVariable name="x"')
+    bare = f"<ModelVariables>{bare.partition('</ScalarVariable>')[2].replace('output', 'parameter')}"
+    bare = bare.replace('"discrete"><Boolean/>', '"fixed"><Boolean start="true"/>').replace('<Unknown index="2"/>', "")
+    bare = bare.replace("<Outputs></Outputs>", "")
+    assert mbfmu.simulate(make((XML, xml[0] + bare)), 0.1).values.shape == (11, 0)
+
+
+# -- the span -------------------------------------------------------------------------------------------------------
+
+FIVE = ('startTime="0" stopTime="1"', 'startTime="5" stopTime="6"')
+
+
+def test_a_run_begins_at_the_start_time_of_the_default_experiment(make: Maker) -> None:
+    run = mbfmu.simulate(make(FIVE), 10.0, output_interval=0.25, inputs={"u": "time - 5"})
+    assert (run.time[0], run.time[-1], len(run.time)) == (5.0, 10.0, 21)
+    np.testing.assert_array_equal(run["t"], run.time)
+    np.testing.assert_allclose(run["y"], 0.5 * (run.time - 5.0) ** 2, rtol=0, atol=1e-13)
+
+
+def test_another_start_time_may_be_given(make: Maker) -> None:
+    for start in (7.0, 0.0, -1.0):
+        run = mbfmu.simulate(make(FIVE), 10.0, start=start, inputs={"u": 1.0})
+        assert (run.time[0], run.time[-1]) == (start, 10.0)
+        assert run["y"][-1] == pytest.approx(10.0 - start, rel=1e-12)
+
+
+def test_a_stop_before_the_start_is_refused_with_the_reason(make: Maker) -> None:
+    with pytest.raises(UsageError, match=r"3\.0 s; .*the start, 5 s, as the DefaultExperiment .*--start gives another"):
+        mbfmu.simulate(make(FIVE), 3.0)
+    with pytest.raises(UsageError, match=r"after the start, 4 s"):
+        mbfmu.simulate(make(FIVE), 3.0, start=4.0)
+    with pytest.raises(UsageError, match="start time is nan"):
+        mbfmu.simulate(make(), 3.0, start=math.nan)
+
+
+@pytest.mark.parametrize("choice", [{"start": 1.0}, {"timeout": 5.0}])
+def test_a_model_has_neither_a_start_time_nor_a_timeout(choice: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=r"are for an \.fmu"):
+        mbfmu.simulate("pendulum", 2.0, **choice)
+
+
+def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
+    path = make((FREE, ""))
+    run = mbfmu.simulate(path, 10.03, inputs={"u": "time"})  # 1003 steps: 17 * 59
+    assert (len(run.time), run.time[-1]) == (1004, 10.03)
+    with pytest.raises(UsageError, match=r"steps of one length only.*output interval, 0\.3 s"):
+        mbfmu.simulate(path, 1.0, output_interval=0.3)
+
+
+# -- faults ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        (EXIT, FmuError, r"at t = 0\.25 s, the FMU ended the process \(exit status 0\)"),
+        (CRASH, FmuError, r"at t = 0\.25 s, the FMU ended the process \(SIGSEGV\)"),
+        (HANG, FmuError, r"at t = 0\.25 s, the FMU did not answer within 1\.5 s; --timeout"),
+        (HANG_AT_START, FmuError, r"before its first step, the FMU did not answer within 1\.5 s"),
+        (NAN, StepError, r"output y is nan at t = 0\.26 s"),
+        (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
+        (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
+        (REFUSE, FmuError, r"failed at t = 0\.25 s: no more 0$"),
+    ],
+)
+def test_a_fault_is_one_error_that_says_what_and_when_and_leaves_nothing(
+    fault: int, error: type[Exception], said: str, make: Maker, scratch: Path
+) -> None:
+    with pytest.raises(error, match=rf"foreign\.fmu'.*{said}") as caught:
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": fault}, timeout=1.5)
+    assert caught.type is error
+    assert "\n" not in str(caught.value)
+    assert list(scratch.iterdir()) == []
+
+
+def test_an_fmu_that_prints_without_end_is_ended(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervise, "SPOKEN", 100_000)
+    with pytest.raises(FmuError, match=r"at t = 0\.25 s, the FMU prints without end"):
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": PRINT})
+
+
+def test_a_local_variable_that_is_not_finite_is_a_notice(make: Maker) -> None:
+    with pytest.warns(ResultWarning, match="not finite at times: length"):
+        run = mbfmu.simulate(make(), 1.0, output_interval=0.1, values={"fault": LOCAL})
+    assert run.time[np.isnan(run["length"])].min() == pytest.approx(0.4)
+
+
+def test_a_crash_after_the_run_is_a_notice_of_a_complete_result(make: Maker) -> None:
+    with pytest.warns(ResultWarning, match=r"after the run, the FMU ended the process \(SIGSEGV\)"):
+        run = mbfmu.simulate(make(), 1.0, inputs={"u": 1.0}, values={"fault": CRASH_AT_END})
+    assert run["y"][-1] == pytest.approx(1.0)
+
+
+def test_of_many_messages_the_last_says_why_and_the_memory_is_bounded(make: Maker) -> None:
+    with pytest.raises(FmuError) as caught:
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": TALK})
+    text = str(caught.value)
+    assert text.endswith("too much 0")
+    assert text.count(";") == 19
+    assert "step 1; step 2" in text
+
+
+def test_a_step_that_goes_on_by_itself_is_waited_for(make: Maker) -> None:
+    path = make((RAMPS, f'{RAMPS} canRunAsynchronuously="true"'))
+    run = mbfmu.simulate(path, 1.0, inputs={"u": 1.0}, values={"fault": LATER})
+    assert run["y"][-1] == pytest.approx(1.0)
+
+
+def test_an_interruption_ends_the_process_and_leaves_nothing(
+    make: Maker, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOREIGN_PID", str(tmp_path / "pid"))
+
+    def interrupt(_fraction: float) -> None:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text(encoding="utf-8"):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": HANG}, progress=interrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text(encoding="utf-8")), 0)
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, math.nan])
+def test_an_impossible_timeout_is_a_usage_error(timeout: float, make: Maker) -> None:
+    with pytest.raises(UsageError, match="timeout"):
+        mbfmu.simulate(make(), 1.0, timeout=timeout)
+
+
+def test_the_command_ends_with_status_one_and_one_line(make: Maker) -> None:
+    command = ["simulate", str(make()), "--stop", "1", "--set", f"fault={EXIT}", "--input", "on=true"]
+    done = subprocess.run([os.sys.executable, "-m", "mbfmu", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "ended the process (exit status 0)" in done.stderr
+
+
+# -- other kinds of FMUs --------------------------------------------------------------------------------------------
+
+
+def test_an_fmu_for_model_exchange_is_integrated_and_supervised(make: Maker) -> None:
+    path = make((CO[: CO.index(" canHandle")] + FREE + RAMPS, EXCHANGE[: EXCHANGE.index(" canHandle")]), FIVE)
+    run = mbfmu.simulate(path, 7.0, inputs={"u": "cos(time - 5)", "on": 1})
+    assert (run.time[0], run.time[-1]) == (5.0, pytest.approx(7.0, abs=1e-12))
+    np.testing.assert_allclose(run["y"], np.sin(run.time - 5.0), rtol=0, atol=2e-4)
+    with pytest.raises(FmuError, match=r"the FMU ended the process \(SIGSEGV\)"):
+        mbfmu.simulate(path, 7.0, values={"fault": CRASH})
+
+
+def test_another_version_of_the_standard_is_refused(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    description = fmpy.read_model_description(str(make()))
+    description.fmiVersion = "3.0"
+    monkeypatch.setattr("mbfmu.simulation.read_fmu", lambda _: description)
+    with pytest.raises(FmuError, match=r"of FMI 3\.0: FMI 1\.0 and 2\.0 can be run"):
+        mbfmu.simulate(make(), 1.0)
+
+
+def test_a_library_for_another_platform_is_told(make: Maker) -> None:
+    path = make()
+    with zipfile.ZipFile(path) as old:
+        xml = old.read("modelDescription.xml")
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("modelDescription.xml", xml)
+        file.writestr("binaries/vax/foreign.so", b"")
+    with pytest.raises(FmuError, match=r"no library for this platform"):
+        mbfmu.simulate(path, 1.0)
