@@ -20,7 +20,6 @@ from mbfmu.cli.choices import (
     Stepper,
     Tolerance,
     Values,
-    numbers,
     pairs,
     present,
     refuse_free,

@@ -15,7 +15,7 @@ import numpy as np
 from mbfmu.errors import FmuError, UnknownNameError, nearest
 from mbfmu.inputs import Course
 from mbfmu.linearization.linear import Array, Linear
-from mbfmu.simulation import Messages, read_fmu
+from mbfmu.simulation import read_fmu
 
 
 def linearize_fmu(
@@ -35,6 +35,8 @@ def linearize_fmu(
         UsageError: an input is not a finite number.
     """
     import fmpy
+
+    from mbfmu.checker.probe.drive import Messages
 
     description = read_fmu(path)
     slave = description.coSimulation
@@ -64,7 +66,7 @@ def linearize_fmu(
         try:
             return function(*arguments, **named)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{path}': {'; '.join(dict.fromkeys(messages)) or error}") from None
+            raise FmuError(f"'{path}': {messages.or_else(error)}") from None
 
     def references(names: Any) -> list[int]:
         return [int(variables[name].valueReference) for name in names]
