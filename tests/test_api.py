@@ -172,6 +172,8 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "sample": ("3", 1.5, None),
     "distributions": (3, "x", {"l": 3}),
     "seed": ("3", 1.5),
+    "start": NUMBERS,
+    "timeout": NUMBERS,
     "output": PATHS,
     "again": ("yes", 3),
     "scheduler": (3, [1]),
