@@ -142,7 +142,7 @@ def study(folder: Path) -> tuple[list[Variant], dict[str, float]]:
     car = mbfmu.load("quarter_car")
     told: list[float] = []
     times = np.arange(len(UNDER)) * np.float64(STEP)
-    profile = mbfmu.Result(times, ("tyre.z",), np.array(UNDER)[:, None]).write_csv(folder / "road.csv")
+    profile = mbfmu.Result(times, ("tyre.z",), np.array(UNDER)[:, None]).write(folder / "road.csv")
 
     def variants(**which: Any) -> list[Variant]:
         told.clear()
