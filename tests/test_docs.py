@@ -23,11 +23,17 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
-LONG = ("README.md", "docs/tutorial.md", "docs/excavator.md", "docs/sweep.md")
+QUICK = ("modelling", "python")
+"""Pages whose code is run by default; that of the others takes longer."""
 RUN = (
-    *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
-    *(f"docs/{name}.md" for name in ("actuators", "modelling", "steppers", "couplings", "extending", "python")),
-    *(f"docs/{name}.md" for name in ("view", "linearize")),
+    *(f"docs/{name}.md" for name in QUICK),
+    *(
+        pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.slow)
+        for name in (
+            *("README.md", "tutorial", "excavator", "sweep", "actuators", "steppers", "couplings", "extending"),
+            *("view", "linearize"),
+        )
+    ),
 )
 """Pages whose code is run, block by block in one folder."""
 TYPES = {"Model", "Value", "Vector"}
