@@ -394,7 +394,7 @@ class FmuRun:
 
     @property
     def plan(self) -> "Plan":
-        """What the FMU is to do."""
+        """The plan that `follow` keeps to."""
         from mbfmu.checker.probe.drive import Plan
 
         first, second, last = (float(self.points[k]) for k in (0, 1, -1))
