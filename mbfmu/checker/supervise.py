@@ -75,7 +75,8 @@ def supervise(
 ) -> Ending:
     """Run a module of probe/ in a process of its own, and return how it ended; nothing of it is left running.
 
-    It writes to files rather than pipes, which a tool started by the FMU could keep open.
+    Its input is a pipe, so that it ends with this process, whatever ends that. It writes to files, as a tool started by
+    the FMU could keep a pipe open.
 
     Args:
         module: name of the module, whose function `run` is called with the path of the job.
@@ -93,7 +94,7 @@ def supervise(
         err.open("wb") as stderr,
         contextlib.closing(_Lines(out, heard)) as lines,
         subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
         ) as process,
     ):
         try:
