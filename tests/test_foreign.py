@@ -329,6 +329,34 @@ def test_a_process_whose_parent_is_killed_ends(make: Maker, tmp_path: Path) -> N
     assert ended(child)
 
 
+def test_an_input_that_takes_longer_than_the_timeout_does_not_end_the_run(make: Maker) -> None:
+    slept: list[float] = []
+
+    def slow(t: float) -> float:
+        if t > 300.0 and not slept:
+            slept.append(t)
+            time.sleep(4.0)
+        return 1.0
+
+    run = mbfmu.simulate(make(), 400.0, inputs={"u": slow}, timeout=3.0)  # 40 blocks of rows
+    assert run["y"][-1] == pytest.approx(400.0, rel=1e-9)
+
+
+def test_the_inputs_of_a_run_are_evaluated_while_it_goes(make: Maker, scratch: Path) -> None:
+    told: list[float] = []
+
+    def late(t: float) -> float:
+        if t > 398.999:
+            assert told, "nothing has run yet"
+            assert len(list(scratch.glob("*/rows*"))) <= 21
+            return math.nan
+        return 1.0
+
+    with pytest.raises(UsageError, match=r"input u is not finite at t = 399 s"):
+        mbfmu.simulate(make(), 400.0, inputs={"u": late}, progress=told.append)
+    assert list(scratch.iterdir()) == []
+
+
 @pytest.mark.parametrize("timeout", [0.0, -1.0, math.nan])
 def test_an_impossible_timeout_is_a_usage_error(timeout: float, make: Maker) -> None:
     with pytest.raises(UsageError, match="timeout"):
