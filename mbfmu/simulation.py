@@ -1,5 +1,6 @@
 """Simulation: run a mechanism with its own kernel, or an .fmu through FMPy."""
 
+import itertools
 import math
 import os
 import time as clock
@@ -54,7 +55,9 @@ PROBES = 129
 TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
 BLOCK = 1000
-"""Number of rows that are written at once."""
+"""Number of rows of a run that are written at once."""
+AHEAD = 20
+"""Largest number of blocks of rows that the process of an FMU has not read yet."""
 
 
 @checked
@@ -394,7 +397,7 @@ class FmuRun:
 
     @property
     def plan(self) -> "Plan":
-        """The task of the FMU."""
+        """The plan that `follow` keeps to."""
         from mbfmu.checker.probe.drive import Plan
 
         first, second, last = (float(self.points[k]) for k in (0, 1, -1))
@@ -531,11 +534,11 @@ def fmu_run(
     if step is not None:
         if STEP not in variables:
             raise UsageError(f"'{path}' has no parameter {STEP}")
-        start_values[STEP] = step
+        start_values[STEP] = float(step)
     if tolerance is not None:
         if TOLERANCE not in variables:
             raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
-        start_values[TOLERANCE] = tolerance
+        start_values[TOLERANCE] = float(tolerance)
     own = start_values.get(STEP, default)
     points = _points(path, description, first, stop, own, interval)
     inputs = {
@@ -591,6 +594,7 @@ def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) ->
         else:
             last.update(line)
 
+    feed: Iterator[None] = itertools.repeat(None)
     try:
         with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
             folder = Path(name)
@@ -602,14 +606,12 @@ def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) ->
                 raise FmuError(f"'{path}' cannot be unpacked: {error}") from None
             np.full(1, math.nan).tofile(folder / "reached")
             if followed(run.description):
-                with (folder / "rows").open("wb") as file:
-                    rows = run.rows()
-                    while block := list(islice(rows, BLOCK)):
-                        np.array(block).tofile(file)
+                feed = _feed(folder, run.rows())
+                next(feed)
             elif run.given:
                 np.save(folder / "inputs.npy", run.table())
             job = {"fmu": str(folder / "fmu"), "plan": asdict(plan)}
-            ending = supervise("probe.drive", job, folder, timeout, heard)
+            ending = supervise("probe.drive", job, folder, timeout, heard, idle=lambda: next(feed))
             (reached,) = np.fromfile(folder / "reached")
             table = np.load(folder / "table.npy", allow_pickle=False) if "done" in last else None
     except OSError as error:
@@ -624,6 +626,23 @@ def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) ->
     if ending.code != 0:
         messages[f"after the run, {ending.text}"] = None
     return run.result(table, last["seconds"], messages)
+
+
+def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
+    """Write the blocks of rows that the process of an FMU is about to read, as often as the next item is asked for.
+
+    It removes those it has read; an empty one is the end.
+    """
+    for number in itertools.count():
+        while (folder / f"rows{number - AHEAD}").exists():
+            yield
+        block = list(islice(rows, BLOCK))
+        np.array(block).tofile(folder / "part")
+        os.replace(folder / "part", folder / f"rows{number}")
+        if not block:
+            break
+    while True:
+        yield
 
 
 def run_here(run: FmuRun, instance: Any, messages: "Messages") -> Result:

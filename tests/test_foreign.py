@@ -4,6 +4,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -108,6 +109,17 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
+
+
+def ended(pid: int) -> bool:
+    """Return whether a process has ended; where nobody asks for its status, it stays in the list of processes."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return False
+    except ProcessLookupError:
+        return True
 
 
 # -- variables of every type ----------------------------------------------------------------------------------------
@@ -232,8 +244,8 @@ def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
     [
         (EXIT, FmuError, r"at t = 0\.25 s, the FMU ended the process \(exit status 0\)"),
         (CRASH, FmuError, r"at t = 0\.25 s, the FMU ended the process \(SIGSEGV\)"),
-        (HANG, FmuError, r"at t = 0\.25 s, the FMU did not answer within 1\.5 s; --timeout"),
-        (HANG_AT_START, FmuError, r"before its first step, the FMU did not answer within 1\.5 s"),
+        (HANG, FmuError, r"at t = 0\.25 s, the FMU did not answer within 4 s; --timeout"),
+        (HANG_AT_START, FmuError, r"before its first step, the FMU did not answer within 4 s"),
         (NAN, StepError, r"output y is nan at t = 0\.26 s"),
         (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
         (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
@@ -243,8 +255,9 @@ def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
 def test_a_fault_is_one_error_that_says_what_and_when_and_leaves_nothing(
     fault: int, error: type[Exception], said: str, make: Maker, scratch: Path
 ) -> None:
+    timeout = 4.0 if "did not answer" in said else None
     with pytest.raises(error, match=rf"foreign\.fmu'.*{said}") as caught:
-        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": fault}, timeout=1.5)
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": fault}, timeout=timeout)
     assert caught.type is error
     assert "\n" not in str(caught.value)
     assert list(scratch.iterdir()) == []
@@ -295,8 +308,52 @@ def test_an_interruption_ends_the_process_and_leaves_nothing(
 
     with pytest.raises(KeyboardInterrupt):
         mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": HANG}, progress=interrupt)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text(encoding="utf-8")), 0)
+    assert ended(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_process_whose_parent_is_killed_ends(make: Maker, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = f"import mbfmu; mbfmu.simulate({str(make())!r}, 1.0, values={{'fault': {HANG}}})"
+    environment = {**os.environ, "FOREIGN_PID": str(pid), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=environment) as parent:
+        while not pid.exists() or not pid.read_text(encoding="utf-8"):
+            assert parent.poll() is None
+            time.sleep(0.01)
+        child = int(pid.read_text(encoding="utf-8"))
+        os.kill(child, 0)
+        parent.kill()
+    begin = time.monotonic()
+    while not ended(child) and time.monotonic() - begin < 60.0:
+        time.sleep(0.01)
+    assert ended(child)
+
+
+def test_an_input_that_takes_longer_than_the_timeout_does_not_end_the_run(make: Maker) -> None:
+    slept: list[float] = []
+
+    def slow(t: float) -> float:
+        if t > 300.0 and not slept:
+            slept.append(t)
+            time.sleep(4.0)
+        return 1.0
+
+    run = mbfmu.simulate(make(), 400.0, inputs={"u": slow}, timeout=3.0)  # 40 blocks of rows
+    assert run["y"][-1] == pytest.approx(400.0, rel=1e-9)
+
+
+def test_the_inputs_of_a_run_are_evaluated_while_it_goes(make: Maker, scratch: Path) -> None:
+    told: list[float] = []
+
+    def late(t: float) -> float:
+        if t > 398.999:
+            assert told, "nothing has run yet"
+            assert len(list(scratch.glob("*/rows*"))) <= 21
+            return math.nan
+        return 1.0
+
+    with pytest.raises(UsageError, match=r"input u is not finite at t = 399 s"):
+        mbfmu.simulate(make(), 400.0, inputs={"u": late}, progress=told.append)
     assert list(scratch.iterdir()) == []
 
 
@@ -308,7 +365,7 @@ def test_an_impossible_timeout_is_a_usage_error(timeout: float, make: Maker) -> 
 
 def test_the_command_ends_with_status_one_and_one_line(make: Maker) -> None:
     command = ["simulate", str(make()), "--stop", "1", "--set", f"fault={EXIT}", "--input", "on=true"]
-    done = subprocess.run([os.sys.executable, "-m", "mbfmu", *command], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "mbfmu", *command], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert "ended the process (exit status 0)" in done.stderr

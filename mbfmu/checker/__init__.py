@@ -4,7 +4,8 @@ outcome.py    what a rule is, and what it says
 archive.py    the ZIP file; nothing hostile gets past it
 static.py     modelDescription.xml: XML, XSD, FMPy, and the rules of
               document.py, variables.py, structure.py, traps.py; fmu.py is what they see
-dynamic.py    supervises probe/, the separate process in which the FMU runs
+dynamic.py    applies the rules of probe/, in the separate process in which the FMU runs
+supervise.py  starts and supervises that process, for mbfmu.simulate too
 """
 
 from collections.abc import Collection

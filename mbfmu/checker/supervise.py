@@ -72,10 +72,12 @@ def supervise(
     timeout: float,
     heard: Callable[[dict[str, Any]], None],
     deadline: float = math.inf,
+    idle: Callable[[], None] = lambda: None,
 ) -> Ending:
     """Run a module of probe/ in a process of its own, and return how it ended; nothing of it is left running.
 
-    It writes to files rather than pipes, which a tool started by the FMU could keep open.
+    Its input is a pipe, so that it ends with this process, whatever ends that. It writes to files, as a tool started by
+    the FMU could keep a pipe open.
 
     Args:
         module: name of the module, whose function `run` is called with the path of the job.
@@ -84,6 +86,7 @@ def supervise(
         timeout: seconds for which the process may report nothing.
         heard: called with every line of its report.
         deadline: when all must be over, on the monotonic clock.
+        idle: called again and again while the process runs.
     """
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), module, str(folder / "job.json")]
@@ -93,11 +96,11 @@ def supervise(
         err.open("wb") as stderr,
         contextlib.closing(_Lines(out, heard)) as lines,
         subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
         ) as process,
     ):
         try:
-            code = _wait(process, lines, err, timeout, deadline)
+            code = _wait(process, lines, err, timeout, deadline, idle)
         finally:
             if process.poll() is None:
                 _kill(process)
@@ -125,12 +128,20 @@ class _Lines:
         return bool(new)
 
 
-def _wait(process: subprocess.Popen[bytes], lines: _Lines, err: Path, timeout: float, deadline: float) -> int | None:
+def _wait(
+    process: subprocess.Popen[bytes],
+    lines: _Lines,
+    err: Path,
+    timeout: float,
+    deadline: float,
+    idle: Callable[[], None],
+) -> int | None:
     """Wait until the process ends or has reported nothing for too long; None if it must be ended."""
     last = time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(PATIENCE)
+        idle()
         if lines.hear():
             last = time.monotonic()
         if time.monotonic() > min(last + timeout, deadline) or err.stat().st_size > SPOKEN:

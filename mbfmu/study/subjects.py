@@ -267,7 +267,7 @@ def fmu_subject(
         if value is not None and name not in variables:
             raise UsageError(f"'{path}' has no parameter {name}")
     kinds = {"input", "output", "local"}
-    shown = [name for name, item in variables.items() if item.causality in kinds and item.type == "Real"]
+    shown = [name for name, item in variables.items() if item.causality in kinds and item.type != "String"]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, given, shown, inputs, str(path))
     return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_double, c_int, c_uint
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ LONGEST = 2000
 """Largest number of characters of a message."""
 PAUSE = 0.1
 """Seconds between two lines of progress."""
-BLOCK = 1000
-"""Number of rows that are read at once."""
+PATIENCE = 0.002
+"""Seconds between two looks for the next rows."""
 TYPES = ("Real", "Integer", "Boolean")
 """Types of FMI whose values are numbers; an enumeration is an Integer."""
 KINDS = {"Enumeration": "Integer"}
@@ -138,9 +139,7 @@ def run(path: Path) -> None:
             instance = fmpy.instantiate_fmu(job["fmu"], description, kind, logger=messages.note, debug_logging=True)
         started = clock.perf_counter()
         if followed(description):
-            table = follow(
-                instance, description, plan, _read(folder / "rows", 2 + 2 * len(plan.driven)), messages, tell
-            )
+            table = follow(instance, description, plan, _read(folder, 2 + 2 * len(plan.driven), report), messages, tell)
         else:
             inputs = np.load(folder / "inputs.npy") if plan.driven else None
             table = _relayed(job["fmu"], instance, description, plan, inputs, messages, tell)
@@ -390,7 +389,18 @@ def _apply_with_time(instance: Any, description: Any, inputs: Any) -> None:
     instance.setTime = set_both
 
 
-def _read(path: Path, width: int) -> Iterator[list[float]]:
-    with path.open("rb") as file:
-        while len(block := np.fromfile(file, np.float64, BLOCK * width)):
-            yield from block.reshape(-1, width).tolist()
+def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[list[float]]:
+    """Give the rows of a run, from blocks that the parent writes a little ahead; an empty one is the end."""
+    for number in count():
+        path = folder / f"rows{number}"
+        last = clock.monotonic()
+        while not path.exists():
+            clock.sleep(PATIENCE)
+            if clock.monotonic() > last + PAUSE:
+                last = clock.monotonic()
+                report(waits=True)  # for the parent, which may take long to evaluate an input
+        block = np.fromfile(path, np.float64)
+        path.unlink()
+        if not len(block):
+            return
+        yield from block.reshape(-1, width).tolist()
