@@ -152,6 +152,7 @@ def test_the_cursor_moves_over_the_curves(page: Page) -> None:
     assert abs(columns[-1] - (left + 0.8 * (right - left))) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", ["traces", "axes", "shapes"])
 def test_a_box_switches_what_it_names_on_and_off(page: Page, control: str) -> None:
     seek(page, 0.2)
@@ -162,6 +163,7 @@ def test_a_box_switches_what_it_names_on_and_off(page: Page, control: str) -> No
     assert np.array_equal(picture(page, "#scene"), before)
 
 
+@pytest.mark.slow
 def test_the_camera_turns_with_the_mouse_and_comes_back(page: Page) -> None:
     page.select_option("#camera", "front")
     before = picture(page, "#scene")
@@ -182,6 +184,7 @@ def test_a_page_complains_of_nothing(page: Page, faults: list[str]) -> None:
     assert faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the mesh 'package.*flange")  # the robot's model has no such file
 @pytest.mark.parametrize("name", ["heavy_top", "robot", "crane"])
 def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_complaint(
@@ -196,6 +199,7 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
     assert faults == []
 
 
+@pytest.mark.slow
 def test_a_drive_has_a_colour_of_its_own_among_other_bodies(browser: Browser, tmp_path: Path) -> None:
     """Bodies are told apart, as a drive among them is no mechanism."""
     crane = crane_with(LinearDrive("lift", n=(0, 1), L=1.3, **BARREL, **ROD_OF_DRIVE))
@@ -208,6 +212,7 @@ def test_a_drive_has_a_colour_of_its_own_among_other_bodies(browser: Browser, tm
         assert page.locator("#legend button").all_inner_texts() == ["others", "lift"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("browser")
 def test_the_picture_of_the_documentation_shows_a_crane(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "examples.viewed", "--plot", str(tmp_path / "view.png")]
@@ -218,6 +223,7 @@ def test_the_picture_of_the_documentation_shows_a_crane(tmp_path: Path) -> None:
         assert near(drawn, colour) > 1000  # two beams and two cylinders
 
 
+@pytest.mark.slow
 def test_a_notebook_plays_the_page_in_its_frame(browser: Browser, two_link: System) -> None:
     faults: list[str] = []
     page = browser.new_page()
