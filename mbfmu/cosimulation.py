@@ -23,9 +23,10 @@ from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.ssp import Wire
+from mbfmu.fmu_run import read_fmu, unit_of
 from mbfmu.inputs import InputFunction, InputValue, courses
+from mbfmu.model_run import communication_points
 from mbfmu.result import Result
-from mbfmu.simulation import communication_points, read_fmu, unit_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 

@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from mbfmu.checker import check
 from mbfmu.errors import FmuError
 from mbfmu.fmu.export import export
+from mbfmu.fmu_run import read_fmu, unit_of
 from mbfmu.model.library import load
 from mbfmu.plot import FLOOR, RESIDUALS, round_off, save
 from mbfmu.result import Result
-from mbfmu.simulation import read_fmu, unit_of
 
 MODEL = "crane"
 STEPPER = "rattle"

@@ -32,6 +32,8 @@ ORDER = (
     "inputs",
     "comparison",
     "plot",
+    "model_run",
+    "fmu_run",
     "simulation",
     "stepping",
     "bonds",

@@ -455,7 +455,7 @@ def test_a_model_and_its_fmu_choose_alike_before_they_run(
         assert one == other
         assert {name.partition(".")[0] for name in one} == {"elbow"}
         return
-    monkeypatch.setattr("mbfmu.simulation._moved", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr("mbfmu.model_run._moved", lambda *_: pytest.fail("ran"))
     monkeypatch.setattr("mbfmu.simulation.run_apart", lambda *_, **__: pytest.fail("ran"))
     for item in (two_link, two_link_fmu):
         with pytest.raises(UnknownNameError, match=r"'elbow\.fi'; did you mean 'elbow\.phi'"):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import FmuError, UnknownNameError, nearest
+from mbfmu.fmu_run import read_fmu
 from mbfmu.inputs import Course
 from mbfmu.linearization.linear import Array, Linear
-from mbfmu.simulation import read_fmu
 
 
 def linearize_fmu(

@@ -25,8 +25,8 @@ from mbfmu.inputs import Course, formulas
 from mbfmu.kernel import vector
 from mbfmu.linearization.linear import Array, Linear
 from mbfmu.model import Model
+from mbfmu.model_run import run_prepared
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.simulation import run_prepared
 from mbfmu.stepper import Choice
 
 PREFERENCE = 0.1

@@ -15,7 +15,7 @@ from mbfmu.errors import UsageError
 from mbfmu.inputs import Course, InputValue, courses, formulas
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
-from mbfmu.simulation import Progress
+from mbfmu.model_run import Progress
 from mbfmu.stepper import Choice
 from mbfmu.study.cluster import run
 from mbfmu.study.measures import Measure, measure

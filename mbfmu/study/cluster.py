@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.simulation import Progress
+from mbfmu.model_run import Progress
 from mbfmu.study.points import Point
 from mbfmu.study.subjects import Study
 from mbfmu.study.table import Row, Table

@@ -15,14 +15,15 @@ from typing import Any, Protocol
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
+from mbfmu.fmu_run import fmu_run, read_fmu, run_here
 from mbfmu.inputs import Course
 from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
+from mbfmu.model_run import run_prepared
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
-from mbfmu.simulation import fmu_run, read_fmu, run_here, run_prepared
 from mbfmu.study.measures import Measure
 from mbfmu.study.points import Point
 from mbfmu.study.table import Row

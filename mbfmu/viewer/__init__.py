@@ -12,8 +12,9 @@ from mbfmu.inputs import InputValue
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, load
 from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model_run import Progress
 from mbfmu.result import Result
-from mbfmu.simulation import Progress, simulate
+from mbfmu.simulation import simulate
 from mbfmu.stepper import Choice
 from mbfmu.viewer.looks import Look, looks_of
 from mbfmu.viewer.modes import motion_of_mode

@@ -14,9 +14,9 @@ from mbfmu.dae import Dae
 from mbfmu.errors import UsageError
 from mbfmu.inputs import InputValue, courses, formulas
 from mbfmu.model import Model
+from mbfmu.model_run import Progress, run_prepared
 from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_table
-from mbfmu.simulation import Progress, run_prepared
 from mbfmu.stepper import Choice
 from mbfmu.viewer.geometry import Attachments, Geometry, Place, geometry_of, planar, poses_of, spatial
 from mbfmu.viewer.looks import Look

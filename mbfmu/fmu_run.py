@@ -1,0 +1,463 @@
+"""The run of an FMU through FMPy: what it is given, the process it runs in, what it gives."""
+
+import itertools
+import math
+import os
+import time as clock
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.interface import STEP, TOLERANCE
+from mbfmu.inputs import Constant, Course, Formula, InputValue, Table, pieces
+from mbfmu.kernel.runtime import CLOSE
+from mbfmu.model import RotationalMove, TranslationalMove
+from mbfmu.model_run import POINTS, Progress, communication_points
+from mbfmu.result import Result, matching, roles
+
+if TYPE_CHECKING:
+    from mbfmu.checker.probe.drive import Messages, Plan
+
+if TYPE_CHECKING:
+    from mbfmu.checker.probe.drive import Messages, Plan
+
+TIMEOUT = 60.0
+"""Seconds after which an FMU that does nothing is ended."""
+BLOCK = 1000
+"""Number of rows of a run that are written at once."""
+AHEAD = 20
+"""Largest number of blocks of rows that the process of an FMU has not read yet."""
+
+
+def read_fmu(path: Path) -> Any:
+    """Return FMPy's model description of an .fmu file.
+
+    Raises:
+        FmuError: the file is missing, or FMPy cannot read it.
+    """
+    import fmpy
+
+    if not path.is_file():
+        raise FmuError(f"there is no FMU '{path}'")
+    try:
+        return fmpy.read_model_description(str(path))
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
+
+
+@dataclass(frozen=True)
+class FmuRun:
+    """A run of an FMU, as it is asked for.
+
+    Args:
+        path: path of the file, or of the folder it is unpacked to.
+        description: FMPy's model description.
+        points: times of the output points, s, shape (n_t,).
+        values: start values by name.
+        shown: names of the variables of the result.
+        chosen: names that tables and pictures show.
+        given: the inputs that change, by name.
+        own: length of a step, s.
+    """
+
+    path: Path
+    description: Any
+    points: npt.NDArray[np.float64]
+    values: Mapping[str, Any]
+    shown: tuple[str, ...]
+    chosen: tuple[str, ...]
+    given: Mapping[str, Course]
+    own: float
+
+    @property
+    def plan(self) -> "Plan":
+        """The plan that `follow` keeps to."""
+        from mbfmu.checker.probe.drive import Plan
+
+        first, second, last = (float(self.points[k]) for k in (0, 1, -1))
+        return Plan(first, last, second - first, dict(self.values), self.shown, tuple(self.given))
+
+    def rows(self) -> Iterator[list[float]]:
+        """Give the rows for `follow`: steps of the FMU's own length if an input changes, with its line over each.
+
+        An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order.
+        A motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its
+        parabola.
+        """
+        about = self.description.coSimulation
+        variables = {item.name: item for item in self.description.modelVariables}
+        motions = _motions(variables)
+        means = [
+            variables[name].type == "Real"
+            and not (about.canInterpolateInputs or name in motions or variables[name].variability == "discrete")
+            for name in self.given
+        ]
+        free = about.canHandleVariableCommunicationStepSize
+        still = [0.0] * len(self.given)
+        for start, end in pairwise(self.points.tolist()):
+            times = (
+                pieces(self.given.values() if free else (), start, end, self.own, True) if self.given else [start, end]
+            )
+            lines = [item.lines(times) if free else item.secants(times) for item in self.given.values()]
+            for k, (t, t1) in enumerate(pairwise(times)):
+                yield [
+                    t,
+                    t1 - t,
+                    *(
+                        values[k] + (rates[k] * (t1 - t) / 2 if mean else 0.0)
+                        for mean, (values, rates) in zip(means, lines, strict=True)
+                    ),
+                    *(rates[k] for _, rates in lines),
+                ]
+            yield [end, 0.0, *(item.at(end) for item in self.given.values()), *still]
+
+    def table(self) -> npt.NDArray[np.void]:
+        """Return the inputs as FMPy's table, which an FMU for model exchange follows by lines; it has all inputs."""
+        rest = {
+            item.name: Constant(item.name, float(self.values.get(item.name, item.start or 0.0)))
+            for item in self.description.modelVariables
+            if item.causality == "input" and item.type == "Real" and item.name not in self.given
+        }
+        times = [float(self.points[0])]
+        for start, end in pairwise(self.points.tolist()):
+            times += pieces(self.given.values(), start, end, self.own, divide=True)[1:]
+        given = {**self.given, **rest}
+        columns = [[item.at(time) for time in times] for item in given.values()]
+        rows: npt.NDArray[np.void] = np.array(
+            list(zip(times, *columns, strict=True)), dtype=[("time", float), *((name, float) for name in given)]
+        )
+        return rows
+
+    def result(self, table: npt.NDArray[np.float64], seconds: float, messages: Iterable[str]) -> Result:
+        """Return the result of the run.
+
+        Args:
+            table: time and the variables to show, shape (n_t, 1 + n_shown).
+            seconds: wall time, s.
+            messages: what the FMU said.
+        """
+        variables = {item.name: item for item in self.description.modelVariables}
+        notices = [*messages]
+        texts = [name for name, item in variables.items() if item.causality == "output" and item.type == "String"]
+        if texts:
+            notices.append(f"texts are left out of the result: {', '.join(texts)}")
+        wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
+        if wrong:
+            notices.append(f"not finite at times: {', '.join(wrong)}")
+        return Result(
+            table[:, 0],
+            self.shown,
+            table[:, 1:],
+            {name: unit_of(variables[name]) for name in self.shown},
+            seconds=seconds,
+            roles=roles(
+                (item.name, item.causality, unit_of(item), item.derivative and item.derivative.name)
+                for item in (variables[name] for name in self.shown)
+            ),
+            notices=tuple(notices),
+            chosen=self.chosen,
+        )
+
+
+def fmu_run(
+    path: Path,
+    description: Any,
+    stop: float,
+    step: float | None,
+    tolerance: float | None,
+    interval: float | None,
+    values: Mapping[str, Any],
+    given: Mapping[str, Course],
+    show: Sequence[str] = (),
+    start: float | None = None,
+) -> FmuRun:
+    """Return the run of an FMU.
+
+    Args:
+        path: path of the file, or of the folder it is unpacked to.
+        description: FMPy's model description.
+        stop: end of the run, s.
+        step: value of solver.step, s; None: the FMU's own.
+        tolerance: value of solver.tolerance; None: the FMU's own.
+        interval: time between outputs, s; None: about 500 points.
+        values: parameters and start values by name.
+        given: inputs over time, by name.
+        show: see `simulate`.
+        start: begin of the run, s; None: that of its DefaultExperiment.
+
+    Raises:
+        FmuError: it is of another version than FMI 1.0 or 2.0.
+        UsageError, UnknownNameError: an argument is invalid.
+    """
+    from mbfmu.checker.probe.drive import VALUES
+
+    if description.fmiVersion not in ("1.0", "2.0"):
+        raise FmuError(f"'{path}' is of FMI {description.fmiVersion}: FMI 1.0 and 2.0 can be run")
+    variables = {item.name: item for item in description.modelVariables}
+    for name in [*values, *given]:
+        if name not in variables:
+            raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
+    for name in given:
+        if variables[name].causality != "input":
+            raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
+    first, source = _start_of(path, description, start)
+    if not (math.isfinite(stop) and stop > first):
+        raise UsageError(f"the stop time is {stop} s; it must be a time after the start, {first:g} s{source}")
+    start_values = {name: _start_value(variables[name], value) for name, value in values.items()}
+    default = float(variables[STEP].start) if STEP in variables else _default_step(description)
+    if step is not None:
+        if STEP not in variables:
+            raise UsageError(f"'{path}' has no parameter {STEP}")
+        start_values[STEP] = float(step)
+    if tolerance is not None:
+        if TOLERANCE not in variables:
+            raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
+        start_values[TOLERANCE] = float(tolerance)
+    own = start_values.get(STEP, default)
+    points = _points(path, description, first, stop, own, interval)
+    inputs = {
+        name: item if variables[name].type == "Real" or not isinstance(item, Table) else replace(item, hold=True)
+        for name, item in given.items()
+    }
+    for item in inputs.values():
+        if isinstance(item, Formula):
+            item.column(points)
+        start_values[item.name] = VALUES[variables[item.name].type](item.at(first))
+    shown = tuple(
+        item.name
+        for item in description.modelVariables
+        if item.causality in {"input", "output", "local"} and item.type in VALUES and item.name != "time"
+    )
+    return FmuRun(
+        path,
+        description,
+        points,
+        start_values,
+        shown,
+        matching(show, shown),
+        {name: item for name, item in inputs.items() if not isinstance(item, Constant)},
+        own,
+    )
+
+
+def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) -> Result:
+    """Run an FMU in a process of its own, which is ended with this call at the latest.
+
+    Args:
+        run: the run.
+        timeout: seconds for which the FMU may do nothing.
+        report: called with the fraction done.
+
+    Raises:
+        FmuError, StepError: the FMU cannot be run, or a step failed.
+    """
+    import fmpy
+
+    from mbfmu.checker.probe.drive import followed
+    from mbfmu.checker.supervise import supervise
+
+    path, plan = run.path, run.plan
+    messages: dict[str, None] = {}
+    last: dict[str, Any] = {}
+
+    def heard(line: dict[str, Any]) -> None:
+        if "time" in line:
+            report((line["time"] - plan.start) / (plan.stop - plan.start))
+        elif "message" in line:
+            messages[str(line["message"])] = None
+        else:
+            last.update(line)
+
+    feed: Iterator[None] = itertools.repeat(None)
+    try:
+        with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            try:
+                fmpy.extract(str(path), str(folder / "fmu"))
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+                raise FmuError(f"'{path}' cannot be unpacked: {error}") from None
+            np.full(1, math.nan).tofile(folder / "reached")
+            if followed(run.description):
+                feed = _feed(folder, run.rows())
+                next(feed)
+            elif run.given:
+                np.save(folder / "inputs.npy", run.table())
+            job = {"fmu": str(folder / "fmu"), "plan": asdict(plan)}
+            ending = supervise("probe.drive", job, folder, timeout, heard, idle=lambda: next(feed))
+            (reached,) = np.fromfile(folder / "reached")
+            table = np.load(folder / "table.npy", allow_pickle=False) if "done" in last else None
+    except OSError as error:
+        raise FmuError(f"'{path}' cannot be unpacked and run: {error.strerror or error}") from None
+    if "failed" in last:
+        raise (StepError if last.get("refused") else FmuError)(f"'{path}'{last['failed']}")
+    if table is None:
+        when = "before its first step" if math.isnan(reached) else f"at t = {reached:g} s"
+        longer = f"; --timeout gives it more than {timeout:g} s" if ending.silent else ""
+        raise FmuError(f"'{path}': {when}, {'; '.join([*messages, ending.text])}{longer}")
+    report(1.0)
+    if ending.code != 0:
+        messages[f"after the run, {ending.text}"] = None
+    return run.result(table, last["seconds"], messages)
+
+
+def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
+    """Write the blocks of rows that the process of an FMU is about to read, as often as the next item is asked for.
+
+    It removes those it has read; an empty one is the end.
+    """
+    for number in itertools.count():
+        while (folder / f"rows{number - AHEAD}").exists():
+            yield
+        block = list(islice(rows, BLOCK))
+        np.array(block).tofile(folder / "part")
+        os.replace(folder / "part", folder / f"rows{number}")
+        if not block:
+            break
+    while True:
+        yield
+
+
+def run_here(run: FmuRun, instance: Any, messages: "Messages") -> Result:
+    """Run an instance of an FMU for co-simulation in this process; it is left terminated.
+
+    Args:
+        run: the run.
+        instance: the instance, of FMPy.
+        messages: its messages.
+
+    Raises:
+        FmuError, StepError: the FMU cannot be run, or a step failed.
+    """
+    from mbfmu.checker.probe.drive import MOST_NOTICES, Failure, follow, followed
+
+    if not followed(run.description):
+        raise FmuError(f"'{run.path}' is not for co-simulation by FMI 2.0")
+    begin = clock.perf_counter()
+    try:
+        table = follow(instance, run.description, run.plan, run.rows(), messages)
+        instance.terminate()
+    except Failure as error:
+        raise (StepError if error.refused else FmuError)(f"'{run.path}'{error}") from None
+    except MbfmuError:
+        raise
+    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+        raise FmuError(f"'{run.path}': {messages.or_else(error)}") from None
+    return run.result(table, clock.perf_counter() - begin, messages[:MOST_NOTICES])
+
+
+def _start_of(path: Path, description: Any, start: float | None) -> tuple[float, str]:
+    """Return the start time of a run, s, and a clause that says where it is from."""
+    experiment = description.defaultExperiment
+    if start is None and experiment is not None and experiment.startTime is not None:
+        found = float(experiment.startTime)
+        if math.isfinite(found):
+            return found, f", as the DefaultExperiment of '{path}' says: --start gives another" if found else ""
+    if start is not None and not math.isfinite(start):
+        raise UsageError(f"the start time is {start} s; it must be a finite number")
+    return start or 0.0, ""
+
+
+def _points(
+    path: Path, description: Any, start: float, stop: float, own: float, interval: float | None
+) -> npt.NDArray[np.float64]:
+    """Return the output points of an FMU's run; one that takes steps of one length only has intervals of one length."""
+    about = description.coSimulation
+    fixed = about is not None and not about.canHandleVariableCommunicationStepSize
+    if fixed and interval is None and own > 0:
+        n = round((stop - start) / own)
+        if n and math.isclose(n * own, stop - start, rel_tol=CLOSE):
+            interval = own * next(k for k in range(max(1, round(n / POINTS)), 0, -1) if n % k == 0)
+    points = communication_points(stop, own, interval, start)
+    if fixed and len(points) > 2 and not math.isclose(points[-1] - points[-2], points[1] - points[0], rel_tol=1e-6):
+        raise UsageError(
+            f"'{path}' takes steps of one length only: the time from {start:g} s to {stop:g} s must be a multiple of "
+            f"the output interval, {points[1] - points[0]:g} s"
+        )
+    return points
+
+
+def worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str, str], dict[str, InputValue]]:
+    """Return the inputs that are texts, and the others with words as numbers.
+
+    Words are ``true``, ``false`` and the names of an enumeration's items.
+
+    Raises:
+        UsageError: a text input gets something else.
+    """
+    variables = {item.name: item for item in description.modelVariables}
+    texts: dict[str, str] = {}
+    rest: dict[str, InputValue] = {}
+    for name, value in inputs.items():
+        variable = variables.get(name)
+        if variable is not None and variable.type == "String":
+            if not isinstance(value, str):
+                raise UsageError(f"input {name} is a text, which stays as it is during the run; {value!r} is none")
+            texts[name] = value
+        elif variable is not None and isinstance(value, str):
+            rest[name] = _words(variable).get(value.strip(), value)
+        else:
+            rest[name] = value
+    return texts, rest
+
+
+def _words(variable: Any) -> dict[str, float]:
+    """Return the numbers that words stand for as values of a variable."""
+    if variable.type == "Boolean":
+        return {"true": 1.0, "false": 0.0}
+    items = variable.declaredType.items if variable.type == "Enumeration" and variable.declaredType is not None else ()
+    return {str(item.name): float(item.value) for item in items}
+
+
+def _start_value(variable: Any, value: Any) -> Any:
+    """Return a start value as its variable's type.
+
+    Raises:
+        UsageError: it is not of that type.
+    """
+    from mbfmu.checker.probe.drive import VALUES
+
+    if variable.type == "String":
+        return str(value)
+    words = _words(variable)
+    text = value.strip() if isinstance(value, str) else value
+    try:
+        number = float(words.get(text, text) if isinstance(text, str) else text)
+        if variable.type == "Real" or number == round(number):
+            return VALUES[variable.type](number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")
+    named = f" or {nearest('', words).removeprefix('known: ')}" if variable.type == "Enumeration" and words else ""
+    raise UsageError(f"{variable.name} = {value!r}: it must be {wanted}{named}")
+
+
+def _motions(variables: Mapping[str, Any]) -> set[str]:
+    """Return the names of the inputs that are motions: coordinate, rate and acceleration of one axis."""
+    inputs = {name for name, item in variables.items() if item.causality == "input"}
+    found: set[str] = set()
+    for name in inputs:
+        axis = name.rpartition(".")[0]
+        for kind in (RotationalMove, TranslationalMove):
+            motion = {f"{axis}.{part}" for part, _, _ in kind.given}
+            found |= motion if motion <= inputs else set()
+    return found
+
+
+def _default_step(description: Any) -> float:
+    experiment = description.defaultExperiment
+    found = float(experiment.stepSize) if experiment is not None and experiment.stepSize else 0.0
+    return found if 0.0 < found < math.inf else 1e-2
+
+
+def unit_of(variable: Any) -> str:
+    """Return the unit of a variable of FMPy's model description, from the variable or from its type."""
+    return variable.unit or (variable.declaredType.unit if variable.declaredType is not None else "") or "1"
