@@ -48,7 +48,7 @@ def simulate(
             stepper).
         stop: end of the run, s.
         stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")` (not for an
-            .fmu); None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
+            .fmu); None: the one the model names, else one that suits the structure of the equations.
         options: options of the stepper (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps

@@ -70,7 +70,7 @@ def export(
         system: the model, a name in models/, or the path of a model file.
         path: path of the .fmu file; default: the system's name, in the current folder.
         stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
-            None: the one the model names, else `rattle`, or `projected` for nonholonomic constraints.
+            None: the one the model names, else one that suits the structure of the equations.
         options: options of the stepper.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.

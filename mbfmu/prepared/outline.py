@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Constant, constant_of
-from mbfmu.stepper import Scheme
+from mbfmu.stepper import Scheme, usual_stepper
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Outline(Layout):
     Args:
         name: of the model.
         stepper: the stepper with its options, as a user writes it.
+        usual: the reason for the stepper that is taken if none is named.
         inputs: entries of u.
         parameters: entries of p.
         outputs: what the kernel puts out, without bound parameters.
@@ -33,6 +34,7 @@ class Outline(Layout):
 
     name: str
     stepper: str
+    usual: str
     inputs: tuple[Signal, ...]
     parameters: tuple[ParameterSignal, ...]
     outputs: tuple[Signal, ...]
@@ -62,8 +64,8 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
     stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
     return Outline(
-        dae.name, stepper, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled, dae.formulas, scheme.multistep,
-        notices, rows, constant_of(dae),
+        dae.name, stepper, usual_stepper(dae)[1], dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
+        dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
     )  # fmt: skip
 
 

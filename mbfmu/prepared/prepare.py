@@ -25,7 +25,7 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.stepper import USUAL, Choice, Scheme, make_scheme, named, usual_stepper
+from mbfmu.stepper import Choice, Scheme, make_scheme, named, usual_stepper
 
 Parts = tuple[Dae, Scheme, Bundle]
 
@@ -135,7 +135,7 @@ class Prepared:
         """The reason for the stepper."""
         if self.chosen_by:
             return f"named by the {self.chosen_by}"
-        return f"by default: {USUAL[self.stepper.partition(' ')[0]]}"
+        return f"by default: {self.outline.usual}"
 
     def initial_state(self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None) -> Any:
         """Return the consistent state x at t = 0.
@@ -206,8 +206,7 @@ def prepare(
     Args:
         system: the mechanism.
         stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
-            None: the one the model names, else `rattle`, `projected` for nonholonomic constraints, or `radau` for a
-            block.
+            None: the one the model names, else one that suits the structure of the equations (see `usual_stepper`).
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
@@ -246,7 +245,7 @@ def _derived(
     dae = derive(system, coordinates, formulas)
     if energy_balance:
         dae = with_balance(dae)
-    stepper = stepper or system.stepper or usual_stepper(dae)
+    stepper = stepper or system.stepper or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

@@ -159,6 +159,7 @@ def load(key: str) -> CachedStart | None:
         Outline(
             found["name"],
             found["stepper"],
+            found["usual"],
             tuple(Signal(*item) for item in found["inputs"]),
             tuple(ParameterSignal(*item) for item in found["parameters"]),
             tuple(Signal(*item) for item in found["outputs"]),
@@ -183,6 +184,7 @@ def store(key: str, start: CachedStart) -> None:
         "library": start.library.relative_to(cache_folder()).as_posix(),
         "name": view.name,
         "stepper": view.stepper,
+        "usual": view.usual,
         "inputs": [astuple(item) for item in view.inputs],
         "parameters": [astuple(item) for item in view.parameters],
         "outputs": [astuple(item) for item in view.outputs],

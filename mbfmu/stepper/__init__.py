@@ -40,13 +40,8 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
-USUAL = {
-    "radau": "a block of first-order equations may be stiff, and radau damps what the step cannot resolve",
-    "projected": "the constraints are nonholonomic, and projected keeps them to round-off at the least cost",
-    "rattle": "rattle keeps the constraints to round-off and the energy without drift, and takes forces that are stiff "
-    "for the step; if they are smooth, projected is more accurate at less cost (see mbfmu compare)",
-}
-"""The steppers that are taken if none is named, with the reason."""
+Usual = tuple[str, str]
+"""A stepper that is taken if none is named, with the reason."""
 
 __all__ = [
     "FAMILIES",
@@ -96,11 +91,18 @@ def named(stepper: str | Choice | None, options: Mapping[str, Any] | None) -> tu
     return stepper.name, stepper.options()
 
 
-def usual_stepper(dae: Dae) -> str:
-    """Return the name of the stepper that suits the structure of a model, one of `USUAL`."""
+def usual_stepper(dae: Dae) -> Usual:
+    """Return the name of the stepper that suits the structure of a model, with the reason."""
     if not dae.n:
-        return "radau"
-    return "projected" if dae.k else "rattle"
+        return "radau", "a block of first-order equations may be stiff, and radau damps what the step cannot resolve"
+    if dae.k:
+        return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
+    if not dae.force_elements:
+        return "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
+    return "rattle", (
+        "rattle takes springs, dampers and the like that are stiff for the step; if they are not, projected is more "
+        "accurate at less cost (see mbfmu compare)"
+    )
 
 
 def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
