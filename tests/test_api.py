@@ -578,7 +578,8 @@ def test_the_table_of_steppers_is_by_name_with_what_each_allows() -> None:
 @pytest.mark.parametrize(
     ("model", "stepper", "reason"),
     [
-        ("cart_pendulum", "rattle iteration=newton", "energy without drift"),
+        ("cart_pendulum", "rattle iteration=newton", "springs, dampers and the like that are stiff"),
+        ("crane", "projected order=4", "no spring, damper or the like"),
         ("ice_skate", "projected order=4", "nonholonomic"),
         ("pid", "radau stages=3", "first-order equations"),
     ],

@@ -296,7 +296,7 @@ def test_a_step_of_an_fmu_that_fails_under_a_formula_says_when(cart_fmus: dict[s
     for fmu in cart_fmus.values():
         with pytest.raises((StepError, FmuError), match=r"no step from t = 0\.45"):
             mbfmu.simulate(fmu, 1.0, output_interval=0.1, inputs={"rail.f": "1e90*max(0, time - 0.45033)"})
-    with pytest.raises(FmuError, match=r"takes 1e\+08 steps"):
+    with pytest.raises(StepError, match=r"takes 1e\+08 steps"):
         mbfmu.simulate(cart_fmus["native"], 1e5, output_interval=1e5)
 
 

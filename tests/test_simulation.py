@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ from mbfmu.result import Result, Roles, matching, read_table, roles
 Array = npt.NDArray[np.float64]
 ANGLES = ("shoulder.phi", "elbow.phi")
 JOINTS = (*ANGLES, "shoulder.w", "elbow.w")
+
+
+@pytest.fixture(scope="session")
+def two_link(two_link: System) -> System:
+    """The two-link arm with the stepper of its FMU."""
+    return replace(two_link, stepper="rattle")
 
 
 @pytest.fixture(scope="module", params=["system", "fmu"])
