@@ -598,6 +598,12 @@ def test_the_stepper_that_nobody_names_follows_from_the_structure_and_is_said_wi
     assert mbfmu.Simulation(model).stepper == stepper
 
 
+def test_an_input_over_time_leaves_the_default_stepper_as_it_is() -> None:
+    steppers = {mbfmu.simulate("two_link", 0.01, inputs={"elbow.tau": given}).stepper for given in (1.0, "sin(time)")}
+    assert steppers == {"projected order=4"}
+
+
+
 def test_a_stepper_that_the_model_names_is_said_to_be_its_own() -> None:
     system = replace(mbfmu.load("cart_pendulum"), stepper="projected")
     run = mbfmu.simulate(system, 0.01)

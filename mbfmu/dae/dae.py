@@ -290,7 +290,7 @@ class Dae(Layout):
             the time adds; without the constraints' part. None: the equations have no energy.
         first_states: (q, v, s, p, t) -> z at the start, from the start values s of the states that have one; None: all
             have one.
-        force_elements: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
+        resisting: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
     """
 
     name: str
@@ -333,7 +333,7 @@ class Dae(Layout):
     row_lengths: tuple[float, ...] = ()
     power: Function | None = None
     first_states: Function | None = None
-    force_elements: bool = True
+    resisting: bool = True
 
     @property
     def n(self) -> int:

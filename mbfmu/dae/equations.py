@@ -97,9 +97,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         formulas=tuple(item.name for item in found.signals if item.name in bodies.formulas),
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
-        force_elements=not (
-            found.potential.is_zero() and ca.substitute(found.applied, u, ca.SX.zeros(*u.shape)).is_zero()
-        ),
+        resisting=found.resisting,
     )
 
 

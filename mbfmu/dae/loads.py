@@ -27,6 +27,7 @@ class Loads:
         exerted: effort of each spring, damper or other force on the axis of a joint, by its full name.
         power: power that each force puts into the mechanism, beside that of its potential, W, by its full name.
         sampled: numbers of the sampled inputs.
+        resisting: whether forces depend on the motion: springs, dampers, friction, stops and the like.
     """
 
     signals: tuple[Signal, ...]
@@ -37,6 +38,7 @@ class Loads:
     exerted: dict[str, SX]
     power: dict[str, SX]
     sampled: tuple[int, ...]
+    resisting: bool
 
 
 def loads(bodies: Bodies) -> Loads:
@@ -101,7 +103,13 @@ def loads(bodies: Bodies) -> Loads:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
     given = {path: tuple(items) for path, items in efforts.items()}
     u = ca.vertcat(ca.SX(0, 1), *symbols)
-    return Loads(tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled))
+    resisting = not potential.is_zero() or any(_resists(bodies, ca.vertcat(effort), u) for _, effort in power)
+    return Loads(tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting)
+
+
+def _resists(bodies: Bodies, effort: SX, u: SX) -> bool:
+    """Return whether an effort depends on the motion, other than in the direction of an input."""
+    return bool(ca.depends_on(ca.substitute(effort, u, ca.SX.zeros(*u.shape)), ca.vertcat(bodies.q, bodies.v)))
 
 
 def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:

@@ -97,7 +97,7 @@ def usual_stepper(dae: Dae) -> Usual:
         return "radau", "a block of first-order equations may be stiff, and radau damps what the step cannot resolve"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
-    if not dae.force_elements:
+    if not dae.resisting:
         return "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
     return "rattle", (
         "rattle takes springs, dampers and the like that are stiff for the step; if they are not, projected is more "
