@@ -603,7 +603,6 @@ def test_an_input_over_time_leaves_the_default_stepper_as_it_is() -> None:
     assert steppers == {"projected order=4"}
 
 
-
 def test_a_stepper_that_the_model_names_is_said_to_be_its_own() -> None:
     system = replace(mbfmu.load("cart_pendulum"), stepper="projected")
     run = mbfmu.simulate(system, 0.01)
