@@ -55,6 +55,7 @@ def with_lag_and_maxwell(dae: Dae, driven: str, held: str, T: float = 0.2, c: fl
         free_acceleration=loaded("free_acceleration", dae.mass_solve(q, p, load)),
         output=ca.Function("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.vertcat(outputs, z)]),
         outputs=(*dae.outputs, Signal("lag", "N", "late force"), Signal("maxwell", "uN", "force", nominal=UNIT)),
+        power=None,  # the energy of the spring behind the damper is not the mechanism's
         **{name: loaded(name, load) for name in ("force", "momentum_rate", "impulse_rate")},
     )
 
