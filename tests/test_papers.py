@@ -15,12 +15,17 @@ pytestmark = pytest.mark.slow
 EXAMPLES = (local_index_1, survey, block_methods, rigid_body, nonholonomic)
 
 
+LONG_STEPS = pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
+"""Leave to tell that steps change the energy: a paper tries how long they may be."""
+
+
 @cache
 def run(example: ModuleType) -> report.Found:
     found: report.Found = example.run()
     return found
 
 
+@LONG_STEPS
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.rpartition(".")[2])
 def test_every_example_prints_its_table_and_draws_its_figure(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -202,6 +207,7 @@ def test_the_unprojected_scheme_fails_exponentially_on_a_multibody_system() -> N
     assert found["two_link, symmetric"] < 2e-8
 
 
+@LONG_STEPS
 def test_nodal_impulses_keep_the_energy_and_the_constraints() -> None:
     found = run(nonholonomic).numbers
     assert found["skate, h = 0.01, velocity"] < 1.1e-5
@@ -223,6 +229,7 @@ def test_nodal_impulses_keep_the_energy_and_the_constraints() -> None:
         assert found[f"disk, spin 8, {action}, order"] == pytest.approx(2, abs=0.06)
 
 
+@LONG_STEPS
 def test_the_printed_disk_falls_and_its_step_finds_no_solution() -> None:
     found = run(nonholonomic).numbers
     assert found["disk, spin 0.8, least theta"] == pytest.approx(0.1187, abs=1e-3)

@@ -125,8 +125,8 @@ def test_zig_makes_libraries_of_the_system_it_runs_on(
 ) -> None:
     compiler = zig_of(system, machine, tmp_path, monkeypatch)
     library = built({"one.c": "int one(void) { return 1; }\n"}, compiler, "one")
-    assert library.suffix == compiler.suffix
-    assert library.read_bytes().startswith(ZIGS[system, machine][2])
+    assert library.path.suffix == compiler.suffix
+    assert library.content.startswith(ZIGS[system, machine][2])
 
 
 def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
