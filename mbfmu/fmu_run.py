@@ -25,9 +25,6 @@ from mbfmu.result import Result, matching, roles
 if TYPE_CHECKING:
     from mbfmu.checker.probe.drive import Messages, Plan
 
-if TYPE_CHECKING:
-    from mbfmu.checker.probe.drive import Messages, Plan
-
 TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
 BLOCK = 1000
