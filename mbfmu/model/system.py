@@ -165,24 +165,21 @@ class System(Description):
 
     def values(self) -> tuple[str, ...]:
         """Return the names of everything that `with_values` can replace."""
-        found = [item.name for item in self.parameters]
-        for item in self.components:
-            if isinstance(item, Subsystem):
-                found += [f"{item.name}.{name}" for name in item.system.values()]
-                continue
-            for declared, label, _ in item.declared():
-                found += self._names(item, declared, label)
-        return tuple(found)
+        return self._named(starts_only=False)
 
     def start_values(self) -> tuple[str, ...]:
         """Return the names of all start values, given or not."""
-        found: list[str] = []
+        return self._named(starts_only=True)
+
+    def _named(self, starts_only: bool) -> tuple[str, ...]:
+        found = [] if starts_only else [item.name for item in self.parameters]
         for item in self.components:
             if isinstance(item, Subsystem):
-                found += [f"{item.name}.{name}" for name in item.system.start_values()]
+                found += [f"{item.name}.{name}" for name in item.system._named(starts_only)]
                 continue
             for declared, label, _ in item.declared():
-                found += self._names(item, declared, label) if declared.role == "start" else []
+                if declared.role == "start" or not starts_only:
+                    found += self._names(item, declared, label)
         return tuple(found)
 
     def _names(self, item: Component, declared: Quantity, label: str) -> list[str]:
