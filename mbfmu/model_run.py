@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.energy import STORED
-from mbfmu.dae.energy import Constant as ConstantEnergy
+from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.inputs import Constant, Course, Formula, pieces
 from mbfmu.kernel import Status, vector
@@ -208,7 +207,7 @@ def _moved(
 
 
 def _energy_notices(
-    constant: ConstantEnergy, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int
+    constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int
 ) -> tuple[str, ...]:
     """Return a notice if the energy of a run has a noticeable error.
 

@@ -26,7 +26,7 @@ STORED = ("energy.total", "energy.kinetic", "energy.potential")
 """Names of the outputs that say what a mechanism stores."""
 
 
-class Constant(NamedTuple):
+class Conserved(NamedTuple):
     """An output that is constant without errors of the steps.
 
     Args:
@@ -98,15 +98,15 @@ def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:
     return power
 
 
-def constant_of(dae: Dae) -> Constant:
+def constant_of(dae: Dae) -> Conserved:
     """Return the energy balance if it is an output; the energy if the equations can change it by inputs alone."""
     if any(item.name == BALANCE for item in dae.outputs):
-        return Constant(BALANCE)
+        return Conserved(BALANCE)
     if dae.power is None:
-        return Constant()
+        return Conserved()
     q, v, z, u, p, t = dae.symbols()
     still = dae.power(q, v, z, ca.SX.zeros(u.numel()), p, t)
-    return Constant(STORED[0], True) if still.is_zero() and _driven(dae, q, p, t).is_zero() else Constant()
+    return Conserved(STORED[0], True) if still.is_zero() and _driven(dae, q, p, t).is_zero() else Conserved()
 
 
 def _driven(dae: Dae, q: SX, p: SX, t: SX) -> SX:

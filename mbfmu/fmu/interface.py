@@ -10,7 +10,7 @@ from sys import float_info
 from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
-from mbfmu.dae.energy import STORED, Constant
+from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
@@ -98,7 +98,7 @@ class Watched:
         residual: place of the largest residual of the constraints on the coordinates; None: there is none.
     """
 
-    constant: Constant
+    constant: Conserved
     energies: tuple[int, ...]
     residual: int | None
 

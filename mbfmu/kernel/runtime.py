@@ -5,7 +5,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
 
     initialize(s, u, p, t, h)        -> x, status     consistent state of the start values s at time t
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
-    control(x, u, du, p, t, H, h_max, tol, most) -> x1, status    over the span H, steps chosen for the tolerance
+    control(x, u, du, p, t, H, h_max, tol, most) -> x1, status    over H, steps chosen for the tolerance (if compiled)
     outputs(x, u, p, t)              -> y
     communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
 """

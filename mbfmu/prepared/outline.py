@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
-from mbfmu.dae.energy import Constant, constant_of
+from mbfmu.dae.energy import Conserved, constant_of
 from mbfmu.stepper import Scheme, usual_stepper
 
 
@@ -44,7 +44,7 @@ class Outline(Layout):
     multistep: bool
     notices: tuple[str, ...]
     rows: Any
-    constant: Constant
+    constant: Conserved
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:

@@ -26,7 +26,7 @@ import numpy as np
 import mbfmu
 from mbfmu.cache import cache_folder, keep, verified
 from mbfmu.dae import ParameterSignal, Signal
-from mbfmu.dae.energy import Constant
+from mbfmu.dae.energy import Conserved
 from mbfmu.errors import MbfmuError
 from mbfmu.kernel.toolchain import host
 from mbfmu.model import Model
@@ -169,7 +169,7 @@ def load(key: str) -> CachedStart | None:
             found["multistep"],
             tuple(found["notices"]),
             found["rows"] and ca.Function.deserialize(found["rows"]),
-            Constant(*found["constant"]),
+            Conserved(*found["constant"]),
         ),
         library,
     )
