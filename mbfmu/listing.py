@@ -39,6 +39,8 @@ def models() -> list[Row]:
     found = []
     for name in known_models():
         system = load(name)
+        if isinstance(system, model.Sampled):
+            system = system.block
         if isinstance(system, model.Block):
             moves = [item.name for item in system.states]
         elif isinstance(system, model.LagrangianSystem):

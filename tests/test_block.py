@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import mbfmu
 from mbfmu.comparison import compare
-from mbfmu.dae import first_order
+from mbfmu.dae import derive
 from mbfmu.errors import (
     MbfmuError,
     ModelError,
@@ -113,7 +113,7 @@ def test_nominal_values_are_those_the_block_states() -> None:
 
 
 def test_values_of_parameters_and_states_can_be_replaced() -> None:
-    changed = first_order(oscillator().with_values({"c": 9.0, "place": 2.0}))
+    changed = derive(oscillator().with_values({"c": 9.0, "place": 2.0}))
     assert list(changed.p_default()) == [9.0, 0.2]
     assert list(changed.s_default()) == [2.0, 0.0]
     with pytest.raises(UnknownNameError, match="'d_' is no parameter or start value of 'oscillator'"):

@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 
 from mbfmu.dae.absolute import absolute
-from mbfmu.dae.dae import Dae, Layout, ParameterSignal, Signal, StateSignal
+from mbfmu.dae.dae import Clock, Dae, Layout, MemorySignal, ParameterSignal, Sampling, Signal, StateSignal
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.redundancy import independent
 from mbfmu.errors import UnknownNameError, UsageError, nearest
-from mbfmu.model import Block, LagrangianSystem, Model, flatten
+from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
+from mbfmu.model.mechanism import flatten_block
 
 __all__ = [
-    "COORDINATES", "Dae", "Layout", "ParameterSignal", "Signal", "StateSignal", "absolute", "derive", "first_order",
-    "joint", "lagrangian",
+    "COORDINATES", "Clock", "Dae", "Layout", "MemorySignal", "ParameterSignal", "Sampling", "Signal", "StateSignal",
+    "absolute", "derive", "first_order", "joint", "lagrangian",
 ]  # fmt: skip
 
 COORDINATES = {"absolute": absolute, "joint": joint}
@@ -44,10 +45,12 @@ def derive(model: Model, coordinates: str | None = None, formulas: Mapping[str, 
 
 
 def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str]) -> Dae:
-    if isinstance(model, LagrangianSystem | Block):
+    if isinstance(model, LagrangianSystem | Block | Sampled) or model.only_blocks:
         if coordinates is not None:
             raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
-        return first_order(model, formulas) if isinstance(model, Block) else lagrangian(model, formulas)
+        if isinstance(model, LagrangianSystem):
+            return lagrangian(model, formulas)
+        return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     if coordinates is None:
         tree = JointTree(flatten(model, formulas))
         coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model, formulas=formulas))

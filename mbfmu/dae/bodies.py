@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from mbfmu.dae.network import Network
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
@@ -132,14 +133,18 @@ class Bodies:
             self.formulas = {**dict.fromkeys(names, ca.SX(0)), **self.formulas}
             sampled = {}
         changed = [ca.SX.sym("changed")] if sampled else []
-        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values())
+        self.network = Network(mechanism, self.symbols, self.t, self.formulas)
+        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values(), *self.network.d.values())
         since = self.t - changed[0] if sampled else ca.SX(0)
         self.values = {
             path: quantities(
                 mechanism, path, self.symbols, self.t, since,
-                {name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
+                {
+                    **{name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
+                    **{name: self.network.z[f"{path}.{name}"] for name in component.states()},
+                },
             )
-            for path in mechanism.components
+            for path, component in mechanism.components.items()
         }  # fmt: skip
         joints = mechanism.of(Joint).items()
         found = {path: self._open_rows(path, joint) for path, joint in joints}

@@ -83,6 +83,50 @@ class StateSignal:
 
 
 @dataclass(frozen=True)
+class MemorySignal:
+    """A value that a sampled block remembers, an entry of d.
+
+    Args:
+        name: full dotted name.
+        clock: full name of the block.
+    """
+
+    name: str
+    clock: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The instants ``offset + n period`` at which a sampled block computes, with n = 0, 1, 2, ...
+
+    Args:
+        name: full name of the block.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Memory of sampled blocks, and how it changes.
+
+    Args:
+        memory: the entries of d, which stand at the end of p.
+        clocks: the clocks.
+        timing: Function (p) -> period and offset of each clock, shape (2 n_c,), s.
+        first: Function (p) -> d at the start, shape (n_d,).
+        update: Function (q, v, z, u, p, t, due) -> d after a sampling, shape (n_d,); due: 1 for each clock whose block
+            computes at this instant, else 0, shape (n_c,).
+    """
+
+    memory: tuple[MemorySignal, ...]
+    clocks: tuple[Clock, ...]
+    timing: Function
+    first: Function
+    update: Function
+
+
+@dataclass(frozen=True)
 class ParameterSignal:
     """A free parameter of the Dae.
 
@@ -291,6 +335,7 @@ class Dae(Layout):
         first_states: (q, v, s, p, t) -> z at the start, from the start values s of the states that have one; None: all
             have one.
         resisting: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
+        sampling: what sampled blocks remember, which stands at the end of p; None: there are none.
     """
 
     name: str
@@ -334,6 +379,7 @@ class Dae(Layout):
     power: Function | None = None
     first_states: Function | None = None
     resisting: bool = True
+    sampling: Sampling | None = None
 
     @property
     def n(self) -> int:
@@ -403,9 +449,26 @@ class Dae(Layout):
 
     @property
     def n_p(self) -> int:
-        """Number of entries of p: the parameters, and the sampled inputs with their time."""
-        return len(self.parameters) + (1 + len(self.sampled) if self.sampled else 0)
+        """Number of entries of p: the parameters, the sampled inputs with their time, and the memory."""
+        return len(self.parameters) + self.n_held + self.n_d
+
+    @property
+    def n_held(self) -> int:
+        """Number of entries of p that hold the sampled inputs and their time."""
+        return 1 + len(self.sampled) if self.sampled else 0
+
+    @property
+    def n_d(self) -> int:
+        """Number of entries of the memory of sampled blocks."""
+        return len(self.sampling.memory) if self.sampling else 0
 
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return p with zeros for the sampled inputs, shape (n_p,), for parameters, shape (number of parameters,)."""
-        return np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_p - len(self.parameters))])
+        """Return p with zeros for the sampled inputs, and the memory at the start, shape (n_p,).
+
+        Args:
+            p: the parameters, shape (number of parameters,).
+        """
+        whole = np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_held + self.n_d)])
+        if self.sampling:
+            whole[-self.n_d :] = np.array(self.sampling.first(whole)).ravel()
+        return whole

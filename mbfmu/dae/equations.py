@@ -11,10 +11,12 @@ import casadi as ca
 
 from mbfmu.dae.assembly import assembly, parameter
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.dae import Dae, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
-from mbfmu.dae.outputs import outputs
+from mbfmu.dae.naming import with_names
+from mbfmu.dae.network import Connected, Source
+from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
@@ -44,36 +46,40 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     Phidot = bodies.dot(Phi)
     G = ca.jacobian(velocity_rows, v)
     g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
-    u, z = found.u, ca.SX(0, 1)
     force = ca.SX.sym("force", q.numel())
 
     shown = outputs(bodies, inertial.T, V, Phi, velocity_rows, found, inertial.transmitted)
+    network = bodies.network.connected(found.signals, found.u, _sources(shown), found.rates)
+    held = [found.signals[number].name for number in found.sampled]
+    _refuse_motions(bodies, network.signals, found.signals)
+    u, z = network.u, ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
     falling = ca.gradient(weight, q)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
+        whole = network.insert(result)
+        return ca.Function(name, arguments, [ca.cse(ca.densify(whole) if whole.is_column() else whole)])
 
     shape = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies)))
     shaping = ca.which_depends(shape, p, 1, False) if p.numel() else []
-    return Dae(
+    dae = Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
         coordinates=bodies.coordinates.names,
-        inputs=found.signals,
+        inputs=network.signals,
         parameters=tuple(
             parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=False)
         ),
         bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
-        outputs=shown.signals,
-        states=(),
+        outputs=(*shown.signals, *(signal for signal, _ in network.shown)),
+        states=network.states,
         m=Phi.numel(),
         k=velocity_rows.numel(),
         M=function("M", [q, p], inertial.M),
         mass_solve=function("mass_solve", [q, p, force], inertial.solve(force)),
         force=function("force", [q, v, z, u, p, t], load - inertial.bias),
-        flow=function("flow", [q, v, z, u, p, t], z),
+        flow=function("flow", [q, v, z, u, p, t], network.flow),
         free_acceleration=function("free_acceleration", [q, v, z, u, p, t], inertial.free(load)),
         Phi=function("Phi", [q, p, t], Phi),
         Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
@@ -88,17 +94,80 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         kinetic=function("kinetic", [q, v, p], inertial.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
-        output=function("output", [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t], shown.y),
+        output=function(
+            "output",
+            [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t],
+            ca.vertcat(shown.y, *(value for _, value in network.shown)),
+        ),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
         assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
-        sampled=found.sampled,
-        formulas=tuple(item.name for item in found.signals if item.name in bodies.formulas),
+        sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
+        formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas),
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
         resisting=found.resisting,
+        **network_parts(network, q, v, z, p, t),
     )
+    return with_names(dae, bodies.mechanism.names)
+
+
+def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict[str, Any]:
+    """Return the fields of a Dae that say how first-order states begin, and what sampled blocks remember."""
+    parts: dict[str, Any] = {}
+    if any(value is not None for value in network.first):
+        own = [ca.SX.sym(item.name) for item in network.states if item.start is not None]
+        given = iter(own)
+        first = ca.vertcat(*(next(given) if value is None else value for value in network.first))
+        s = ca.vertcat(ca.SX(0, 1), *own)
+        parts["first_states"] = ca.Function("first_states", [q, v, s, p, t], [ca.densify(first)])
+    if network.clocks:
+        parts["sampling"] = Sampling(
+            memory=network.memory,
+            clocks=network.clocks,
+            timing=ca.Function("timing", [p], [network.timing]),
+            first=ca.Function("first", [p], [ca.densify(network.remembered)]),
+            update=ca.Function(
+                "update", [q, v, z, network.u, p, t, network.due], [ca.cse(ca.densify(network.updated))]
+            ),
+        )
+    return parts
+
+
+def _sources(shown: Outputs) -> dict[str, Source]:
+    """Return the mechanism's signals for wires: outputs that are known before accelerations and multipliers are."""
+    y, later = shown.y.elements(), ca.vertcat(shown.a, shown.lambda_)
+    found = {}
+    for signal, value in zip(shown.signals, y, strict=True):
+        lacking = ""
+        if later.numel() and ca.depends_on(value, later):
+            lacking = "it depends on accelerations or constraint forces; take a coordinate, a rate or a measured motion"
+        elif shown.turned.numel() and ca.depends_on(value, shown.turned):
+            lacking = (
+                "in these coordinates the angle is known only up to full turns; use joint coordinates "
+                "(--coordinates joint)"
+            )
+        found[signal.name] = Source(signal.unit, value, lacking)
+    return found
+
+
+def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Signal, ...]) -> None:
+    """Raise an error if a wire goes to an input that enters the equations of positions.
+
+    Raises:
+        ModelError: see above.
+    """
+    free = {item.name for item in left}
+    for path, component in bodies.mechanism.components.items():
+        for item in component.inputs(bodies.planar):
+            for signal in inputs:
+                own = signal.name.partition("[")[0] == f"{path}.{item.name}"
+                if item.sampled and own and signal.name not in free:
+                    raise ModelError(
+                        f"a wire goes to '{signal.name}', which prescribes a motion: positions cannot follow a "
+                        "signal that depends on them; drive the joint by an effort"
+                    )
 
 
 def _places(bodies: Bodies) -> Iterator[SX]:

@@ -1,74 +1,58 @@
-"""Block -> Dae: first-order equations z' = flow(z, u, p, t), without coordinates or constraints."""
+"""Blocks -> Dae: first-order equations z' = flow(z, u, p, t), without coordinates or constraints."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, StateSignal
-from mbfmu.model.block import Block
+from mbfmu.dae.assembly import parameter
+from mbfmu.dae.dae import Assembly, Dae, Signal
+from mbfmu.dae.equations import network_parts
+from mbfmu.dae.naming import with_names
+from mbfmu.dae.network import Network
 from mbfmu.model.expression import Expression
+from mbfmu.model.mechanism import Mechanism, resolve
 
 
-def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
-    """Derive the equations of a block.
+def first_order(mechanism: Mechanism) -> Dae:
+    """Derive the equations of a block, or of blocks and their wires.
 
     Args:
-        block: the block.
-        formulas: inputs that are given as expressions of ``time``, by name.
-    """
-    free = [item for item in block.parameters if not isinstance(item.value, str)]
-    bound = [item for item in block.parameters if isinstance(item.value, str)]
-    z, u, p = (_column(ca.SX.sym(item.name) for item in items) for items in (block.states, block.inputs, free))
-    t, none = ca.SX.sym("t"), ca.SX(0, 1)
-    values: dict[str, Any] = {"time": t}
-    values.update((symbol.name(), symbol) for column in (z, u, p) for symbol in column.elements())
-    given = {item.name: (formulas or {})[item.name] for item in block.inputs if item.name in (formulas or {})}
-    values.update((name, Expression(text).evaluate(lambda _: t)) for name, text in given.items())
-    texts = block.texts()
+        mechanism: the blocks, see `flatten_block` and `flatten`.
 
-    def value(name: str) -> Any:
-        if name not in values:
-            values[name] = Expression(texts[name]).evaluate(value)
-        return values[name]
+    Raises:
+        ModelError: a wire leads nowhere or signals form a circle.
+    """
+    free = [entry for entry in mechanism.entries.values() if entry.free]
+    bound = [entry for entry in mechanism.entries.values() if not entry.free]
+    symbols = {entry.name: ca.SX.sym(entry.name) for entry in free}
+    t, none = ca.SX.sym("t"), ca.SX(0, 1)
+    formulas = {name: Expression(text).evaluate(lambda _: t) for name, text in mechanism.formulas.items()}
+    net = Network(mechanism, symbols, t, formulas)
+    network = net.connected()
+    z, u = _column(net.z.values()), network.u
+    p = _column([*symbols.values(), *net.d.values()])
 
     def function(name: str, arguments: list[Any], result: Any) -> Any:
         return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
 
-    defined = [value(item.name) for item in block.defined]
+    shown = [value for _, value in network.shown]
     whole, moving, constraint = [none, none, z, u, p, t], [none, none, p, t], [none, p, t]
-    return Dae(
-        name=block.name,
-        description=block.description,
+    dae = Dae(
+        name=mechanism.name,
+        description=mechanism.description,
         coordinates=(),
-        inputs=tuple(
-            Signal(item.name, item.unit, item.description, "input", start=item.start, nominal=item.nominal)
-            for item in block.inputs
-        ),
-        parameters=tuple(
-            ParameterSignal(item.name, item.unit, item.description, float(item.value), item.min, item.max, True)
-            for item in free
-        ),
-        bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
-        outputs=(
-            *(Signal(item.name, item.unit, item.description, nominal=item.nominal) for item in block.states),
-            *(
-                Signal(
-                    item.name, item.unit, item.description, "output" if item.output else "local", nominal=item.nominal
-                )
-                for item in block.defined
-            ),
-        ),
-        states=tuple(
-            StateSignal(item.name, item.unit, item.description, item.start, item.nominal) for item in block.states
-        ),
+        inputs=network.signals,
+        parameters=tuple(parameter(entry, tunable=True) for entry in free),
+        bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
+        outputs=tuple(signal for signal, _ in network.shown),
+        states=network.states,
         m=0,
         k=0,
         M=function("M", [none, p], ca.SX(0, 0)),
         mass_solve=function("mass_solve", [none, p, none], none),
         free_acceleration=function("free_acceleration", whole, none),
         force=function("force", whole, none),
-        flow=function("flow", whole, _column(Expression(item.rate).evaluate(value) for item in block.states)),
+        flow=function("flow", whole, network.flow),
         Phi=function("Phi", constraint, none),
         Phi_q=function("Phi_q", constraint, ca.SX(0, 0)),
         Phi_t=function("Phi_t", constraint, none),
@@ -82,8 +66,8 @@ def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
         kinetic=function("kinetic", [none, none, p], ca.SX(0)),
         potential=function("potential", constraint, ca.SX(0)),
         angles=function("angles", constraint, none),
-        output=function("output", [none, none, z, none, none, none, u, p, t], ca.vertcat(z, *defined)),
-        bound_values=function("bound_values", [p], _column(value(item.name) for item in bound)),
+        output=function("output", [none, none, z, none, none, none, u, p, t], _column(shown)),
+        bound_values=function("bound_values", [p], _column(resolve(mechanism, entry, symbols) for entry in bound)),
         n_angles=0,
         assembly=Assembly(
             starts=(),
@@ -102,8 +86,10 @@ def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
             norms=0,
         ),
         constant_mass=True,
-        formulas=tuple(given),
+        formulas=tuple(item.name for item in network.signals if item.name in formulas),
+        **network_parts(network, none, none, z, p, t),
     )
+    return with_names(dae, mechanism.names)
 
 
 def _column(items: Any) -> Any:

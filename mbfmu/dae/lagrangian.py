@@ -11,7 +11,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
 from mbfmu.model.lagrangian import LagrangianSystem
-from mbfmu.model.system import Parameter
+from mbfmu.model.parameter import Parameter
 
 RATE_UNITS = {"m": ("m/s", "m/s2"), "rad": ("rad/s", "rad/s2"), "1": ("1/s", "1/s2")}
 EFFORTS = {"m": "N", "rad": "N.m"}

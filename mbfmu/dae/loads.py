@@ -1,12 +1,14 @@
 """Loads: the inputs, the potential energy of springs, and the generalised force of inputs and dampers."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, JointEquations, labels
 from mbfmu.dae.dae import Signal
 from mbfmu.errors import ModelError
+from mbfmu.model.component import Component
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
@@ -28,6 +30,7 @@ class Loads:
         power: power that each force puts into the mechanism, beside that of its potential, W, by its full name.
         sampled: numbers of the sampled inputs.
         resisting: whether forces depend on the motion: springs, dampers, friction, stops and the like.
+        rates: rate of each first-order state of a component, SX scalar, by its full name.
     """
 
     signals: tuple[Signal, ...]
@@ -39,6 +42,7 @@ class Loads:
     power: dict[str, SX]
     sampled: tuple[int, ...]
     resisting: bool
+    rates: dict[str, SX]
 
 
 def loads(bodies: Bodies) -> Loads:
@@ -104,7 +108,53 @@ def loads(bodies: Bodies) -> Loads:
     given = {path: tuple(items) for path, items in efforts.items()}
     u = ca.vertcat(ca.SX(0, 1), *symbols)
     resisting = not potential.is_zero() or any(_resists(bodies, ca.vertcat(effort), u) for _, effort in power)
-    return Loads(tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting)
+    return Loads(
+        tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting, _rates(bodies)
+    )
+
+
+def _rates(bodies: Bodies) -> dict[str, SX]:
+    """Return the rate of each first-order state of a component, by its full name.
+
+    Raises:
+        ModelError: a component gives another number of rates than it has states, or a potential depends on a state.
+    """
+    found: dict[str, SX] = {}
+    for path, component in bodies.mechanism.components.items():
+        names = component.states()
+        if not names:
+            continue
+        p, moving = bodies.values[path], _moving(bodies, path, component)
+        given = component.rates(p, *moving)  # type: ignore[attr-defined]
+        if len(given) != len(names):
+            raise ModelError(
+                f"{type(component).__name__} '{path}' has the states {', '.join(names)} and returns {len(given)} "
+                "rate(s): return one for each, in the order of the fields"
+            )
+        if ca.depends_on(_stored(component, p, moving), ca.vertcat(*(getattr(p, name) for name in names))):
+            raise ModelError(
+                f"{type(component).__name__} '{path}': its potential depends on a state; state the force in "
+                "`effort` or `efforts` instead, as energy can leave through the state"
+            )
+        found.update({f"{path}.{name}": ca.SX(rate) for name, rate in zip(names, given, strict=True)})
+    return found
+
+
+def _stored(component: Component, p: Any, moving: tuple[Any, ...]) -> SX:
+    """Return the potential energy of a component that has one."""
+    if isinstance(component, AxisForce):
+        return ca.SX(component.potential(p, moving[0]))
+    return ca.SX(component.potential(p, *moving)) if isinstance(component, Force) else ca.SX(0)
+
+
+def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
+    """Return what the rates of a component's states may depend on: its axis and the rate of that, or its frames."""
+    if isinstance(component, AxisForce | Joint):
+        equations = _axis(bodies, path, component) if isinstance(component, AxisForce) else bodies.equations[path]
+        return equations.motion[0].value, equations.rates[0]
+    if isinstance(component, Force):
+        return ends_of(bodies, path, component)
+    return (bodies.frame_of(f"{path}.frame_a"),)
 
 
 def _resists(bodies: Bodies, effort: SX, u: SX) -> bool:

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from mbfmu.model.block import Block, Defined, Port, State
-from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start
+from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start, state
 from mbfmu.model.composite import Composite, Inside
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
@@ -56,11 +56,13 @@ from mbfmu.model.joints import (
 )
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
+from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, Part, World
+from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
-from mbfmu.model.system import Connection, Parameter, Subsystem, System, connect
+from mbfmu.model.system import Connection, Subsystem, System, Wire, connect, wire
 
-Model: TypeAlias = System | LagrangianSystem | Block
+Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 """A model that can be simulated and exported."""
 
 __all__ = [
@@ -125,6 +127,7 @@ __all__ = [
     "RotationalRotor",
     "RotationalSpring",
     "RotationalStop",
+    "Sampled",
     "Screw",
     "Sensor",
     "Spherical",
@@ -142,6 +145,7 @@ __all__ = [
     "Universal",
     "Value",
     "Vector",
+    "Wire",
     "World",
     "WorldForce",
     "WorldTorque",
@@ -152,4 +156,6 @@ __all__ = [
     "law",
     "quantity",
     "start",
+    "state",
+    "wire",
 ]

@@ -10,7 +10,7 @@ from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRang
 from mbfmu.model.component import Quantity, check_value, is_name
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
-from mbfmu.model.system import RESERVED, Parameter
+from mbfmu.model.parameter import RESERVED, Parameter
 from mbfmu.model.values import replace_values
 
 
@@ -73,6 +73,7 @@ class Defined(Description):
         description: one line for the user.
         output: whether it is an output that can be connected; False: it can be watched, and used by other expressions.
         nominal: usual size.
+        start: value before the first sampling, of ``previous(name)`` too (see `Sampled`).
     """
 
     name: str
@@ -81,8 +82,10 @@ class Defined(Description):
     description: str = ""
     output: bool = False
     nominal: float = 1.0
+    start: float = 0.0
 
     def __post_init__(self) -> None:
+        check_value(self.name, self.start, Quantity(self.unit, self.description))
         _check_nominal(self.name, self.nominal)
 
 
@@ -90,7 +93,8 @@ class Defined(Description):
 class Block(Description):
     """A system of first-order equations x' = f(x, u, p, t), y = g(x, u, p, t).
 
-    Texts are expressions of parameters, inputs, states, defined quantities and ``time``, in any order.
+    Texts are expressions of parameters, inputs, states, defined quantities and ``time``, in any order; in a block that
+    is `Sampled` also of ``previous(x)``, the value of an input or defined quantity x at the last sampling.
 
     Args:
         name: an identifier.
@@ -133,10 +137,12 @@ class Block(Description):
         for parameter in self.parameters:
             if isinstance(parameter.value, str):
                 self._check(parameter.name, parameter.value, set(constants))
+        held: tuple[Port | Defined, ...] = (*self.inputs, *self.defined)
+        known = {*seen, "time", *(f"previous({item.name})" for item in held)}
         for state in self.states:
             self._check(f"der({state.name})", state.rate, seen | {"time"})
         for defined in self.defined:
-            self._check(defined.name, defined.value, seen | {"time"})
+            self._check(defined.name, defined.value, known)
         if not any(item.output for item in self.defined):
             raise ModelError(f"block '{self.name}' has no output: define one with output=True")
         texts = self.texts()
@@ -147,6 +153,12 @@ class Block(Description):
     def quantities(self) -> tuple[Port | State | Defined, ...]:
         """Return the quantities that change in time: inputs, states and defined quantities."""
         return (*self.inputs, *self.states, *self.defined)
+
+    @property
+    def remembered(self) -> frozenset[str]:
+        """Return the names of the quantities x of which an expression has ``previous(x)``."""
+        names = (name for item in self.defined for name in Expression(item.value).names)
+        return frozenset(name[len("previous(") : -1] for name in names if name.startswith("previous("))
 
     def texts(self) -> dict[str, str]:
         """Return the expressions of rates and defined quantities, by name."""

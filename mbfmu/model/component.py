@@ -6,9 +6,10 @@ How to add a component (a joint, a force, a part), in a file of your own or of m
 2. Declare each physical quantity with `quantity` (it becomes an FMU parameter), each start value with `start`
    (it becomes a settable start), each unit vector with `direction`, a formula of the time or of other names with
    `law`, and switches as plain fields (the last three are fixed when exported).
-3. Return the values given from outside during a run from `inputs`.
-4. Give the equations as CasADi expressions of frames; nothing is differentiated by hand. Their argument `p` holds the
-   quantities and inputs by name, each law as a function, ``p.planar``, ``p.time`` and ``p.since``.
+3. Declare each first-order state with `state`, and return the rates of all of them from `rates`.
+4. Return the values given from outside during a run from `inputs`.
+5. Give the equations as CasADi expressions of frames; nothing is differentiated by hand. Their argument `p` holds the
+   quantities, states and inputs by name, each law as a function, ``p.planar``, ``p.time`` and ``p.since``.
 """
 
 import math
@@ -37,8 +38,10 @@ class Quantity:
         min: least value allowed.
         max: greatest value allowed.
         spatial_only: whether the field has a meaning in spatial systems only.
-        role: ``parameter``, or ``start`` for a start value (None leaves it to the assembly).
+        role: ``parameter``; ``start`` for a start value (None leaves it to the assembly); ``state`` for the start value
+            of a first-order state.
         sizes: allowed lengths of a vector; empty for a single number.
+        nominal: usual size of a state.
     """
 
     unit: str
@@ -48,6 +51,7 @@ class Quantity:
     spatial_only: bool = False
     role: str = "parameter"
     sizes: tuple[int, ...] = ()
+    nominal: float = 1.0
 
     @property
     def is_rate(self) -> bool:
@@ -79,6 +83,18 @@ def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_o
     """
     declared = Quantity(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
     return field(default=None, metadata={"quantity": declared})
+
+
+def state(unit: str, description: str, *, nominal: float = 1.0, default: float = 0.0) -> Any:
+    """Declare a first-order state of a component, of which its `rates` gives the rate; the field holds its start value.
+
+    Args:
+        unit: SI unit.
+        description: one line for the user.
+        nominal: usual size; implicit steppers solve for the state in units of this size.
+        default: start value.
+    """
+    return field(default=default, metadata={"quantity": Quantity(unit, description, role="state", nominal=nominal)})
 
 
 def guess(value: Value) -> str:
@@ -184,6 +200,10 @@ class Component(Description):
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         """Return the values given from outside during a run, in a planar or a spatial system."""
         return ()
+
+    def states(self) -> tuple[str, ...]:
+        """Return the names of the first-order states, in the order of their rates."""
+        return tuple(label for declared, label, _ in self.declared() if declared.role == "state")
 
     def laws(self) -> Iterator[tuple[Law, str, Value]]:
         """Yield law, field name and value of every field that holds a formula."""

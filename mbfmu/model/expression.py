@@ -22,6 +22,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2, "tanh": ca.tanh,
     "min": ca.fmin, "max": ca.fmax, "deg": lambda degrees: degrees * (math.pi / 180),
 }  # fmt: skip
+OPERATIONS = ("der", "previous")
+"""Functions of a name, which give another quantity: ``der(x)`` and ``previous(x)``."""
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -37,7 +39,8 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 class Expression:
     """An arithmetic expression of named quantities, such as ``m1*l1**2/12``.
 
-    Names may be dotted; ``der(x)`` is the name of the time derivative of x.
+    Names may be dotted; ``der(x)`` is the name of the time derivative of x, ``previous(x)`` that of the value of x at
+    the last sampling.
 
     Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed; ``deg(x)`` is an angle of
     x degrees in rad.
@@ -114,8 +117,10 @@ class Expression:
                 return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(operand, lookup, depth + 1))
-            case ast.Call(func=ast.Name(id="der"), args=[inner], keywords=[]) if _dotted(inner) is not None:
-                return lookup(f"der({_dotted(inner)})")
+            case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if (
+                name in OPERATIONS and _dotted(inner) is not None
+            ):
+                return lookup(f"{name}({_dotted(inner)})")
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 values = [self._walk(arg, lookup, depth + 1) for arg in args]
                 wanted = 2 if name in {"atan2", "min", "max"} else 1

@@ -8,7 +8,7 @@ from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression, constant, guessed
-from mbfmu.model.system import Parameter
+from mbfmu.model.parameter import Parameter
 from mbfmu.model.values import replace_values
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from mbfmu.errors import (
     ValueRangeError,
     nearest,
 )
+from mbfmu.model.block import Block
 from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.couplings import AxisConstraint
@@ -25,7 +26,8 @@ from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
-from mbfmu.model.system import Connection, Subsystem, System
+from mbfmu.model.sampled import Sampled
+from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A flat mechanism: components by full name, connections of full frame names, parameters by full name.
+    """A flat mechanism, with its blocks: everything by full name.
 
     Args:
         name: name of the system.
@@ -65,6 +67,11 @@ class Mechanism:
         entries: scalar parameters by full name.
         starts: scalar start values by full name (only those given).
         formulas: inputs that are given as expressions of ``time``, by full name.
+        blocks: blocks by full name; that of a block on its own is empty.
+        wires: the wires, each with the prefix of the system it belongs to.
+        states: start values of first-order states by full name.
+        held: values before the first sampling, of the defined quantities of sampled blocks, by full name.
+        names: other names of variables, by full name.
     """
 
     name: str
@@ -75,6 +82,11 @@ class Mechanism:
     entries: Mapping[str, Entry]
     starts: Mapping[str, Entry]
     formulas: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, Block | Sampled] = field(default_factory=dict)
+    wires: tuple[tuple[str, Wire], ...] = ()
+    states: Mapping[str, Entry] = field(default_factory=dict)
+    held: Mapping[str, Entry] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def world(self) -> str:
@@ -99,12 +111,31 @@ def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechan
     """
     parts = _Parts(system.planar)
     parts.add_system(system, "", {}, "")
-    mechanism = Mechanism(
-        system.name, system.planar, system.description, parts.components, tuple(parts.connections), parts.entries,
-        parts.starts, formulas or {},
-    )  # fmt: skip
+    mechanism = parts.mechanism(system.name, system.description, formulas or {})
     _check(mechanism)
     return mechanism
+
+
+def flatten_block(block: Block | Sampled, formulas: Mapping[str, str] | None = None) -> Mechanism:
+    """Return a block on its own as a mechanism without components.
+
+    Args:
+        block: the block.
+        formulas: inputs that are given as expressions of ``time``, by name.
+
+    Raises:
+        ModelError: see `flatten`.
+    """
+    parts = _Parts(planar=True)
+    parts.add_block(block, "", {}, "")
+    mechanism = parts.mechanism(block.name, block.description, formulas or {})
+    _check_numbers(mechanism)
+    return mechanism
+
+
+def prefix_of(path: str) -> str:
+    """Return what the names of everything in a component begin with, from the component's full name."""
+    return path + "." if path else ""
 
 
 @dataclass(frozen=True)
@@ -117,20 +148,36 @@ class _Parts:
     entries: dict[str, Entry] = field(default_factory=dict)
     starts: dict[str, Entry] = field(default_factory=dict)
     ends: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, Block | Sampled] = field(default_factory=dict)
+    wires: list[tuple[str, Wire]] = field(default_factory=list)
+    states: dict[str, Entry] = field(default_factory=dict)
+    held: dict[str, Entry] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def mechanism(self, name: str, description: str, formulas: Mapping[str, str]) -> Mechanism:
+        """Return the mechanism of these parts."""
+        return Mechanism(
+            name, self.planar, description, self.components, tuple(self.connections), self.entries, self.starts,
+            {self.names.get(key, key): text for key, text in formulas.items()}, self.blocks, tuple(self.wires),
+            self.states, self.held, self.names,
+        )  # fmt: skip
 
     def add_system(self, system: System, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
         """Add what is in a system; the expressions of overridden parameters belong to the scope `outer`."""
         if system.planar != self.planar:
             kinds = ("planar", "spatial") if system.planar else ("spatial", "planar")
             raise ModelError(f"sub-system '{prefix.rstrip('.')}' is {kinds[0]}, the system around it is {kinds[1]}")
-        for item in system.parameters:
-            name, overridden = prefix + item.name, item.name in overrides
-            value = overrides[item.name] if overridden else item.value
-            self.entries[name] = Entry(name, value, outer if overridden else prefix, item.quantity)
+        self.add_parameters(system, prefix, overrides, outer)
         for component in system.components:
             path = prefix + component.name
             if isinstance(component, Subsystem):
-                self.add_system(component.system, path + ".", component.values, prefix)
+                inner = component.system
+                if isinstance(inner, System):
+                    self.add_system(inner, path + ".", component.values, prefix)
+                else:
+                    self.add_block(inner, path, component.values, prefix)
+            elif isinstance(component, Block | Sampled):
+                self.add_block(component, path, {}, "")
             elif isinstance(component, Composite):
                 self.add_composite(component, path, prefix)
             else:
@@ -138,6 +185,34 @@ class _Parts:
                 self.add_values(component, path, prefix)
         for pair in system.connections:
             self.connect(prefix + pair.a, prefix + pair.b)
+        self.wires.extend((prefix, item) for item in system.wires)
+        self.names.update({prefix + name: prefix + other for name, other in system.names.items()})
+
+    def add_parameters(
+        self, system: System | Block | Sampled, prefix: str, overrides: Mapping[str, Value], outer: str
+    ) -> None:
+        """Add the parameters of a system or block."""
+        for item in parameters_of(system):
+            name, overridden = prefix + item.name, item.name in overrides
+            value = overrides[item.name] if overridden else item.value
+            self.entries[name] = Entry(name, value, outer if overridden else prefix, item.quantity)
+
+    def add_block(self, block: Block | Sampled, path: str, overrides: Mapping[str, Value], outer: str) -> None:
+        """Add a block; the expressions of overridden values belong to the scope `outer`."""
+        prefix = prefix_of(path)
+        self.blocks[path] = block
+        self.add_parameters(block, prefix, overrides, outer)
+        begun = block.block.defined if isinstance(block, Sampled) else block.states
+        table = self.held if isinstance(block, Sampled) else self.states
+        for item in begun:
+            value = overrides.get(item.name, item.start)
+            declared = replace(settable(block)[item.name], nominal=item.nominal)
+            table[prefix + item.name] = Entry(prefix + item.name, value, outer, declared)
+        if isinstance(block, Block) and block.remembered:
+            raise ModelError(
+                f"block '{block.name}' has previous({min(block.remembered)}), the value at the last sampling, and is "
+                "not sampled: write Sampled(block, period)"
+            )
 
     def add_composite(self, composite: Composite, path: str, scope: str) -> None:
         """Add the components inside; a quantity of the composite replaces one of its main part of the same name."""
@@ -156,7 +231,7 @@ class _Parts:
         for declared, label, value in component.declared():
             if value is None or (self.planar and declared.spatial_only):
                 continue
-            table = self.starts if declared.role == "start" else self.entries
+            table = {"start": self.starts, "state": self.states}.get(declared.role, self.entries)
             for suffix, scalar in _scalars(f"{path}.{label}", value, self.planar):
                 if scalar is None:
                     continue
@@ -210,6 +285,9 @@ def _check_axes(mechanism: Mechanism) -> None:
 
 
 def _check(mechanism: Mechanism) -> None:
+    if mechanism.blocks and not mechanism.components:
+        _check_numbers(mechanism)
+        return
     _check_axes(mechanism)
     worlds = mechanism.of(World)
     if len(worlds) != 1:
@@ -244,10 +322,14 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}' acts on the joint '{name}', which is not there; "
                     + nearest(name, joints)
                 )
+    _check_numbers(mechanism)
+
+
+def _check_numbers(mechanism: Mechanism) -> None:
     found: dict[str, SX] = {}
     for path in mechanism.components:
         laws_of(mechanism, path, {}, ca.SX.sym("time"), found)
-    for table in (mechanism.entries, mechanism.starts):
+    for table in (mechanism.entries, mechanism.starts, mechanism.states, mechanism.held):
         for entry in table.values():
             _numeric(mechanism, entry, found)
 
@@ -330,6 +412,22 @@ def _evaluated(
     return Expression(text).evaluate(lookup)
 
 
+def in_scope(mechanism: Mechanism, where: str, value: Value, scope: str, symbols: Mapping[str, SX]) -> SX:
+    """Return the value of a number or an expression of the parameters of a scope.
+
+    Args:
+        mechanism: the mechanism.
+        where: what the value is, for messages.
+        value: the number or expression.
+        scope: dotted prefix of the system or block.
+        symbols: symbol of each free parameter.
+
+    Raises:
+        UnknownNameError: the expression refers to something else.
+    """
+    return _evaluated(mechanism, where, value, scope, symbols, {}) if isinstance(value, str) else ca.SX(float(value))
+
+
 def laws_of(
     mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, found: dict[str, SX] | None = None
 ) -> dict[str, Callable[..., SX]]:
@@ -366,7 +464,7 @@ def laws_of(
 def quantities(
     mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, since: SX, inputs: Mapping[str, SX]
 ) -> SimpleNamespace:
-    """Return a component's quantities, laws and inputs as expressions: the argument `p` of its methods.
+    """Return a component's quantities, laws, states and inputs as expressions: the argument `p` of its methods.
 
     Args:
         mechanism: the mechanism.
@@ -374,12 +472,12 @@ def quantities(
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
         since: time since the sampled inputs last changed, s.
-        inputs: symbols of the component's inputs, by name.
+        inputs: symbols of the component's states and inputs, by name.
     """
     values: dict[str, Any] = {"planar": mechanism.planar, "time": time, "since": since, **inputs}
     values.update(laws_of(mechanism, path, symbols, time))
     for declared, label, value in mechanism.components[path].declared():
-        if declared.role == "start" or (mechanism.planar and declared.spatial_only):
+        if declared.role != "parameter" or (mechanism.planar and declared.spatial_only):
             continue
         parts = [
             resolve(mechanism, mechanism.entries[name], symbols) if name in mechanism.entries else ca.SX(1, 1)

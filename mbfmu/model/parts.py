@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
-from mbfmu.model.frame import SX, Pose, axis_quaternion, identity
+from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, identity
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,15 @@ class Part(Component):
     def inertia(self, p: Any) -> Inertia | None:
         """Return the mass properties; None for a massless part."""
         return None
+
+    def rates(self, p: Any, a: Frame) -> tuple[SX, ...]:
+        """Return the rates of the first-order states (see `component.state`), in the order of their fields, 1/s.
+
+        Args:
+            p: the component's quantities and states.
+            a: frame_a.
+        """
+        return ()
 
 
 @dataclass(frozen=True)

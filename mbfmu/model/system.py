@@ -1,55 +1,19 @@
 """System: the frozen description of a mechanism, as data."""
 
-import keyword
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from mbfmu.errors import FrameConnectionError, ModelError, NameInUseError, UnknownNameError, nearest
+from mbfmu.model.block import Block
 from mbfmu.model.component import Component, Quantity, Value, check_value, freed, is_name, never_free
 from mbfmu.model.description import Description, check_items
-from mbfmu.model.expression import CONSTANTS, FUNCTIONS, GUESS
+from mbfmu.model.parameter import Parameter
+from mbfmu.model.sampled import Sampled
 
-RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, GUESS, "der", "time"})
-"""Names with a meaning in every expression, which nothing else may have."""
 FREED = object()
 """Stands for the value of a start value that is to be free."""
-
-
-@dataclass(frozen=True)
-class Parameter(Description):
-    """A parameter of a system.
-
-    Args:
-        name: an identifier.
-        value: a number, or an expression of other parameters of the system, which then determine it.
-        unit: SI unit.
-        description: one line for the user.
-        min: least value allowed.
-        max: greatest value allowed.
-    """
-
-    name: str
-    value: Value
-    unit: str = "1"
-    description: str = ""
-    min: float = -math.inf
-    max: float = math.inf
-
-    def __post_init__(self) -> None:
-        if not is_name(self.name) or keyword.iskeyword(self.name) or self.name in RESERVED:
-            raise NameInUseError(
-                f"'{self.name}' cannot name a parameter: use letters (a to z, A to Z), digits and underscores, and no "
-                "name that expressions know already"
-            )
-        check_value(self.name, self.value, self.quantity)
-
-    @property
-    def quantity(self) -> Quantity:
-        """Return the parameter's unit, description and bounds, in the form that component fields have."""
-        return Quantity(self.unit, self.description, self.min, self.max)
 
 
 class Connection(NamedTuple):
@@ -65,17 +29,53 @@ def connect(frame_a: str, frame_b: str) -> Connection:
 
 
 @dataclass(frozen=True)
+class Wire(Description):
+    """A signal that goes to an input: ``target = factor * source + offset``.
+
+    Args:
+        source: name of a coordinate, rate, state, sensor's output or block's quantity.
+        target: name of an input of a block, joint or force.
+        factor: a number or an expression of the system's parameters; one other than 1 may convert the unit.
+        offset: a number or an expression of the system's parameters, in the unit of the target.
+    """
+
+    source: str
+    target: str
+    factor: Value = 1.0
+    offset: Value = 0.0
+
+    def __post_init__(self) -> None:
+        for end in (self.source, self.target):
+            if not isinstance(end, str):
+                raise ModelError(f"a wire goes from one name to another, and {end!r} is a {type(end).__name__}")
+        check_value(f"factor of {self.label}", self.factor, Quantity("1", ""))
+        check_value(f"offset of {self.label}", self.offset, Quantity("1", ""))
+
+    @property
+    def label(self) -> str:
+        """The wire as a user writes it, without factor and offset."""
+        return f"wire({self.source!r}, {self.target!r})"
+
+
+def wire(source: str, target: str, factor: Value = 1.0, offset: Value = 0.0) -> Wire:
+    """Return a signal that goes to an input: ``wire("boom.s", "servo.s")``; see `Wire`."""
+    return Wire(source, target, factor, offset)
+
+
+@dataclass(frozen=True)
 class System(Description):
-    """A mechanism: parameters, components, and connections of frames that coincide.
+    """A mechanism, alone or with blocks: parameters, components, connections of frames that coincide, and wires.
 
     Args:
         name: an identifier.
-        components: the parts, joints, forces and sub-systems.
+        components: the parts, joints, forces, blocks and sub-systems.
         connections: made with `connect`.
         parameters: the quantities that expressions in the components refer to.
         planar: whether all motion is in the x-y plane; False: in space.
         description: one line for the user.
         stepper: name of the default stepper; empty: a stepper that suits the equations.
+        wires: made with `wire`; an input that no wire goes to is an input of the system.
+        names: other names, by which a user calls variables of the components: ``{"q": "hinge.phi"}``.
 
     Raises:
         NameInUseError: two parts of the system share a name.
@@ -85,22 +85,32 @@ class System(Description):
     """
 
     name: str
-    components: tuple["Component | Subsystem", ...]
+    components: tuple["Component | Subsystem | Block | Sampled", ...]
     connections: tuple[Connection, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     planar: bool = False
     description: str = ""
     stepper: str = ""
+    wires: tuple[Wire, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
-        check_items(f"components of system '{self.name}'", self.components, Component, Subsystem)
+        check_items(f"components of system '{self.name}'", self.components, Component, Subsystem, Block, Sampled)
         check_items(f"connections of system '{self.name}'", self.connections, Connection)
+        check_items(f"wires of system '{self.name}'", self.wires, Wire)
         seen: set[str] = set()
         for item in (*self.parameters, *self.components):
             if item.name in seen:
                 raise NameInUseError(f"system '{self.name}' has two things named '{item.name}': rename one")
             seen.add(item.name)
+        for name in self.names:
+            if not is_name(name) or name in seen:
+                raise NameInUseError(
+                    f"names of '{self.name}': '{name}' cannot be another name: use an identifier that no component or "
+                    "parameter has"
+                )
+        self._check_wires()
         known = self.frames()
         pairs: set[frozenset[str]] = set()
         for pair in self.connections:
@@ -116,13 +126,42 @@ class System(Description):
                 )
             pairs.add(frozenset(pair))
 
+    def _check_wires(self) -> None:
+        known = [item.name for item in self.components]
+        driven: dict[str, Wire] = {}
+        for item in self.wires:
+            for end in (item.source, item.target):
+                head = end.partition(".")[0]
+                if head not in known and end not in self.names:
+                    raise UnknownNameError(
+                        f"{item.label} in '{self.name}': there is no component '{head}'; {nearest(head, known)}"
+                    )
+            if item.target in driven:
+                raise ModelError(
+                    f"{item.label} and {driven[item.target].label} in '{self.name}' go to one input: leave one out, or "
+                    "add the signals in a block"
+                )
+            driven[item.target] = item
+
     def frames(self) -> frozenset[str]:
         """Return the names of all frames, those of sub-systems included."""
         found: set[str] = set()
         for item in self.components:
-            inner = item.system.frames() if isinstance(item, Subsystem) else item.frames
+            inner: Iterable[str] = ()
+            if isinstance(item, Component):
+                inner = item.frames
+            elif isinstance(item, Subsystem) and isinstance(item.system, System):
+                inner = item.system.frames()
             found.update(f"{item.name}.{frame}" for frame in inner)
         return frozenset(found)
+
+    @property
+    def only_blocks(self) -> bool:
+        """Whether the system has blocks and nothing that could move."""
+        inner = (item.system if isinstance(item, Subsystem) else item for item in self.components)
+        return bool(self.components) and all(
+            item.only_blocks if isinstance(item, System) else isinstance(item, Block | Sampled) for item in inner
+        )
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "System":
         """Return the system with some parameters, component quantities or start values replaced, and some freed.
@@ -138,7 +177,7 @@ class System(Description):
         """
         system = self
         for name, value in [*values.items(), *((name, FREED) for name in free)]:
-            system = system._with_value(name, value, name)
+            system = system._with_value(self.names.get(name, name), value, name)
         return system
 
     def _with_value(self, name: str, value: Any, full: str) -> "System":
@@ -151,11 +190,13 @@ class System(Description):
             return replace(self, parameters=tuple(changed if i.name == head else i for i in self.parameters))
         for item in self.components:
             if item.name == head and rest:
-                new: Component | Subsystem
+                new: Component | Subsystem | Block | Sampled
                 if isinstance(item, Subsystem) and rest in item.values and value is not FREED:
                     new = replace(item, values={**item.values, rest: value})
                 elif isinstance(item, Subsystem):
-                    new = replace(item, system=item.system._with_value(rest, value, full))
+                    new = replace(item, system=_model_with(item.system, rest, value, full))
+                elif isinstance(item, Block | Sampled):
+                    new = _model_with(item, rest, value, full)
                 else:
                     new = _component_with(item, rest, value, full)
                 return replace(self, components=tuple(new if i is item else i for i in self.components))
@@ -174,13 +215,16 @@ class System(Description):
     def _named(self, starts_only: bool) -> tuple[str, ...]:
         found = [] if starts_only else [item.name for item in self.parameters]
         for item in self.components:
-            if isinstance(item, Subsystem):
-                found += [f"{item.name}.{name}" for name in item.system._named(starts_only)]
+            if isinstance(item, Subsystem | Block | Sampled):
+                inner = item.system if isinstance(item, Subsystem) else item
+                names = inner.start_values() if starts_only else inner.values()
+                found += [f"{item.name}.{name}" for name in names]
                 continue
             for declared, label, _ in item.declared():
-                if declared.role == "start" or not starts_only:
+                if declared.role in {"start", "state"} or not starts_only:
                     found += self._names(item, declared, label)
-        return tuple(found)
+        called = {name: other for other, name in self.names.items()}
+        return tuple(called.get(name, name) for name in found)
 
     def _names(self, item: Component, declared: Quantity, label: str) -> list[str]:
         """Return the names of the scalars of a component's quantity."""
@@ -194,16 +238,17 @@ class System(Description):
 
 @dataclass(frozen=True)
 class Subsystem(Description):
-    """A system used as a component of another.
+    """A system or a block used as a component of another system.
 
     Args:
         name: an identifier, the first part of the names of everything in the sub-system.
-        system: the inner system.
-        values: inner parameters, by name, as numbers or expressions of the outer system's parameters.
+        system: the inner system or block.
+        values: inner parameters, and start values of a block, by name, as numbers or expressions of the outer system's
+            parameters.
     """
 
     name: str
-    system: System
+    system: System | Block | Sampled
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -211,14 +256,36 @@ class Subsystem(Description):
             raise NameInUseError(
                 f"'{self.name}' cannot name a sub-system: use letters (a to z, A to Z), digits and underscores"
             )
-        if not isinstance(self.system, System):
+        if not isinstance(self.system, System | Block | Sampled):
             kind = type(self.system).__name__
-            raise ModelError(f"sub-system '{self.name}': {self.system!r} is a {kind}, not a System")
-        known = {item.name: item for item in self.system.parameters}
+            raise ModelError(f"sub-system '{self.name}': {self.system!r} is a {kind}, not a System or a Block")
+        known = settable(self.system)
         for name, value in self.values.items():
             if name not in known:
                 raise UnknownNameError(f"sub-system '{self.name}' has no parameter '{name}'; {nearest(name, known)}")
-            check_value(f"{self.name}.{name}", value, known[name].quantity)
+            check_value(f"{self.name}.{name}", value, known[name])
+
+
+def settable(system: System | Block | Sampled) -> dict[str, Quantity]:
+    """Return what `Subsystem.values` may give: parameters, and start values of a block, by name."""
+    found = {item.name: item.quantity for item in parameters_of(system)}
+    if isinstance(system, Block):
+        found.update({item.name: Quantity(item.unit, item.description, role="state") for item in system.states})
+    if isinstance(system, Sampled):
+        found.update({item.name: Quantity(item.unit, item.description) for item in system.block.defined})
+    return found
+
+
+def parameters_of(system: System | Block | Sampled) -> tuple[Parameter, ...]:
+    """Return the parameters of a system or block."""
+    return (system.block if isinstance(system, Sampled) else system).parameters
+
+
+def _model_with(system: Any, name: str, value: Any, full: str) -> Any:
+    """Return a system or block with one value replaced, or freed."""
+    if isinstance(system, System):
+        return system._with_value(system.names.get(name, name), value, full)
+    return system.with_values({}, free=(full,)) if value is FREED else system.with_values({name: value})
 
 
 def _component_with(item: Component, label: str, value: Any, full: str) -> Component:

@@ -33,6 +33,10 @@ class Force(Component):
         """Return pairs (rate, effort), each an SX scalar or column; effort times rate is the power put in, W."""
         return ()
 
+    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
+        """Return the rates of the first-order states (see `component.state`), in the order of their fields, 1/s."""
+        return ()
+
     def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
         """Return the outputs: force `f` and torque `t` on frame_b, resolved in frame_a.
 
@@ -71,6 +75,10 @@ class AxisForce(Component):
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         """Return the effort on the axis (N.m or N) for its coordinate s and rate v."""
         return ca.SX(0)
+
+    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
+        """Return the rates of the first-order states (see `component.state`), in the order of their fields, 1/s."""
+        return ()
 
     def inertia(self, p: Any) -> SX:
         """Return the inertia that moves with the axis alone (kg.m2 or kg): it adds ``inertia v^2 / 2`` of energy."""

@@ -154,6 +154,13 @@ class Joint(Component):
         """
         return ca.SX(0)
 
+    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
+        """Return the rates of the first-order states (see `component.state`), in the order of their fields, 1/s.
+
+        The arguments are those of `effort`.
+        """
+        return ()
+
     @property
     def carries(self) -> bool:
         """Return whether the joint can carry the coordinates of a tree."""

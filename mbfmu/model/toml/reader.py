@@ -21,10 +21,11 @@ from mbfmu.errors import (
 )
 from mbfmu.model.component import Component, Value
 from mbfmu.model.mechanism import Mechanism, flatten, resolve
+from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.source import Source, read_bytes
-from mbfmu.model.system import Connection, Parameter, Subsystem, System
+from mbfmu.model.system import Connection, Subsystem, System
 from mbfmu.model.toml.kinds import component_type, component_types, fields_of, kind_of, taken
 from mbfmu.model.toml.lines import Place, lines_of
 from mbfmu.model.urdf import RobotOptions, read_urdf
@@ -181,7 +182,7 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         _parameter(document, key, value, (*place, "parameters", key))
         for key, value in table.get("parameters", {}).items()
     )
-    components: list[Component | Subsystem] = list(robot.components) if robot else []
+    components: list[Any] = list(robot.components) if robot else []
     size = len(components)
     for key, value in table.get("components", {}).items():
         item, count = _component(document, key, value, (*place, "components", key), files)

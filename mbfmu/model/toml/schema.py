@@ -4,7 +4,7 @@ import inspect
 import math
 from typing import Any
 
-from mbfmu.model.system import Parameter
+from mbfmu.model.parameter import Parameter
 from mbfmu.model.toml.kinds import component_types, default_of, fields_of, schema_of
 
 IDENTIFIER = r"^[^\W\d]\w*$"

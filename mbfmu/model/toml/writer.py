@@ -9,7 +9,8 @@ import numpy as np
 
 from mbfmu.errors import ModelFileError
 from mbfmu.model.component import Component
-from mbfmu.model.system import Parameter, Subsystem, System
+from mbfmu.model.parameter import Parameter
+from mbfmu.model.system import Subsystem, System
 from mbfmu.model.toml.kinds import FREE, component_type, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -47,13 +48,15 @@ def _lines(system: System, prefix: str) -> Iterator[str]:
     for item in system.components:
         table = f"{prefix}components.{_key(item.name)}"
         yield from ("", f"[{table}]")
-        if isinstance(item, Subsystem):
+        if isinstance(item, Component):
+            yield from _component(item)
+        elif isinstance(item, Subsystem) and isinstance(item.system, System):
             if item.values:
                 yield f"values = {_table(item.values)}"
             yield from ("", f"[{table}.system]")
             yield from _lines(item.system, f"{table}.system.")
         else:
-            yield from _component(item)
+            raise ModelFileError(f"'{item.name}' is a block: TOML holds mechanisms without blocks")
 
 
 def _parameter(item: Parameter) -> str:

@@ -1,0 +1,39 @@
+"""Other names for a Dae's variables."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mbfmu.dae.dae import Dae
+
+
+def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
+    """Return the equations with some variables called otherwise.
+
+    Args:
+        dae: the equations.
+        names: the full name of each variable that is called otherwise, by its new name.
+    """
+    if not names:
+        return dae
+    called = {full: name for name, full in names.items()}
+
+    def renamed(items: Iterable[Any]) -> tuple[Any, ...]:
+        found = []
+        for item in items:
+            changes = {"name": called.get(item.name, item.name)}
+            if getattr(item, "derivative_of", None):
+                changes["derivative_of"] = called.get(item.derivative_of, item.derivative_of)
+            found.append(replace(item, **changes))
+        return tuple(found)
+
+    return replace(
+        dae,
+        inputs=renamed(dae.inputs),
+        parameters=renamed(dae.parameters),
+        bound=renamed(dae.bound),
+        outputs=renamed(dae.outputs),
+        states=renamed(dae.states),
+        formulas=tuple(called.get(name, name) for name in dae.formulas),
+        assembly=replace(dae.assembly, starts=renamed(dae.assembly.starts)),
+    )

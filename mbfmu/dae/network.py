@@ -1,0 +1,390 @@
+"""Network: the blocks of a mechanism, and the wires that carry signals between them, joints, sensors and forces.
+
+A wire carries coordinates, rates, first-order states, what sensors measure and what blocks compute: all that is known
+before accelerations are. So a circle of signals without a state in it can only lead through blocks and forces, and is
+refused by name.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Clock, MemorySignal, Signal, StateSignal
+from mbfmu.errors import ModelError, UnknownNameError, nearest
+from mbfmu.model.block import Defined, Port, State
+from mbfmu.model.expression import Expression
+from mbfmu.model.frame import SX
+from mbfmu.model.mechanism import Entry, Mechanism, in_scope, prefix_of, resolve
+from mbfmu.model.sampled import TIMING, Sampled
+from mbfmu.model.system import Wire
+
+SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"})
+"""Units that differ by their names only."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A signal of the mechanism.
+
+    Args:
+        unit: SI unit.
+        value: SX scalar.
+        lacking: why no wire can carry it; empty: one can.
+    """
+
+    unit: str
+    value: SX
+    lacking: str = ""
+
+
+@dataclass(frozen=True)
+class Connected:
+    """Inputs, states, outputs and memory of a mechanism with blocks and wires.
+
+    Args:
+        signals: the inputs that no wire goes to.
+        u: their symbols, SX, shape (n_u,).
+        states: the first-order states.
+        flow: their rates, SX, shape (n_z,).
+        first: their values at the start, SX of parameters, one for each state without a start value of its own.
+        shown: outputs, each with its value.
+        insert: function that replaces the inputs with wires, in an expression, by what the wires carry.
+        memory: what sampled blocks remember.
+        clocks: when they compute.
+        remembered: the memory at the start, SX of parameters, shape (n_d,).
+        timing: period and offset of each clock, SX of parameters, shape (2 n_c,).
+        due: SX symbols, shape (n_c,): 1 for each clock that samples now, else 0.
+        updated: the memory after this sampling, SX, shape (n_d,).
+    """
+
+    signals: tuple[Signal, ...]
+    u: SX
+    states: tuple[StateSignal, ...]
+    flow: SX
+    first: tuple[SX | None, ...]
+    shown: tuple[tuple[Signal, SX], ...]
+    insert: Callable[[SX], SX]
+    memory: tuple[MemorySignal, ...]
+    clocks: tuple[Clock, ...]
+    remembered: SX
+    timing: SX
+    due: SX
+    updated: SX
+
+
+class Network:
+    """The symbols of states and memory, and how signals depend on each other.
+
+    Args:
+        mechanism: the mechanism with its blocks.
+        symbols: symbol of each free parameter.
+        t: symbol of the time, s.
+        formulas: inputs that are expressions of the time, by name.
+
+    Attributes:
+        z: symbols of the first-order states, by full name.
+        d: symbols of the memory, by full name; ``previous(x)`` for an input x of a sampled block.
+    """
+
+    def __init__(self, mechanism: Mechanism, symbols: Mapping[str, SX], t: SX, formulas: Mapping[str, SX]) -> None:
+        self._mechanism, self._symbols, self._t, self._formulas = mechanism, symbols, t, formulas
+        self.z = {name: ca.SX.sym(name) for name in mechanism.states}
+        self.d = {item.name: ca.SX.sym(item.name) for item in self._memory()}
+
+    def connected(
+        self,
+        inputs: Sequence[Signal] = (),
+        u: SX | None = None,
+        sources: Mapping[str, Source] | None = None,
+        rates: Mapping[str, SX] | None = None,
+    ) -> Connected:
+        """Return what blocks and wires make of a mechanism.
+
+        Args:
+            inputs: the mechanism's own inputs.
+            u: their symbols, SX, shape (number of inputs,).
+            sources: the mechanism's own signals by name.
+            rates: rates of the components' first-order states by name.
+
+        Raises:
+            UnknownNameError: a wire leads from or to what does not exist.
+            ModelError: a wire carries what it cannot, units do not match, or signals form a circle.
+        """
+        mechanism, blocks = self._mechanism, self._mechanism.blocks
+        mine = {signal.name: entry for signal, entry in zip(inputs, u.elements() if u is not None else (), strict=True)}
+        ports = {
+            name: Signal(name, item.unit, item.description, "input", start=item.start, nominal=item.nominal)
+            for name, item in self._items(Port)
+        }
+        units = {signal.name: signal.unit for signal in (*inputs, *ports.values())}
+        symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
+        known = {name: Source(item.unit, ca.SX(0)) for name, item in self._items(Port | State | Defined)}
+        known.update(sources or {})
+        wires = self._wires(units, known)
+        resolved = _Signals(self, symbols, wires, sources or {}, None)
+        driven = [name for name in mine if name in wires]
+        old = ca.vertcat(ca.SX(0, 1), *(mine[name] for name in driven))
+        new = ca.vertcat(ca.SX(0, 1), *(resolved.value(name) for name in driven))
+
+        def insert(expression: SX) -> SX:
+            return ca.substitute(expression, old, new) if driven else expression
+
+        flows = dict(rates or {})
+        for name, item in self._items(State):
+            flows[name] = resolved.text(name, item.rate)
+        shown = [
+            (Signal(name, item.unit, item.description, _kind(item), nominal=item.nominal), resolved.value(name))
+            for name, item in self._items(State | Defined)
+        ]
+        own = {name for name, _ in self._items(State)}
+        for entry in mechanism.states.values():  # those of components
+            declared = entry.quantity
+            if entry.name not in own:
+                signal = Signal(entry.name, declared.unit, declared.description, nominal=declared.nominal)
+                shown.append((signal, self.z[entry.name]))
+        clocks = [path for path, block in blocks.items() if isinstance(block, Sampled)]
+        due = ca.SX.sym("due", len(clocks))
+        sampling = _Signals(self, symbols, wires, sources or {}, dict(zip(clocks, due.elements(), strict=True)))
+        left = [name for name in symbols if name not in wires]
+        every = {**{signal.name: signal for signal in inputs}, **ports}
+        return Connected(
+            signals=tuple(every[name] for name in left),
+            u=_column(symbols[name] for name in left),
+            states=tuple(_state(entry) for entry in mechanism.states.values()),
+            flow=_column(insert(flows[name]) for name in mechanism.states),
+            first=tuple(
+                None if entry.free else resolve(mechanism, entry, self._symbols) for entry in mechanism.states.values()
+            ),
+            shown=tuple(shown),
+            insert=insert,
+            memory=tuple(self._memory()),
+            clocks=tuple(Clock(path or mechanism.name) for path in clocks),
+            remembered=_column(self._first_memory()),
+            timing=_column(self._timing(path) for path in clocks),
+            due=due,
+            updated=_column(sampling.after(name) for name in self.d),
+        )
+
+    def _items(self, kind: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the full name of each quantity of this kind of all blocks, and the quantity."""
+        for path, block in self._mechanism.blocks.items():
+            for item in block_of(block).quantities:
+                if isinstance(item, kind):
+                    yield prefix_of(path) + item.name, item
+
+    def _memory(self) -> Iterator[MemorySignal]:
+        for path, block in self._mechanism.blocks.items():
+            if isinstance(block, Sampled):
+                prefix, inner = prefix_of(path), block.block
+                for item in inner.defined:
+                    yield MemorySignal(prefix + item.name, path)
+                for port in inner.inputs:
+                    if port.name in inner.remembered:
+                        yield MemorySignal(previous(prefix, port.name), path)
+
+    def _first_memory(self) -> Iterator[SX]:
+        ports = {previous(prefix_of(path), item.name): item for path, block in self._mechanism.blocks.items()
+                 for item in block_of(block).inputs}  # fmt: skip
+        for name in self.d:
+            if name in ports:
+                yield ca.SX(ports[name].start)
+            else:
+                yield resolve(self._mechanism, self._mechanism.held[name], self._symbols)
+
+    def _timing(self, path: str) -> SX:
+        block = self._mechanism.blocks[path]
+        return ca.vertcat(
+            *(
+                in_scope(self._mechanism, f"{label} of '{path}'", getattr(block, label), prefix_of(path), self._symbols)
+                for label in TIMING
+            )
+        )
+
+    def _wires(self, units: Mapping[str, str], known: Mapping[str, Source]) -> dict[str, tuple[str, Wire, str]]:
+        """Return the source of each input that a wire goes to, with the wire and the prefix of its system."""
+        found: dict[str, tuple[str, Wire, str]] = {}
+        for prefix, item in self._mechanism.wires:
+            names = self._mechanism.names
+            source, target = (names.get(prefix + end, prefix + end) for end in (item.source, item.target))
+            for here, there in _scalars(source, target, known, units):
+                self._check(prefix, item, here, there, units, known)
+                if there in found:
+                    raise ModelError(f"{item.label} and {found[there][1].label} go to one input: leave one out")
+                found[there] = here, item, prefix
+        return found
+
+    def _check(
+        self, prefix: str, item: Wire, here: str, there: str, units: Mapping[str, str], known: Mapping[str, Source]
+    ) -> None:
+        """Raise an error if a wire cannot go from here to there."""
+        where = f"{item.label} in '{prefix.rstrip('.') or self._mechanism.name}'"
+        if there not in units:
+            raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, units)}")
+        if here not in known:
+            raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
+        if known[here].lacking:
+            raise ModelError(f"{where}: no wire can carry '{here}': {known[here].lacking}")
+        pair = {known[here].unit, units[there]}
+        if len(pair) > 1 and pair not in SAME_UNITS and item.factor == 1:
+            raise ModelError(
+                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {units[there]}; give the factor that "
+                "converts it, wire(..., factor=...)"
+            )
+
+
+class _Signals:
+    """The values of all signals, between samplings or at one.
+
+    Args:
+        network: the network.
+        symbols: symbol of each input, those with wires too.
+        wires: the source of each input that a wire goes to.
+        sources: the mechanism's own signals.
+        due: for each sampled block whether it computes now; None: values between samplings.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        symbols: Mapping[str, SX],
+        wires: Mapping[str, tuple[str, Wire, str]],
+        sources: Mapping[str, Source],
+        due: Mapping[str, SX] | None,
+    ) -> None:
+        self._network, self._symbols, self._wires, self._sources, self._due = network, symbols, wires, sources, due
+        mechanism = network._mechanism
+        self._places = {
+            prefix_of(path) + item.name: (path, item)
+            for path, block in mechanism.blocks.items()
+            for item in block_of(block).quantities
+        }
+        self._found: dict[str, SX] = {}
+        self._chain: list[str] = []
+
+    def value(self, name: str) -> SX:
+        """Return the value of an input, a block's quantity or a signal of the mechanism."""
+        if name not in self._found:
+            if name in self._chain:
+                circle = " -> ".join([*self._chain[self._chain.index(name) :], name])
+                raise ModelError(
+                    f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one "
+                    "that is sampled and uses previous(...)"
+                )
+            self._chain.append(name)
+            self._found[name] = self._computed(name)
+            self._chain.pop()
+        return self._found[name]
+
+    def after(self, name: str) -> SX:
+        """Return an entry of the memory after the sampling."""
+        assert self._due is not None
+        port = name.removesuffix(")").replace("previous(", "")
+        path, _ = self._places[port]
+        return ca.if_else(self._due[path], self._new(port), self._network.d[name])
+
+    def text(self, name: str, text: str) -> SX:
+        """Return the value of an expression that belongs to a block's quantity."""
+        path, _ = self._places[name]
+        return Expression(text).evaluate(lambda inner: self._inner(path, inner))
+
+    def _computed(self, name: str) -> SX:
+        network = self._network
+        if name in self._wires:
+            source, wire, prefix = self._wires[name]
+            factor, offset = (
+                in_scope(network._mechanism, f"{label} of {wire.label}", value, prefix, network._symbols)
+                for label, value in (("factor", wire.factor), ("offset", wire.offset))
+            )
+            return factor * self.value(source) + offset
+        if name in network._formulas and name in self._symbols:
+            return network._formulas[name]
+        if name in self._symbols:
+            return self._symbols[name]
+        if name in self._sources:
+            return self._of_mechanism(name)
+        path, item = self._places[name]
+        if isinstance(item, State):
+            return network.z[name]
+        if not isinstance(network._mechanism.blocks[path], Sampled):
+            return self.text(name, item.value)
+        held = network.d[name]
+        return held if self._due is None else ca.if_else(self._due[path], self._new(name), held)
+
+    def _of_mechanism(self, name: str) -> SX:
+        """Return a signal of the mechanism, which may depend on inputs that have wires."""
+        value = self._sources[name].value
+        for other in self._wires:
+            if other in self._symbols and ca.depends_on(value, self._symbols[other]):
+                value = ca.substitute(value, self._symbols[other], self.value(other))
+        return value
+
+    def _new(self, name: str) -> SX:
+        """Return what a sampled block computes for one of its quantities."""
+        _, item = self._places[name]
+        if isinstance(item, Port):
+            return self.value(name)
+        label = f"{name} at the sampling"
+        if label not in self._found:
+            if label in self._chain:
+                raise ModelError(f"quantities are defined in a circle: {' -> '.join([*self._chain, name])}")
+            self._chain.append(label)
+            self._found[label] = self.text(name, item.value)
+            self._chain.pop()
+        return self._found[label]
+
+    def _inner(self, path: str, name: str) -> SX:
+        """Return the value of a name in an expression of a block."""
+        network, prefix = self._network, prefix_of(path)
+        if name == "time":
+            return network._t
+        if prefix + name in network._mechanism.entries:
+            return resolve(network._mechanism, network._mechanism.entries[prefix + name], network._symbols)
+        if name.startswith("previous("):
+            inner = name[len("previous(") : -1]
+            return network.d.get(prefix + inner, network.d.get(previous(prefix, inner)))
+        sampled = isinstance(network._mechanism.blocks[path], Sampled)
+        return self._new(prefix + name) if sampled else self.value(prefix + name)
+
+
+def block_of(block: Any) -> Any:
+    """Return the block itself of a block that may be sampled."""
+    return block.block if isinstance(block, Sampled) else block
+
+
+def previous(prefix: str, name: str) -> str:
+    """Return the name of what a sampled block remembers of an input."""
+    return f"{prefix}previous({name})"
+
+
+def _kind(item: State | Defined) -> str:
+    return "output" if isinstance(item, Defined) and item.output else "local"
+
+
+def _state(entry: Entry) -> StateSignal:
+    declared = entry.quantity
+    start = float(entry.value) if entry.free else None
+    return StateSignal(entry.name, declared.unit, declared.description, start, declared.nominal)
+
+
+def _scalars(
+    source: str, target: str, known: Mapping[str, Source], units: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of scalars that a wire connects: of vectors of the same length all entries."""
+
+    def entries(name: str, table: Mapping[str, Any]) -> int:
+        count = 0
+        while f"{name}[{count + 1}]" in table:
+            count += 1
+        return count
+
+    size = entries(source, known)
+    if size and size == entries(target, units) and source not in known:
+        yield from ((f"{source}[{number}]", f"{target}[{number}]") for number in range(1, size + 1))
+    else:
+        yield source, target
+
+
+def _column(items: Any) -> SX:
+    return ca.vertcat(ca.SX(0, 1), *items)

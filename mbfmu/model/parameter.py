@@ -1,0 +1,47 @@
+"""Parameter: a quantity that expressions refer to by its name."""
+
+import keyword
+import math
+from dataclasses import dataclass
+
+from mbfmu.errors import NameInUseError
+from mbfmu.model.component import Quantity, Value, check_value, is_name
+from mbfmu.model.description import Description
+from mbfmu.model.expression import CONSTANTS, FUNCTIONS, GUESS, OPERATIONS
+
+RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, GUESS, *OPERATIONS, "time"})
+"""Names with a meaning in every expression, which nothing else may have."""
+
+
+@dataclass(frozen=True)
+class Parameter(Description):
+    """A parameter of a system.
+
+    Args:
+        name: an identifier.
+        value: a number, or an expression of other parameters of the system, which then determine it.
+        unit: SI unit.
+        description: one line for the user.
+        min: least value allowed.
+        max: greatest value allowed.
+    """
+
+    name: str
+    value: Value
+    unit: str = "1"
+    description: str = ""
+    min: float = -math.inf
+    max: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not is_name(self.name) or keyword.iskeyword(self.name) or self.name in RESERVED:
+            raise NameInUseError(
+                f"'{self.name}' cannot name a parameter: use letters (a to z, A to Z), digits and underscores, and no "
+                "name that expressions know already"
+            )
+        check_value(self.name, self.value, self.quantity)
+
+    @property
+    def quantity(self) -> Quantity:
+        """Return the parameter's unit, description and bounds, in the form that component fields have."""
+        return Quantity(self.unit, self.description, self.min, self.max)
