@@ -462,6 +462,11 @@ class Dae(Layout):
         """Number of entries of the memory of sampled blocks."""
         return len(self.sampling.memory) if self.sampling else 0
 
+    @property
+    def n_c(self) -> int:
+        """Number of clocks of sampled blocks."""
+        return len(self.sampling.clocks) if self.sampling else 0
+
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return p with zeros for the sampled inputs, and the memory at the start, shape (n_p,).
 

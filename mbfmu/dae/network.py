@@ -261,21 +261,27 @@ class _Signals:
             for item in block_of(block).quantities
         }
         self._found: dict[str, SX] = {}
+        self._sampled: dict[str, SX] = {}
         self._chain: list[str] = []
 
     def value(self, name: str) -> SX:
         """Return the value of an input, a block's quantity or a signal of the mechanism."""
         if name not in self._found:
-            if name in self._chain:
-                circle = " -> ".join([*self._chain[self._chain.index(name) :], name])
-                raise ModelError(
-                    f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one "
-                    "that is sampled and uses previous(...)"
-                )
-            self._chain.append(name)
-            self._found[name] = self._computed(name)
-            self._chain.pop()
+            self._found[name] = self._within(name, lambda: self._computed(name))
         return self._found[name]
+
+    def _within(self, name: str, compute: Callable[[], SX]) -> SX:
+        """Return what is computed for a signal; raise an error if that leads back to it."""
+        if name in self._chain:
+            circle = " -> ".join([*self._chain[self._chain.index(name) :], name])
+            raise ModelError(
+                f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one that "
+                "is sampled and uses previous(...)"
+            )
+        self._chain.append(name)
+        found = compute()
+        self._chain.pop()
+        return found
 
     def after(self, name: str) -> SX:
         """Return an entry of the memory after the sampling."""
@@ -310,7 +316,11 @@ class _Signals:
         if not isinstance(network._mechanism.blocks[path], Sampled):
             return self.text(name, item.value)
         held = network.d[name]
-        return held if self._due is None else ca.if_else(self._due[path], self._new(name), held)
+        if self._due is None:
+            return held
+        if name not in self._sampled:
+            self._sampled[name] = self.text(name, item.value)
+        return ca.if_else(self._due[path], self._sampled[name], held)
 
     def _of_mechanism(self, name: str) -> SX:
         """Return a signal of the mechanism, which may depend on inputs that have wires."""
@@ -325,14 +335,9 @@ class _Signals:
         _, item = self._places[name]
         if isinstance(item, Port):
             return self.value(name)
-        label = f"{name} at the sampling"
-        if label not in self._found:
-            if label in self._chain:
-                raise ModelError(f"quantities are defined in a circle: {' -> '.join([*self._chain, name])}")
-            self._chain.append(label)
-            self._found[label] = self.text(name, item.value)
-            self._chain.pop()
-        return self._found[label]
+        if name not in self._sampled:
+            self._sampled[name] = self._within(name, lambda: self.text(name, item.value))
+        return self._sampled[name]
 
     def _inner(self, path: str, name: str) -> SX:
         """Return the value of a name in an expression of a block."""

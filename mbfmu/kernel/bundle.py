@@ -20,10 +20,12 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, solve_linear
 from mbfmu.dae.start import start_formula
+from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.scheme import Scheme, relative_change
 
-FORMULAS = ("start", "begin", "step")
+TIME_ROUND_OFF = 1e-15
+"""Round-off of the time, as a part of it, within which a sampling counts as due."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,17 @@ class Bundle:
     """All functions of one model with one stepper.
 
     Args:
-        formulas: ``start`` s -> [q; v; z; angles; residual], ``begin`` [q; v; z; angles] -> x, ``step`` x -> x.
+        formulas: ``start`` s -> [q; v; z; angles; memory; ticks; residual], ``begin`` [q; v; z; angles; memory; ticks]
+            -> x, ``step`` x -> x; with sampled blocks ``sample`` x -> [q; v; z; angles; memory; ticks], with what the
+            blocks whose time has come compute.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size.
         order: order of the stepper.
         estimate_order: order of the error estimate that comes with a step; 0: there is none.
-        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles].
+        nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles; memory; ticks].
+        until_sampling: Function (x, p, t) -> time until the next sampling, s, 0 if one is due, and the distance from it
+            within which it counts as due; None without sampled blocks.
+        held: place and number of the entries of x that hold sampled inputs and their time.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -74,10 +81,12 @@ class Bundle:
     np: int
     ny: int
     nqv: int
+    until_sampling: Any = None
+    held: tuple[int, int] = (0, 0)
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.state_difference]
+        found = [self.outputs, self.state_difference, *filter(None, [self.until_sampling])]
         for item in self.formulas.values():
             found += item.functions()
         return found
@@ -87,7 +96,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     """Return the bundle of equations and a scheme made for them.
 
     The bundle's state is the scheme's state, followed by the angles counted over full turns, by the time at which held
-    inputs last changed and their values then, and by the step chosen last, which the functions do not read.
+    inputs last changed and their values then, by what sampled blocks remember and by the numbers of their next
+    samplings, and by the step chosen last, which the functions do not read.
     """
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
@@ -99,22 +109,27 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     }
     outputs, state_difference = _outputs(dae, scheme), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
-    if dae.sampled:
-        formulas = {name: _holding(dae, name, item) for name, item in formulas.items()}
-        outputs = with_sampled(dae, outputs, (0,), 2)
-        state_difference = with_sampled(dae, state_difference, (0, 1), 2)
+    until = None
+    if dae.n_held + dae.n_d:
+        formulas = {name: _keeping(dae, name, item) for name, item in formulas.items()}
+        outputs = with_kept(dae, outputs, (0,), 2, scheme)
+        state_difference = with_kept(dae, state_difference, (0, 1), 2)
+    if dae.sampling:
+        formulas["sample"], until = _sample(dae, scheme)
     return Bundle(
         formulas=formulas,
         outputs=outputs,
         state_difference=state_difference,
         order=scheme.order,
         estimate_order=scheme.estimate_order,
-        nx=n_x + dae.n_p - len(dae.parameters) + 1,
+        nx=n_x + dae.n_held + dae.n_d + dae.n_c + 1,
         ns=start.x.numel(),
         nu=len(dae.inputs),
         np=len(dae.parameters),
         ny=outputs.numel_out(0),
-        nqv=2 * dae.n + dae.n_z + dae.n_angles,
+        nqv=2 * dae.n + dae.n_z + dae.n_angles + dae.n_d + dae.n_c,
+        until_sampling=until,
+        held=(n_x, dae.n_held),
     )
 
 
@@ -151,53 +166,136 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
     return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
 
 
-def _holding(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
-    """Return a formula's functions with the held inputs as part of the state instead of the parameters."""
-    before, now = (ca.SX.sym(label, 1 + len(dae.sampled)) for label in ("before", "now"))
+def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
+    """Return a formula's functions with held inputs and memory as part of the state instead of the parameters."""
+    before, now = (ca.SX.sym(label, dae.n_held) for label in ("before", "now"))
     latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
+    kept = dae.n_d + dae.n_c
+    tail = {"start": 0, "begin": kept, "step": dae.n_held + kept}[name]
 
-    def held(function: Any, result: bool) -> Any:
+    def keeping(function: Any, result: bool) -> Any:
         first = function.sparsity_in(0).numel()
         x, u, du, p, t, h, z = (
             ca.MX.sym(label, size)
             for label, size in zip(
                 ("x", "u", "du", "p", "t", "h", "z"),
                 (
-                    first + (dae.n_p - len(dae.parameters) if name == "step" else 0),
+                    first + tail,
                     len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1, function.sparsity_in(6).numel(),
                 ),
                 strict=True,
             )
         )  # fmt: skip
-        now = ca.vertcat(t, u[list(dae.sampled)])
-        if name == "step":
-            now = latest(x[first:], now)
-        found = function.call([x[:first], u, du, ca.vertcat(p, now), t, h, z])
-        if result and name != "start":
-            found[0] = ca.vertcat(found[0], now)
-        return ca.Function(function.name(), [x, u, du, p, t, h, z], found)
+        held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
+        own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_d, dae.n_c)
+        if dae.sampled and name == "step":
+            held = latest(before, held)
+        if name == "start":
+            memory, ticks = _begun(dae, p, t)
+        found = function.call([own, u, du, ca.vertcat(p, held, memory), t, h, z])
+        if result and name == "start":
+            place, residual = _cut(found[0], found[0].numel() - 1, 1)
+            found[0] = ca.vertcat(place, memory, ticks, residual)
+        elif result:
+            found[0] = ca.vertcat(found[0], held, memory, ticks)
+        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
 
     return FormulaFunctions(
         functions.sizes,
-        tuple(held(item, False) for item in functions.guess),
-        tuple(item and held(item, False) for item in functions.correct),
-        held(functions.result, True),
-        tuple(item and held(item, False) for item in functions.equations),
+        tuple(keeping(item, False) for item in functions.guess),
+        tuple(item and keeping(item, False) for item in functions.correct),
+        keeping(functions.result, True),
+        tuple(item and keeping(item, False) for item in functions.equations),
     )
 
 
-def with_sampled(dae: Dae, function: Any, states: tuple[int, ...], parameters: int) -> Any:
-    """Return a function of states that end in the held inputs, and of parameters without them."""
-    more = dae.n_p - len(dae.parameters)
+def _cut(x: Any, *sizes: int) -> list[Any]:
+    """Return the first entries of a column in pieces of these sizes, each a column too; those beyond are empty."""
+    places = [0]
+    for size in sizes:
+        places.append(min(places[-1] + size, x.numel()))
+    *pieces, _ = ca.vertsplit(x, [*places, x.numel()])
+    return list(pieces)
+
+
+def _begun(dae: Dae, p: Any, t: Any) -> tuple[Any, Any]:
+    """Return the memory at the start and the number of the first sampling of each clock, for parameters p."""
+    if not dae.sampling:
+        return type(p)(0, 1), type(p)(0, 1)
+    whole = ca.vertcat(p, type(p).zeros(dae.n_held + dae.n_d))
+    period, offset, near = _timing(dae, whole, t)
+    return dae.sampling.first(whole), ca.fmax(0, ca.ceil((t - offset - near) / period))
+
+
+def _timing(dae: Dae, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    """Return each clock's period and offset, and the distance from a sampling within which it counts as due, s."""
+    assert dae.sampling is not None
+    timing = dae.sampling.timing(p)
+    period, offset = timing[0::2], timing[1::2]
+    return period, offset, CLOSE * period + TIME_ROUND_OFF * ca.fabs(t)
+
+
+def _sampler(dae: Dae, scheme: Scheme) -> Any:
+    """Return the Function (x, u, p, ticks, t) -> memory and ticks after what is due, time until the next.
+
+    x is the scheme's state, p holds the memory, ticks are the numbers of the next samplings. The time is 0 if one is
+    due; the last result is the distance from a sampling within which it counts as due.
+    """
+    assert dae.sampling is not None
+    x, u, p = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p)
+    ticks, t = ca.SX.sym("ticks", dae.n_c), ca.SX.sym("t")
+    period, offset, near = _timing(dae, p, t)
+    left = offset + ticks * period - t
+    due = left <= near
+    memory = dae.sampling.update(*scheme.read(x, p, t), u, p, t, due)
+    until = ca.mmin(ca.if_else(due, 0, left))
+    results = [ca.densify(memory), ticks + due, until, ca.mmin(near)]
+    return ca.Function("sampler", [x, u, p, ticks, t], ca.cse(results))
+
+
+def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
+    """Return the formula that lets sampled blocks compute, and the Function (x, p, t) of the time until they do."""
+    n_scheme, n_x = scheme.step.x.numel(), scheme.step.x.numel() + dae.n_angles
+    size = n_x + dae.n_held + dae.n_d + dae.n_c
+    x, p, t, h = ca.MX.sym("x", size), ca.MX.sym("p", len(dae.parameters)), ca.MX.sym("t"), ca.MX.sym("h")
+    u, du, none = ca.MX.sym("u", len(dae.inputs)), ca.MX.sym("du", len(dae.inputs)), ca.MX.sym("z", 0)
+    own, angles, kept, ticks = _cut(x, n_scheme, dae.n_angles, dae.n_held + dae.n_d, dae.n_c)
+    whole = ca.vertcat(p, kept)
+    sampler = _sampler(dae, scheme)
+    memory, next_ticks, _, _ = sampler.call([own, u, whole, ticks, t])
+    result = ca.densify(ca.vertcat(*scheme.read(own, whole, t), angles, memory, next_ticks))
+    _, _, until, near = sampler.call([own, ca.MX.zeros(len(dae.inputs)), whole, ticks, t])
+    return (
+        FormulaFunctions((), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
+        ca.Function("until_sampling", [x, p, t], [until, near]),
+    )
+
+
+def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int, scheme: Scheme | None = None) -> Any:
+    """Return a function of states that end in held inputs and memory, and of parameters without them.
+
+    Args:
+        dae: the equations.
+        function: function of shorter states and of parameters that end in held inputs and memory.
+        states: positions of its arguments that are states.
+        parameters: position of its argument p.
+        scheme: the stepper, for a function (x, u, ..., p, t) that is to see what sampled blocks compute at this
+            instant if their time has come; None: it sees what they computed before.
+    """
+    more, kept = dae.n_held + dae.n_d, dae.n_held + dae.n_d + dae.n_c
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
     given = [
-        ca.MX.sym(f"i{k}", size + (more if k in states else -more if k == parameters else 0))
+        ca.MX.sym(f"i{k}", size + (kept if k in states else -more if k == parameters else 0))
         for k, size in enumerate(sizes)
     ]
     inner = list(given)
     for k in states:
-        inner[k] = given[k][: sizes[k]]
-    inner[parameters] = ca.vertcat(given[parameters], given[states[-1]][sizes[states[-1]] :])
+        inner[k], held, memory, ticks = _cut(given[k], sizes[k], dae.n_held, dae.n_d, dae.n_c)
+    inner[parameters] = ca.vertcat(given[parameters], held, memory)
+    if scheme and dae.sampling:
+        (x,) = _cut(inner[states[-1]], scheme.step.x.numel())
+        memory, _, _, _ = _sampler(dae, scheme).call([x, given[1], inner[parameters], ticks, given[-1]])
+        inner[parameters] = ca.vertcat(given[parameters], held, memory)
     return ca.Function(function.name(), given, function.call(inner))
 
 

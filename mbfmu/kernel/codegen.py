@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mbfmu.kernel import runtime
-from mbfmu.kernel.bundle import FORMULAS, Bundle
+from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file, shared
 from mbfmu.kernel.tangent import Tangents
 
@@ -143,6 +143,7 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
         "ESTIMATE_ORDER": bundle.estimate_order,
         "NZ": max(sum(item.sizes) for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
+        **({"SAMPLED": 1, "HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling else {}),
     }  # fmt: skip
 
 
@@ -161,8 +162,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
         "};",
     ]
-    for name in FORMULAS:
-        item = bundle.formulas[name]
+    for name, item in bundle.formulas.items():
         counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
         derived = _functions(tangents.formulas[name]) if tangents else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"

@@ -11,6 +11,8 @@
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_W                                         room to work of the largest generated function
+ *   FORMULA_sample, until_sampling, HELD_AT, HELD with SAMPLED, where there are sampled blocks: what they compute, the
+ *                                                time until they do, and the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
 #include <math.h>
@@ -229,12 +231,6 @@ static int advance(const double *x, const double *u, const double *du, const dou
     return OK;
 }
 
-MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
-                               double h, long long n, double *x1, double *status, double *work) {
-    struct memory m = carve(work);
-    return advance(x, u, du, p, t, h, n, x1, status, &m);
-}
-
 /* A step over h to m->x with its estimated error: that of the method's own estimate, or of two steps of h/2, which are
  * kept, against one of h (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4). */
 static int attempt(const double *x, const double *u, const double *du, const double *p, double t, double h,
@@ -312,12 +308,6 @@ static int control(const double *x, const double *u, const double *du, const dou
     return (int)status[S_CODE];
 }
 
-MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
-                               double h_max, double tol, long long most, double *x1, double *status, double *work) {
-    struct memory m = carve(work);
-    return control(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);
-}
-
 /* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
 MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
     struct memory m = carve(work);
@@ -331,12 +321,116 @@ MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
     return n > 1 ? (long long)n : 1;
 }
 
+/* Go over the span H in steps of at most h_max, chosen by their error if tol > 0: then at most `most` of them. */
+static int stretch(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
+                   double tol, long long most, double *x1, double *status, struct memory *m) {
+    long long n = mbfmu_count(H, h_max);
+    return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, most, x1, status, m)
+                   : advance(x, u, du, p, t, H / n, n, x1, status, m);
+}
+
+#ifdef SAMPLED
+/* Let the sampled blocks compute whose time has come, and begin anew from there: their outputs jump, so momenta,
+ * multipliers and histories are made again, the history of a multistep method with the step h. */
+static int sample(double *x, const double *u, const double *du, const double *p, double t, double h, double *status,
+                  struct memory *m) {
+    struct tangent *const d = m->d;
+    double *const sx = d ? d->x : 0, *const half = d ? d->half : 0, held[HELD + 1], sheld[HELD + 1];
+    memcpy(held, x + HELD_AT, sizeof(double) * HELD);
+    if (d) {
+        memcpy(sheld, sx + HELD_AT, sizeof(double) * HELD);
+        d->from = sx;
+        d->to = half;
+    }
+    int code = evaluate(&FORMULA_sample, x, u, du, p, t, h, m->x, NQV, status, m);
+    if (code != OK) return code;
+    if (d) {
+        d->from = half;
+        d->to = sx;
+    }
+    code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
+    memcpy(x + HELD_AT, held, sizeof(double) * HELD); /* no input has changed */
+    if (d) memcpy(sx + HELD_AT, sheld, sizeof(double) * HELD);
+    return code == OK && !all_below(LOST, x, MAPPED) ? NOT_FINITE : code;
+}
+
+/* Go over the span H from sampling to sampling. A sampling at the end of the span is left to the next call, which has
+ * the inputs that hold from there on; `outputs` shows what it will give. */
+static int travel(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
+                  double tol, long long most, double *x1, double *status, struct memory *m) {
+    double now[NX], inputs[NU + 1], total[S_SIZE] = {0}, done = 0;
+    long long left = most;
+    memcpy(now, x, sizeof now);
+    total[S_LEAST_STEP] = H;
+    while (done < H && total[S_CODE] == OK) {
+        double at = t + done, until[2];
+        const double *const in[] = {now, p, &at};
+        memset(status, 0, sizeof(double) * S_SIZE);
+        status[S_TIME] = at;
+        for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+        until_sampling(in, (double *const[]){until, until + 1}, m->w);
+        if (until[0] <= 0) {
+            total[S_CODE] = sample(now, inputs, du, p, at, h_max < H ? h_max : H, status, m);
+            until_sampling(in, (double *const[]){until, until + 1}, m->w);
+        }
+        total[S_ITERATIONS] += status[S_ITERATIONS];
+        total[S_CORRECTION] = fmax(total[S_CORRECTION], status[S_CORRECTION]);
+        total[S_TIME] = at;
+        if (total[S_CODE] != OK) break;
+        if (!(until[0] > 0)) { /* the period is not positive */
+            total[S_CODE] = NO_PERIOD;
+            break;
+        }
+        if (left-- <= 0) {
+            total[S_CODE] = UNFINISHED;
+            break;
+        }
+        const int last = until[0] >= H - done - until[1];
+        const double span = last ? H - done : until[0];
+        const int code = stretch(now, inputs, du, p, at, span, h_max, tol, left, m->x, status, m);
+        total[S_CODE] = code;
+        total[S_ITERATIONS] += status[S_ITERATIONS];
+        total[S_CORRECTION] = fmax(total[S_CORRECTION], status[S_CORRECTION]);
+        total[S_SUBSTEPS] += status[S_SUBSTEPS];
+        total[S_LEAST_STEP] = fmin(total[S_LEAST_STEP], status[S_LEAST_STEP]);
+        total[S_TIME] = status[S_TIME];
+        left -= (long long)status[S_SUBSTEPS];
+        if (code != OK && code != UNFINISHED) break;
+        memcpy(now, m->x, sizeof now);
+        done = last ? H : done + span;
+    }
+    memcpy(status, total, sizeof total);
+    if (status[S_CODE] == OK || status[S_CODE] == UNFINISHED) memcpy(x1, now, sizeof now);
+    return (int)status[S_CODE];
+}
+#else
+#define travel stretch
+#endif
+
+MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
+                               double h, long long n, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+#ifdef SAMPLED
+    return travel(x, u, du, p, t, h * n, h, 0, MOST_STEPS, x1, status, &m);
+#else
+    return advance(x, u, du, p, t, h, n, x1, status, &m);
+#endif
+}
+
+MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
+                               double h_max, double tol, long long most, double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+#ifdef SAMPLED
+    return travel(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);
+#else
+    return control(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);
+#endif
+}
+
 /* Go over the span H in steps of at most h_max, chosen by their error if tol > 0. */
 static int move(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                 double tol, double *x1, double *status, struct memory *m) {
-    long long n = mbfmu_count(H, h_max);
-    return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, MOST_STEPS, x1, status, m)
-                   : advance(x, u, du, p, t, H / n, n, x1, status, m);
+    return travel(x, u, du, p, t, H, h_max, tol, MOST_STEPS, x1, status, m);
 }
 
 /* Go from one communication point to the next, and compute the outputs there: one call with few arguments, as each

@@ -24,6 +24,7 @@ CODES = (
     "OUTPUTS_NOT_FINITE",
     "NOT_COMPILED",
     "UNFINISHED",
+    "NO_PERIOD",
 )
 """Outcomes of a call; a code is an index into them."""
 (
@@ -35,6 +36,7 @@ CODES = (
     OUTPUTS_NOT_FINITE,
     NOT_COMPILED,
     UNFINISHED,
+    NO_PERIOD,
 ) = range(len(CODES))
 
 MAX_CORRECTIONS = 40
@@ -110,9 +112,11 @@ class Status(NamedTuple):
             return f"{model}: outputs at t = {self.time} s are not finite; take a smaller solver.step"
         if self.code == NOT_COMPILED:
             return (
-                f"{where}: only a compiled kernel chooses steps by solver.tolerance, and this one is interpreted; "
-                "set solver.tolerance to 0, or install a C compiler or ziglang and start again"
+                f"{where}: only a compiled kernel runs sampled blocks and chooses steps by solver.tolerance, and this "
+                "one is interpreted; install a C compiler or ziglang and start again, or set solver.tolerance to 0"
             )
+        if self.code == NO_PERIOD:
+            return f"{where}: the period of a sampled block is not positive; check the parameters it depends on"
         if self.code == UNFINISHED:
             return (
                 f"{model}: a communication step takes more than {MOST_STEPS} steps, of which the last ended at "
@@ -321,9 +325,11 @@ class Interpreted:
         return (vector([*x, 0.0]) if code == OK else nothing), counts.status(code)
 
     def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
-        """Return the state after n steps of length h and how it went."""
+        """Return the state after n steps of length h and how it went; NOT_COMPILED if there are sampled blocks."""
         *now, chosen = x
         whole, counts = 1 << MAX_HALVINGS, _Counts(t, h)
+        if "until_sampling" in self._call:
+            return x, counts.status(NOT_COMPILED)
         for k in range(n):
             level, done = 0, 0
             while done < whole:

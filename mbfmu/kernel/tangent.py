@@ -19,7 +19,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
-from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_sampled
+from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_kept
 from mbfmu.stepper.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
@@ -145,4 +145,4 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     constant = ca.SX.zeros(len(dae.bound))
     found = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
     rates = ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
-    return with_sampled(dae, rates, (0,), 3) if dae.sampled else rates
+    return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_d else rates

@@ -32,7 +32,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
 
     Args:
         dae: the equations.
-        stages: s, 1 to 3; s = 1 is the implicit Euler rule, of order 1.
+        stages: s, 1, 2, 3 or 5; s = 1 is the implicit Euler rule, of order 1.
     """
     problem = Problem(dae)
     n, m, k, t, h, s = problem.n, problem.m, problem.k, problem.t, problem.h, stages
@@ -91,7 +91,7 @@ class Radau(Choice):
     """The stepper `radau` with its options."""
 
     name: ClassVar[str] = "radau"
-    stages: Literal[1, 2, 3] = option(3, "number of nodes s")
+    stages: Literal[1, 2, 3, 5] = option(3, "number of nodes s")
 
 
 FAMILY = Family(

@@ -358,6 +358,11 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
                        "a communication step takes more than %d steps, of which the last ended at t = %.9g s; take "
                        "shorter communication steps or a larger solver.tolerance",
                        MOST_STEPS, status[S_TIME]);
+    if (code == NO_PERIOD)
+        return discard(m,
+                       "no step from t = %.9g s: the period of a sampled block is not positive; check the parameters it "
+                       "depends on",
+                       status[S_TIME]);
     if (!CORRECTIONS) add(&halved, ", even with the step halved %d times", MAX_HALVINGS);
     if (code == NOT_ACCURATE)
         return discard(m,
