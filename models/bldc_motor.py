@@ -2,8 +2,8 @@
 
 Equations, with amplitudes (not effective values) of phase quantities and p pole pairs: L_d i_d' = u_d - R i_d + p w
 L_q i_q, L_q i_q' = u_q - R i_q - p w (L_d i_d + psi), tau_e = 3/2 p (psi i_q + (L_d - L_q) i_d i_q), J w' = tau_e -
-friction - tau_load (Krause, Wasynczuk & Sudhoff, Analysis of Electric Machinery and Drive Systems, 2002, chapter 4).
-The rotor is inside; a `gearbox` takes its velocity and gives `tau_load`. `current_controller` makes the voltages.
+friction - tau_load (Krause, Wasynczuk & Sudhoff, Analysis of Electric Machinery and Drive Systems, 2002). The rotor is
+inside; a `gearbox` takes its velocity and gives `tau_load`. `current_controller` makes the voltages.
 
 All numbers are own choice, of the usual size of a servomotor of 400 W. Known facts: stalled with u_q it comes to i_q =
 u_q/R and the torque 3/2 p psi u_q/R; at no load and without friction it turns at u_q/(p psi).

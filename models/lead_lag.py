@@ -1,6 +1,6 @@
 """A lead or lag compensator K (1 + T_1 s)/(1 + T_2 s).
 
-Source: Franklin, Powell & Emami-Naeini, Feedback Control of Dynamic Systems, 1994, section 6.7. The numbers are to be
+Source: Franklin, Powell & Emami-Naeini, Feedback Control of Dynamic Systems, 1994, chapter 6. The numbers are to be
 chosen; those here are of no system. Known facts: with T_1 > T_2 it leads, the most at 1/sqrt(T_1 T_2) and there by
 asin((T_1 - T_2)/(T_1 + T_2)); with T_1 < T_2 it lags.
 """

@@ -2,9 +2,9 @@
 
 The axis is J w' = tau - b w - tau_load, with a load that is taken as constant; the gains place all three poles of the
 error at -w_o (Luenberger, An introduction to observers, IEEE Trans. Automatic Control 16, 1971; a load as a further
-state: Friedland, Control System Design, 1986, chapter 7). `kalman_filter` finds its gains from the noise instead. The
-numbers are those of `bldc_motor`, w_o is own choice. Known facts: the error has the characteristic polynomial (s +
-w_o)^3, and a constant load is found without error.
+state: Friedland, Control System Design, 1986). `kalman_filter` finds its gains from the noise instead. The numbers are
+those of `bldc_motor`, w_o is own choice. Known facts: the error has the characteristic polynomial (s + w_o)^3, and a
+constant load is found without error.
 """
 
 from mbfmu.model import Block, Defined, Parameter, Port, State

@@ -24,7 +24,7 @@ def orifice() -> Block:
         defined=(
             Defined("x", "max(0, min(1, opening))", "1", "opening within its limits"),
             Defined("dp", "p_1 - p_2", "Pa", "drop of pressure", nominal=1e6),
-            Defined("q", "C_d*A*x*sqrt(2/rho)*dp/(dp**2 + dp_0**2)**0.25", "m3/s", "flow", True, 1e-4),
+            Defined("q", "C_d*A*x*sqrt(2/rho)*dp/sqrt(sqrt(dp**2 + dp_0**2))", "m3/s", "flow", True, 1e-4),
             Defined(
                 "lost", "q*beta*(exp(p_1/beta) - exp(p_2/beta))", "W", "power turned into heat", True, 1e2
             ),

@@ -1,14 +1,15 @@
 """A pump of variable displacement with a pressure compensator: from speed and pressure to a flow and a torque.
 
 Equations: the ideal pump moves D x a radian, of which a laminar leakage is lost (Merritt, Hydraulic Control Systems,
-1967, chapter 4); the compensator makes the displacement x follow (p_ref - p)/dp_c, within its limits, with the time
-constant T of the stroking piston (as the first-order model in Jelali & Kroll, Hydraulic Servo-systems, 2003, chapter
-4). A relief valve guards the outlet. The torque makes the energy h(p) of the oil (`cylinder`) and friction. `p_ref` is
-an input: a load-sensing pump has the highest load's pressure and a margin there.
+1967, chapter 4); the compensator makes the displacement x follow (p_ref - p)/dp_c, within its limits, as a lag with
+the time constant T (own choice, the simplest that swings with the line as real ones do). A relief valve guards the
+outlet. The torque makes the energy h(p) of the oil (`cylinder`) and friction. `p_ref` is an input: a load-sensing pump
+has the highest load's pressure and a margin there.
 
-Feeding a line of volume V the loop has the natural frequency sqrt(beta D w/(V dp_c T)), and without a load the damping
-ratio 1/(2 T) of it. The numbers are own choice of usual size: 45 ml a turn, 1800 turns a minute. Known facts: at rest
-the pressure is p_ref - dp_c x with x = (q + leakage)/(D w).
+Feeding a line of volume V without a load, pump and line swing with the frequency w_0 = sqrt(beta D w/(V dp_c T)) and
+the damping ratio 1/(2 T w_0): a larger volume, a shorter T and a larger dp_c calm them. The numbers are own choice of
+usual size: 45 ml a turn, 1800 turns a minute. Known facts: at rest the pressure is p_ref - dp_c x with x = (q +
+leakage)/(D w).
 """
 
 from mbfmu.model import Block, Defined, Parameter, Port, State
@@ -41,7 +42,7 @@ def pump() -> Block:
             Parameter("D", "V_t/(2*pi)", "m3/rad", "greatest displacement of a radian"),
             Parameter("x_min", 0.0, "1", "least displacement, part of the greatest", -1, 1),
             Parameter("T", 0.02, "s", "time constant of the displacement", min=1e-6),
-            Parameter("dp_c", 1e6, "Pa", "rise of pressure that takes the displacement from 1 to 0", min=1),
+            Parameter("dp_c", 2e6, "Pa", "rise of pressure that takes the displacement from 1 to 0", min=1),
             Parameter("C_l", 1e-12, "m3/(s.Pa)", "conductance of the leakage", min=0),
             Parameter("p_r", 2.5e7, "Pa", "pressure at which the relief valve opens", min=0),
             Parameter("G_r", 1e-9, "m3/(s.Pa)", "conductance of the relief valve", min=0),

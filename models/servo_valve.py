@@ -22,7 +22,7 @@ from mbfmu.model import Block, Defined, Parameter, Port, State
 
 EDGE = "({x} + sqrt(({x})**2 + c**2))/2"
 """Opening of an edge whose spool is x beyond the overlap."""
-FLOW = "K*{opening}*({dp})/(({dp})**2 + dp_0**2)**0.25"
+FLOW = "K*{opening}*({dp})/sqrt(sqrt(({dp})**2 + dp_0**2))"
 """Flow through an edge."""
 CHECKS = "G_r*max(0, {p} - p_r) - G_m*max(0, p_t - {p})"
 """Flow through the relief valve of a port to the tank, without that through its make-up valve."""

@@ -1,9 +1,8 @@
 """State feedback u = forward - k_1 (x_1 - r_1) - ... - k_N (x_N - r_N), within limits; an example of four states.
 
-Source: Friedland, Control System Design, 1986, chapter 6. The gains are those that place all four poles of
-`cart_pendulum`, linearised about the upright pole, at -4 rad/s, with x_1 to x_4 its `rail.s`, `hinge.phi`, `rail.v`
-and `hinge.w`, by Ackermann's formula; r_2 = pi/2. Known facts: the closed loop has the characteristic polynomial (s +
-4)^4.
+Source: Friedland, Control System Design, 1986. The gains are those that place all four poles of `cart_pendulum`,
+linearised about the upright pole, at -4 rad/s, with x_1 to x_4 its `rail.s`, `hinge.phi`, `rail.v` and `hinge.w`, by
+Ackermann's formula; r_2 = pi/2. Known facts: the closed loop has the characteristic polynomial (s + 4)^4.
 """
 
 from mbfmu.model import Block, Defined, Parameter, Port
