@@ -57,7 +57,7 @@ def waypoints(N: int = 4) -> Block:
         ),
         parameters=(
             *(Parameter(f"t_{k}", k - 1.0, "s", f"time of point {k}, after that of the one before") for k in numbers),
-            *(Parameter(f"y_{k}", float(k % N > 1), "1", f"value of point {k}") for k in numbers),
+            *(Parameter(f"y_{k}", float(k == 2), "1", f"value of point {k}") for k in numbers),
             *(Parameter(f"v_{k}", 0.0, "1/s", f"rate at point {k}") for k in numbers),
             Parameter("repeat", 0.0, "1", "1: begins again after the last time; 0: rests there", 0, 1),
         ),
