@@ -110,6 +110,18 @@ def test_comparisons_and_jumps_have_the_same_bits_compiled_and_interpreted() -> 
         assert ends[0] == ends[1]
 
 
+@pytest.mark.parametrize(("u", "slope"), [(2.0, 4.0), (-1.0, -3.0)])
+def test_the_slope_of_a_choice_is_that_of_what_is_chosen(u: float, slope: float) -> None:
+    chosen = Block(
+        "chosen",
+        inputs=(Port("u", start=u),),
+        states=(State("x", "where(u > 0, u**2, -3*u) + sign(u) + floor(u/7) - x"),),
+        defined=(Defined("y", "(u < 5)*x", output=True),),
+    )
+    found = mbfmu.linearize(chosen)
+    assert (float(found.A[0, 0]), float(found.B[0, 0]), float(found.C[0, 0])) == (-1.0, slope, 1.0)
+
+
 @pytest.mark.parametrize("backend", ["python", "native"])
 def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(backend: str, tmp_path: Path) -> None:
     path = mbfmu.export(oscillator(), tmp_path / "oscillator.fmu", step=0.01, backend=backend)
