@@ -12,6 +12,7 @@ of usual size. Known facts: with stiff oil, p + p_n = (p_0 + p_n) (V_0/(V_0 - V)
 p_0.
 """
 
+from mbfmu.errors import ValueRangeError
 from mbfmu.model import Block, Defined, Parameter, Port, State
 
 
@@ -19,8 +20,10 @@ def accumulator(N: int = 1) -> Block:
     """Return the accumulator: `q_1` to `q_N` in, `p` out.
 
     Args:
-        N: number of flows.
+        N: number of flows, at least 1.
     """
+    if N < 1:
+        raise ValueRangeError(f"N = {N} must be at least 1: an accumulator without a flow keeps its pressure")
     flows = [f"q_{k}" for k in range(1, N + 1)]
     return Block(
         name="accumulator",

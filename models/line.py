@@ -5,6 +5,7 @@ The inertia of the oil, which matters in long lines, is a block of its own: `pip
 of 3 m and 20 mm. Known facts: under a constant flow the pressure rises by beta q t/V.
 """
 
+from mbfmu.errors import ValueRangeError
 from mbfmu.model import Block, Defined, Parameter, Port, State
 
 
@@ -12,8 +13,10 @@ def line(N: int = 2) -> Block:
     """Return the volume: `q_1` to `q_N` in, `p` out.
 
     Args:
-        N: number of flows.
+        N: number of flows, at least 1.
     """
+    if N < 1:
+        raise ValueRangeError(f"N = {N} must be at least 1: a volume without a flow keeps its pressure")
     flows = [f"q_{k}" for k in range(1, N + 1)]
     return Block(
         name="line",

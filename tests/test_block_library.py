@@ -543,6 +543,7 @@ def test_a_trajectory_that_repeats_goes_on_as_it_began() -> None:
         np.testing.assert_allclose(np.array(again(t + 8.0)), np.array(once(t)), atol=1e-12)
 
 
-def test_a_trajectory_of_one_point_is_refused() -> None:
-    with pytest.raises(ValueRangeError, match="N = 1 must be at least 2"):
-        mbfmu.load("waypoints", {"N": 1})
+@pytest.mark.parametrize(("name", "N"), [("waypoints", 1), ("line", 0), ("accumulator", 0)])
+def test_a_block_of_too_few_points_or_flows_is_refused(name: str, N: int) -> None:
+    with pytest.raises(ValueRangeError, match=f"N = {N} must be at least {N + 1}"):
+        mbfmu.load(name, {"N": N})
