@@ -5,24 +5,23 @@ linearised about the upright pole, at -4 rad/s, with x_1 to x_4 its `rail.s`, `h
 Ackermann's formula; r_2 = pi/2. Known facts: the closed loop has the characteristic polynomial (s + 4)^4.
 """
 
+import math
+
 from mbfmu.model import Block, Defined, Parameter, Port
 
+UPRIGHT = (0.0, math.pi / 2, 0.0, 0.0)
 GAINS = (-10.960244648318, 56.476097859327, -11.060244648318, 11.104097859327)
 
 
 def state_feedback() -> Block:
     """Return the controller: `x_1` to `x_4`, `r_1` to `r_4`, `forward` in, `u` out."""
     numbers = range(1, len(GAINS) + 1)
-    start = {2: "pi/2"}
     return Block(
         name="state_feedback",
         description="Feedback of four states, within limits",
         inputs=(
-            *(Port(f"x_{k}", "1", f"state {k}") for k in numbers),
-            *(
-                Port(f"r_{k}", "1", f"reference of state {k}", 1.5707963267948966 if k in start else 0.0)
-                for k in numbers
-            ),
+            *(Port(f"x_{k}", "1", f"state {k}", start) for k, start in enumerate(UPRIGHT, 1)),
+            *(Port(f"r_{k}", "1", f"reference of state {k}", start) for k, start in enumerate(UPRIGHT, 1)),
             Port("forward", "1", "added before the limits"),
         ),
         defined=(
