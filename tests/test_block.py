@@ -88,6 +88,40 @@ def test_the_interpreted_kernel_gives_the_numbers_of_the_compiled_one() -> None:
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-13)
 
 
+def test_comparisons_and_jumps_have_the_same_bits_compiled_and_interpreted() -> None:
+    texts = ["u < v", "u <= v", "u > v", "u >= v", "floor(u)", "sign(u)"]
+    texts += ["where(u < v, u*v, v/3)", "where(u, floor(v), u)"]
+    jumps = Block(
+        "jumps",
+        inputs=(Port("u"), Port("v")),
+        states=(State("x", "where(u < v, floor(u) - sign(v), v)", start=0.1),),
+        defined=tuple(Defined(f"y{k}", text, output=True) for k, text in enumerate(texts)),
+    )
+    prepared = prepare(jumps, None, None, 0.01)
+    kernels = prepared.kernel, Interpreted(describe(prepared.bundle))
+    p, values = vector([]), (-1.5, -1.0, -0.0, 0.0, 1e-300, 0.9999999999999999, 1.0, 2.5)
+    for u in (vector([a, b]) for a in values for b in values):
+        ends = []
+        for kernel in kernels:
+            x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 0.01)
+            x, status = kernel.advance(x, u, vector([0.0, 0.0]), p, 0.0, 0.01, 3)
+            assert status.code == 0
+            ends.append(bytes(vector([*x, *kernel.outputs(x, u, p, 0.03)])))
+        assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(("u", "slope"), [(2.0, 4.0), (-1.0, -3.0)])
+def test_the_slope_of_a_choice_is_that_of_what_is_chosen(u: float, slope: float) -> None:
+    chosen = Block(
+        "chosen",
+        inputs=(Port("u", start=u),),
+        states=(State("x", "where(u > 0, u**2, -3*u) + sign(u) + floor(u/7) - x"),),
+        defined=(Defined("y", "(u < 5)*x", output=True),),
+    )
+    found = mbfmu.linearize(chosen)
+    assert (float(found.A[0, 0]), float(found.B[0, 0]), float(found.C[0, 0])) == (-1.0, slope, 1.0)
+
+
 @pytest.mark.parametrize("backend", ["python", "native"])
 def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(backend: str, tmp_path: Path) -> None:
     path = mbfmu.export(oscillator(), tmp_path / "oscillator.fmu", step=0.01, backend=backend)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from mbfmu.kernel import compiled_library
 from mbfmu.kernel.toolchain import ROUNDED
 from mbfmu.model import Block, Defined, Port, State
-from mbfmu.model.expression import FUNCTIONS
+from mbfmu.model.expression import ARGUMENTS, FUNCTIONS
 from mbfmu.prepared.prepare import prepare
 from tests import decimals
 
@@ -312,8 +312,9 @@ def wanted(library: Path) -> set[str]:
 
 def calculator() -> Block:
     """Return a block with every function and operator that an expression can have."""
-    terms = [f"{name}(0.3 + 0.1*x)" for name in FUNCTIONS if name not in {"atan2", "min", "max"}]
+    terms = [f"{name}(0.3 + 0.1*x)" for name in FUNCTIONS if name not in ARGUMENTS]
     terms += ["atan2(x, u)", "min(x, u)", "max(x, u)", "abs(x)**u", "abs(x)**1.5", "2**x", "x**7", "x**-3", "x**101"]
+    terms += ["where(x < u, x, u)", "where(x <= u, 1, x)", "(x > u)", "(x >= u)"]
     return Block(
         name="calculator",
         description="Every function",

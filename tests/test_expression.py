@@ -10,14 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 
 from mbfmu.errors import ExpressionError, ValueRangeError
-from mbfmu.model.expression import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression, constant, guessed
+from mbfmu.model.expression import ARGUMENTS, FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression, constant, guessed
 
 NAMES: dict[str, Any] = {"x": 0.75, "y": -1.5, "arm": SimpleNamespace(l1=2.5, left=SimpleNamespace(m=0.125))}
 VALUES: dict[str, float] = {"x": 0.75, "y": -1.5, "arm.l1": 2.5, "arm.left.m": 0.125}
 PYTHON_FUNCTIONS: dict[str, Any] = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "sin": math.sin, "cos": math.cos,
     "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "tanh": math.tanh,
-    "min": min, "max": max, "deg": math.radians,
+    "min": min, "max": max, "deg": math.radians, "floor": math.floor,
+    "sign": lambda x: math.copysign(1.0, x) if x else 0.0, "where": lambda c, a, b: a if c else b,
 }  # fmt: skip
 
 often = settings(deadline=None, derandomize=True, max_examples=300)
@@ -33,9 +34,9 @@ def joined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     signed = st.tuples(st.sampled_from("+-"), parts).map("".join)
     grouped = parts.map("({})".format)
     power = st.tuples(grouped, st.just("**"), st.sampled_from(("2", "3", "-1", "2**2"))).map("".join)
-    called = st.sampled_from(("sin({})", "abs({})", "max(x, {})", "atan2({}, 2.5)")).flatmap(
-        lambda form: parts.map(form.format)
-    )
+    called = st.sampled_from(
+        ("sin({})", "abs({})", "max(x, {})", "atan2({}, 2.5)", "where(y < x, {}, x)", "where(x <= y, x, {})")
+    ).flatmap(lambda form: parts.map(form.format))
     return st.one_of(binary, binary, signed, grouped, power, called)
 
 
@@ -58,7 +59,7 @@ def test_arithmetic_and_its_precedence_are_pythons(text: str) -> None:
     assert number(text) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in {"atan2", "min", "max"}])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ARGUMENTS])
 def test_a_function_of_one_number_is_the_one_of_math(name: str) -> None:
     for value in (0.1, 0.375, 0.9):
         assert number(f"{name}({value})") == pytest.approx(PYTHON_FUNCTIONS[name](value), rel=1e-15)
@@ -68,6 +69,35 @@ def test_a_function_of_one_number_is_the_one_of_math(name: str) -> None:
 def test_a_function_of_two_numbers_is_the_one_of_python(name: str) -> None:
     for a, b in ((0.1, -0.3), (-2.0, 1.5), (-1.0, -4.0)):
         assert number(f"{name}({a}, {b})") == pytest.approx(PYTHON_FUNCTIONS[name](a, b), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("floor(-0.5)", -1.0), ("floor(2)", 2.0), ("sign(-3)", -1.0), ("sign(0)", 0.0), ("where(0, 1, 2)", 2.0)],
+)
+def test_functions_that_jump_are_those_of_mathematics(text: str, value: float) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["x < y", "x <= y", "x > y", "x >= y", "x - y < y*y + 1", "(x < 1)*(y < 0) + 2"])
+def test_a_comparison_is_one_where_it_holds_and_else_zero(text: str) -> None:
+    for x, y in ((-1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (0.0, -0.0)):
+        found = Expression(text).evaluate({"x": ca.SX(x), "y": ca.SX(y)}.__getitem__)
+        assert float(ca.DM(ca.evalf(ca.SX(found)))) == eval(text, {}, {"x": x, "y": y})
+
+
+def test_a_choice_does_not_mind_what_the_other_value_is() -> None:
+    x = ca.SX.sym("x")
+    chosen = Expression("where(x > 0, sqrt(x), -x)").evaluate(lambda _: x)
+    value = ca.Function("value", [x], [chosen, ca.jacobian(chosen, x)])
+    for at, expected in ((-4.0, (4.0, -1.0)), (4.0, (2.0, 0.25)), (0.0, (0.0, -1.0))):
+        assert tuple(map(float, value(at))) == expected
+
+
+@pytest.mark.parametrize("text", ["0 < x < 1", "x < 1 and y < 1", "x if y else 1"])
+def test_a_condition_written_otherwise_is_refused_with_how_to_write_it(text: str) -> None:
+    with pytest.raises(ExpressionError, match=r"is written (\(a < b\)\*\(b < c\)|where\(condition, a, b\))"):
+        Expression(text)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +164,9 @@ def test_reading_does_not_depend_on_the_values_of_the_names(text: str) -> None:
     [
         "f(x)", "__import__('os')", "open('x')", "f(x)(y)", "x()", "a.b()", "a.b().c", "(1.0).real", "lambda: 1",
         "[x for x in y]", "{x}", "{}", "[x]", "x[0]", "(x, y)", "x, y", "'x'", "b'x'", "f'{x}'", "x if y else 1",
-        "x < y", "x == y", "not x", "x and y", "(x := 1)", "True", "None", "...", "1j", "x // y", "x % y", "x @ y",
-        "x | y", "x << 1", "~x", "sin(*x)", "sin(x=1)", "await x", "x = 1", "import os", "x; y", "x\ny", "", "   ",
-        "# x", "1 +", "(x", "x)", "007", "x y", "m.1", "\x00", "\ud800",
+        "x == y", "x != y", "x < y < 1", "not x", "x and y", "(x := 1)", "True", "None", "...", "1j", "x // y", "x % y",
+        "x @ y", "x | y", "x << 1", "~x", "sin(*x)", "sin(x=1)", "await x", "x = 1", "import os", "x; y", "x\ny", "",
+        "   ", "# x", "1 +", "(x", "x)", "007", "x y", "m.1", "\x00", "\ud800",
     ],
 )  # fmt: skip
 def test_everything_but_arithmetic_is_refused(text: str) -> None:
@@ -149,7 +179,9 @@ def test_a_power_written_with_a_caret_is_refused_with_a_hint() -> None:
         Expression("3*x^2")
 
 
-@pytest.mark.parametrize(("text", "wanted", "given"), [("sin(1, 2)", 1, 2), ("atan2(1)", 2, 1), ("max()", 2, 0)])
+@pytest.mark.parametrize(
+    ("text", "wanted", "given"), [("sin(1, 2)", 1, 2), ("atan2(1)", 2, 1), ("max()", 2, 0), ("where(1, 2)", 3, 2)]
+)
 def test_a_function_with_the_wrong_number_of_arguments_is_refused(text: str, wanted: int, given: int) -> None:
     with pytest.raises(ExpressionError, match=rf"takes {wanted} argument\(s\), not {given}"):
         Expression(text)

@@ -21,9 +21,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": ca.sin, "cos": ca.cos, "tan": ca.tan,
     "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2, "tanh": ca.tanh,
     "min": ca.fmin, "max": ca.fmax, "deg": lambda degrees: degrees * (math.pi / 180),
+    "floor": ca.floor, "sign": ca.sign, "where": ca.if_else,
 }  # fmt: skip
 OPERATIONS = ("der", "previous")
 """Functions of a name, which give another quantity: ``der(x)`` and ``previous(x)``."""
+ARGUMENTS: dict[str, int] = {"atan2": 2, "min": 2, "max": 2, "where": 3}
+"""Number of arguments of the functions that do not take one."""
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -32,7 +35,12 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Pow: lambda a, b: a**b,
     ast.USub: lambda a: -a,
     ast.UAdd: lambda a: a,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
 }
+ALLOWED = f"use numbers, names of parameters, + - * / ** < <= > >= and {', '.join(FUNCTIONS)}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,8 @@ class Expression:
     the last sampling.
 
     Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed; ``deg(x)`` is an angle of
-    x degrees in rad.
+    x degrees in rad. A comparison, ``a < b``, ``a <= b``, ``a > b`` or ``a >= b``, is 1 where it holds and else 0;
+    ``where(c, a, b)`` is a where c is not 0 and else b.
 
     Args:
         text: the expression.
@@ -73,10 +82,7 @@ class Expression:
         try:
             return ast.parse(self.text.strip(), mode="eval").body
         except (SyntaxError, ValueError, MemoryError):
-            raise ExpressionError(
-                f"cannot read the expression {self.quoted}: use numbers, names of parameters, + - * / ** and "
-                f"{', '.join(FUNCTIONS)}"
-            ) from None
+            raise ExpressionError(f"cannot read the expression {self.quoted}: {ALLOWED}") from None
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -115,6 +121,8 @@ class Expression:
                     return ca.SX(CONSTANTS[name]) if name in CONSTANTS else lookup(name)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(operand, lookup, depth + 1))
             case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if (
@@ -123,14 +131,12 @@ class Expression:
                 return lookup(f"{name}({_dotted(inner)})")
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 values = [self._walk(arg, lookup, depth + 1) for arg in args]
-                wanted = 2 if name in {"atan2", "min", "max"} else 1
+                wanted = ARGUMENTS.get(name, 1)
                 if len(values) == wanted:
                     return FUNCTIONS[name](*values)
                 raise ExpressionError(f"'{name}' takes {wanted} argument(s), not {len(values)}, in {self.quoted}")
-        hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
         raise ExpressionError(
-            f"{_unparsed(node)} is not allowed in the expression {self.quoted}{hint}: "
-            f"use numbers, names of parameters, + - * / ** and {', '.join(FUNCTIONS)}"
+            f"{_unparsed(node)} is not allowed in the expression {self.quoted}{_hint(node)}: {ALLOWED}"
         )
 
 
@@ -165,6 +171,17 @@ def guessed(text: str) -> str | None:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         pass  # `Expression` says what is wrong
     return None
+
+
+def _hint(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp(op=ast.BitXor()):
+            return "; a power is written **"
+        case ast.Compare(ops=[_, _, *_]) | ast.BoolOp(op=ast.And()):
+            return "; that both comparisons hold is written (a < b)*(b < c)"
+        case ast.IfExp():
+            return "; a choice is written where(condition, a, b)"
+    return ""
 
 
 def _unparsed(node: ast.expr) -> str:
