@@ -1,8 +1,10 @@
 """Fixtures all tests share, and how thoroughly they run."""
 
+import gc
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import mbfmu
@@ -20,9 +22,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), unless all is asked for."""
+    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), unless all is asked for.
+
+    Tests that try random examples try a quarter of them (`examples` in harness.py).
+    """
+    hypothesis.settings.register_profile("quick", max_examples=25)
     if not config.getoption("--all"):
         os.environ.setdefault(LEVEL, "0")
+        hypothesis.settings.load_profile("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from searching the tests themselves, which all live to the end, again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

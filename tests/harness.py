@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import settings
 
 import mbfmu
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
@@ -38,6 +39,11 @@ def label(scheme: tuple[str, Mapping[str, Any]]) -> str:
 def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:
     """Mark those cases of a parametrised test slow that others stand for."""
     return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.slow) for case in cases]
+
+
+def examples(factor: float = 1.0, **more: Any) -> settings:
+    """Return settings of hypothesis: so many times the examples it tries, which are fewer without `--all`."""
+    return settings(deadline=None, max_examples=round(factor * settings.default.max_examples), **more)
 
 
 def named(value: Any) -> str | None:

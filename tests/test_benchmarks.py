@@ -84,6 +84,7 @@ def test_the_step_found_reaches_its_target_and_is_the_longest_that_does() -> Non
         assert (job.h * 2**0.25) ** order > 0.9 * target
 
 
+@pytest.mark.slow
 def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "CASES", native.CASES[1:3])
     lines = list(native.measured(1000))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from harness import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mbfmu
@@ -176,7 +177,7 @@ def test_a_block_that_cannot_be_is_refused_by_name(changes: dict[str, Any], kind
 
 
 @given(value=st.one_of(st.just(math.nan), st.just(math.inf), st.floats(max_value=0.0)))
-@settings(max_examples=20)
+@examples(0.2)
 def test_a_nominal_value_is_positive_and_finite(value: float) -> None:
     for make in (
         lambda: Port("u", nominal=value),

@@ -17,7 +17,8 @@ import fmpy
 import hypothesis.strategies as st
 import pytest
 import pythonfmu
-from hypothesis import HealthCheck, example, given, settings
+from harness import examples
+from hypothesis import HealthCheck, example, given
 from pythonfmu.builder import FmuBuilder
 from rich.console import Console
 
@@ -712,10 +713,10 @@ def test_a_crash_is_a_failure_of_the_rule_that_met_it_and_the_others_are_still_t
 def test_a_hang_is_a_failure_of_the_rule_that_met_it_and_the_others_are_still_tried(tmp_path: Path) -> None:
     members = swap(runnable(), SCRIPT, "# before", "if h == 0.0: time.sleep(100)")
     begin = time.monotonic()
-    found = report(pack(members, tmp_path / "x.fmu"), timeout=4.0)
+    found = report(pack(members, tmp_path / "x.fmu"), timeout=2.5)
     assert time.monotonic() - begin < 60.0
     (hang,) = of("zero-step", found)
-    assert (hang.status, "within 4 s" in hang.message) == ("fail", True)
+    assert (hang.status, "within 2.5 s" in hang.message) == ("fail", True)
     assert [item.status for item in of("negative-step", found)] == ["pass"]
 
 
@@ -1201,7 +1202,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("victim") / "x.fmu"
 
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = examples(0.6, suppress_health_check=[HealthCheck.too_slow])
 
 
 @quick

@@ -1,5 +1,6 @@
 """The command line: what works, and the one line a mistake is worth."""
 
+import importlib.util
 import io
 import json
 import math
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from harness import thorough
 from rich.console import Console
 
 import mbfmu
@@ -121,10 +123,10 @@ def test_the_version_tells_the_package_python_casadi_compiler_platform_and_extra
     assert {"cross", "sweep", "view"} <= set(lines[5].removeprefix("extras: ").split(", "))
 
 
-def test_the_console_script_is_the_module(tmp_path: Path) -> None:
+def test_the_console_script_is_the_module(tmp_path: Path, done: Callable[..., str]) -> None:
     script = Path(sys.executable).with_name("mbfmu")
     found = subprocess.run([script, "--version"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
-    texts = (found.stdout, done_apart("--version", cwd=tmp_path))
+    texts = (found.stdout, done("--version", cwd=tmp_path))
     one, other = (re.sub(r"/python[\d.]*", "/python", text) for text in texts)  # an environment has several names of it
     assert one == other
 
@@ -393,7 +395,7 @@ DOCUMENTS = {
 """Keys of the document that a command prints."""
 
 
-@pytest.mark.parametrize("arguments", DOCUMENTS)
+@pytest.mark.parametrize("arguments", thorough(zip(DOCUMENTS), lambda arguments: not arguments.startswith("sweep")))
 def test_json_is_one_document_that_says_what_was_written(
     arguments: str, tmp_path: Path, call: Callable[..., Called]
 ) -> None:
@@ -418,7 +420,11 @@ def test_json_has_no_nan() -> None:
     }  # fmt: skip
 
 
-def test_json_tells_of_a_stepper_that_failed_without_a_number(tmp_path: Path, call: Callable[..., Called]) -> None:
+def test_json_tells_of_a_stepper_that_failed_without_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., Called]
+) -> None:
+    some = {name: family for name, family in mbfmu.steppers().items() if name in {"projected", "rattle"}}
+    monkeypatch.setattr("mbfmu.comparison.families", lambda: some)
     given = "compare rolling_disk --stop 0.02 --steps 1e-2 --json"
     rows = json.loads(call(*given.split(), cwd=tmp_path).stdout)["rows"]
     assert all((row["error"] is None) == bool(row["failure"]) for row in rows)
@@ -523,7 +529,7 @@ def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[
     [
         "simulate two_link --stop 0.05",
         pytest.param("compare two_link --stop 0.05 --steps 1e-2", marks=pytest.mark.slow),
-        "export two_link",
+        pytest.param("export two_link", marks=pytest.mark.slow),
         pytest.param(
             "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv", marks=pytest.mark.slow
         ),
@@ -541,22 +547,6 @@ def test_without_a_compiler_a_command_works_interpreted_and_says_once_what_to_in
     assert run(*arguments.split(), "--quiet", cwd=tmp_path, **bare).stderr == ""
 
 
-def run_without(library: str, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `mbfmu ARGUMENTS` where a library is not installed."""
-    script = (
-        "import importlib.util, sys\n"
-        "missing, find = sys.argv.pop(1), importlib.util.find_spec\n"
-        "sys.modules[missing] = None\n"
-        "importlib.util.find_spec = lambda name, package=None: None if name == missing else find(name, package)\n"
-        "from mbfmu.cli import main\n"
-        "main()\n"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", script, library, *arguments],
-        capture_output=True, text=True, cwd=cwd, timeout=100, check=False, env={**os.environ, **environment},
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("library", "extra", "arguments"),
     [
@@ -569,10 +559,21 @@ def run_without(library: str, *arguments: str, cwd: Path, **environment: str) ->
     ],
 )
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
-    library: str, extra: str, arguments: str, bare: dict[str, str], tmp_path: Path
+    library: str,
+    extra: str,
+    arguments: str,
+    bare: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[..., Called],
 ) -> None:
-    found = run_without(library, *arguments.split(), cwd=tmp_path, **bare)
-    assert (found.returncode, found.stdout) == (1, "")
+    find = importlib.util.find_spec
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == library else find(name, *more))
+    for name, value in bare.items():
+        monkeypatch.setenv(name, value)
+    found = call(*arguments.split(), cwd=tmp_path)
+    assert (found.status, found.stdout) == (1, "")
     line = found.stderr.splitlines()[-1]
     assert not [other for other in found.stderr.splitlines() if not other.startswith("mbfmu: ")]
     assert f'pip install "mbfmu[{extra}]"' in line
@@ -585,11 +586,11 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
 @pytest.mark.parametrize(
     "arguments",
     [
-        "export two_link",
+        pytest.param("export two_link", marks=pytest.mark.slow),
         "simulate two_link --stop 0.5",
-        "list",
-        "check junk.fmu",
-        "simulate two_link --stop -1",
+        pytest.param("list", marks=pytest.mark.slow),
+        pytest.param("check junk.fmu", marks=pytest.mark.slow),
+        pytest.param("simulate two_link --stop -1", marks=pytest.mark.slow),
         "export x",
     ],
 )

@@ -18,6 +18,7 @@ import fmpy.fmi2
 import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
+from harness import thorough
 from lxml import etree
 from masters import Instance, Unpacked
 from mechanisms import MECHANISMS, slider_crank, spatial_arm
@@ -100,7 +101,7 @@ def test_fmpy_finds_no_problem(case: Case) -> None:
     assert validate_fmu(str(case.fmu)) == []
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", thorough(zip(MECHANISMS), lambda name: name in {"slider_crank", "spatial_pendulum"}))
 def test_mbfmu_check_finds_no_problem(name: str, tmp_path: Path) -> None:
     assert mbfmu.check(mbfmu.export(MECHANISMS[name](), tmp_path / "some.fmu")) == []
 
@@ -387,9 +388,9 @@ import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 import mbfmu
-from mechanisms import spatial_two_link
+from mechanisms import slider_crank
 mbfmu.export(mbfmu.load("two_link"), Path({folder!r}) / "a.fmu", stepper="gauss", options={{"stages": 2}})
-mbfmu.export(spatial_two_link(), Path({folder!r}) / "b.fmu")
+mbfmu.export(slider_crank(), Path({folder!r}) / "b.fmu")
 """
 
 

@@ -17,12 +17,12 @@ from mbfmu.model import Block, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, pytest.param(design, marks=pytest.mark.slow))
+EXAMPLES = (rolling, robot, design)
 """Those with a table and a figure."""
 
 
-KINDS = {"two_link", "heavy_top", "pendulum", "ice_skate", "dc_motor", "cart_pendulum", "robot"}
-"""Planar, spatial, Lagrangian and nonholonomic mechanisms, a block, and files of TOML and URDF."""
+KINDS = {"two_link", "heavy_top", "pendulum", "ice_skate", "dc_motor", "cart_pendulum"}
+"""Planar, spatial, Lagrangian and nonholonomic mechanisms, a block, and a file of TOML; that of URDF takes seconds."""
 
 
 @cache
@@ -84,6 +84,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
     assert max(figure.stat().st_size for figure in figures) < 150e3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design"])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -97,6 +98,7 @@ def test_an_example_with_a_figure_prints_its_table_and_draws_it(
         assert picture.width > 800
 
 
+@pytest.mark.slow
 def test_skate_and_disk_follow_their_closed_forms_in_the_order_of_the_stepper() -> None:
     found = run(rolling).numbers
     assert found["radius"] == pytest.approx(4.7308693611, rel=1e-9)  # (C + M a^2) etc. put into the steady motion
@@ -107,6 +109,7 @@ def test_skate_and_disk_follow_their_closed_forms_in_the_order_of_the_stepper() 
     assert found["skate, projected, order"] == pytest.approx(4, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_disk_rolls_for_2000_s_without_slip_and_nodal_impulses_keep_its_energy() -> None:
     found = run(rolling).numbers
     first, last = (found[f"long, nodal_impulse, energy, {quarter} quarter"] for quarter in ("first", "last"))
@@ -118,12 +121,14 @@ def test_a_disk_rolls_for_2000_s_without_slip_and_nodal_impulses_keep_its_energy
     assert max(value for name, value in found.items() if name.endswith("constraint")) < 1e-14
 
 
+@pytest.mark.slow
 def test_skate_and_disk_as_fmus_in_fmpy_give_the_models_numbers() -> None:
     found = {name: value for name, value in run(rolling).numbers.items() if name.endswith("FMU - model")}
     assert len(found) == 4
     assert max(found.values()) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_robot_of_known_equations_follows_to_a_twentieth_of_a_millimetre_and_within_its_torques() -> None:
     found = run(robot).numbers
     assert found["computed torque, wrist"] < 5e-5
@@ -132,6 +137,7 @@ def test_a_robot_of_known_equations_follows_to_a_twentieth_of_a_millimetre_and_w
     assert all(found[f"{law}, effort"] < 0.5 for law in robot.LAWS)
 
 
+@pytest.mark.slow
 def test_the_robots_motors_work_for_what_is_stored_and_what_friction_takes() -> None:
     found = run(robot).numbers
     for law in robot.LAWS:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -287,7 +288,9 @@ def test_pivots_give_unit_columns_that_need_no_further_pivoting() -> None:
 # order
 
 
-@pytest.mark.parametrize("system", ["two_link", "slider_crank", "spatial_arm"])
+@pytest.mark.parametrize(
+    "system", thorough(zip(["two_link", "slider_crank", "spatial_arm"]), lambda system: system != "spatial_arm")
+)
 def test_abm4_has_its_order_from_the_first_step(system: str) -> None:
     """One step and five steps from the start have errors O(h^5) at least: the history `begin` makes is as good."""
     method, exact = of(system, "direct", method="abm4"), of(system, "projected", order=8)
@@ -367,7 +370,7 @@ def test_order_5_shows_on_the_arm_over_2_s(name: str, options: dict[str, Any], l
     assert least < slope(errors, h) < 5.25
 
 
-@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+@pytest.mark.parametrize("method", thorough(zip(["rk4", "dopri5"]), lambda method: method == "rk4"))
 def test_a_gamma_that_grows_with_1_over_h_would_cost_baumgarte_its_order(method: str) -> None:
     """Why the default of gamma is a constant, with a bound only for long steps."""
     exact, h = run(of("two_link", "projected", order=8), 0.4, 0.005, 0.3), (0.01, 0.005, 0.0025)
@@ -453,8 +456,13 @@ def orthogonal(dae: Any, q: Array, t: float, selection: str) -> Array:
     return np.delete(np.eye(n), taken, axis=1)
 
 
-@pytest.mark.parametrize("selection", ["lu", "qr", "svd"])
-@pytest.mark.parametrize("system", ["two_link", "slider_crank", "spatial_arm"])
+@pytest.mark.parametrize(
+    ("system", "selection"),
+    thorough(
+        product(["two_link", "slider_crank", "spatial_arm"], ["lu", "qr", "svd"]),
+        lambda system, selection: system != "spatial_arm" or selection == "svd",
+    ),
+)
 def test_partition_takes_the_step_of_an_explicit_basis(system: str, selection: str) -> None:
     """The form with a basis B, [B^T; P] d = [z - B^T q; -Phi], in NumPy gives the same step to round-off."""
     this, h, dae = of(system, "partition", selection=selection), 0.02, of(system, "partition", selection=selection).dae
@@ -511,7 +519,10 @@ def test_partition_meets_the_position_constraints_at_all_its_evaluations(system:
     assert next(nodes, None) is None
 
 
-@pytest.mark.parametrize("system", ["two_link", "slider_crank", "spatial_arm", "welded_skate"])
+@pytest.mark.parametrize(
+    "system",
+    thorough(zip(["two_link", "slider_crank", "spatial_arm", "welded_skate"]), lambda system: system != "spatial_arm"),
+)
 def test_projection_moves_at_right_angles_to_the_constraints_in_the_metric_of_the_mass(system: str) -> None:
     """M (q - q~) and M (v - v~) are combinations of the rows of Phi_q and [Phi_q; G] at the step end."""
     this, h = of(system, "projected", order=4), 0.02

@@ -7,7 +7,8 @@ from typing import Any
 import casadi as ca
 import hypothesis.strategies as st
 import pytest
-from hypothesis import assume, given, settings
+from harness import examples
+from hypothesis import assume, given
 
 from mbfmu.errors import ExpressionError, ValueRangeError
 from mbfmu.model.expression import ARGUMENTS, FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Expression, constant, guessed
@@ -21,7 +22,7 @@ PYTHON_FUNCTIONS: dict[str, Any] = {
     "sign": lambda x: math.copysign(1.0, x) if x else 0.0, "where": lambda c, a, b: a if c else b,
 }  # fmt: skip
 
-often = settings(deadline=None, derandomize=True, max_examples=300)
+often = examples(3, derandomize=True)
 
 
 def number(text: str) -> float:
@@ -232,7 +233,7 @@ ALPHABET = st.text(alphabet="xyab019.+-*/^()[]{},:;=<>!@%&|~'\"\\# \t\nejl_$\x00
 
 
 @given(st.one_of(st.text(max_size=30), ALPHABET, ARITHMETIC))
-@settings(deadline=None, derandomize=True, max_examples=1500)
+@examples(15, derandomize=True)
 def test_any_text_is_an_expression_or_an_expression_error(text: str) -> None:
     try:
         expression = Expression(text)

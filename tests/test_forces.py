@@ -11,7 +11,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from states import accelerations, admissible, outputs, shown
@@ -343,7 +344,7 @@ def by_hand(name: str, s: float, v: float, t: float) -> float:
 
 
 @on_axes
-@settings(max_examples=30, deadline=None)
+@examples(0.3)
 @given(s=st.floats(-3, 3), v=st.floats(-3, 3), t=st.floats(0, 10))
 def test_the_effort_on_an_axis_by_hand(name: str, s: float, v: float, t: float) -> None:
     assert effort(name, s, v, t) == pytest.approx(by_hand(name, s, v, t), rel=1e-12, abs=1e-12)

@@ -13,6 +13,7 @@ from typing import Any
 import fmpy
 import numpy as np
 import pytest
+from harness import thorough
 
 import mbfmu
 from mbfmu.checker import supervise
@@ -241,16 +242,19 @@ def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "error", "said"),
-    [
-        (EXIT, FmuError, r"at t = 0\.25 s, the FMU ended the process \(exit status 0\)"),
-        (CRASH, FmuError, r"at t = 0\.25 s, the FMU ended the process \(SIGSEGV\)"),
-        (HANG, FmuError, r"at t = 0\.25 s, the FMU did not answer within 4 s; --timeout"),
-        (HANG_AT_START, FmuError, r"before its first step, the FMU did not answer within 4 s"),
-        (NAN, StepError, r"output y is nan at t = 0\.26 s"),
-        (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
-        (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
-        (REFUSE, FmuError, r"failed at t = 0\.25 s: no more 0$"),
-    ],
+    thorough(
+        [
+            (EXIT, FmuError, r"at t = 0\.25 s, the FMU ended the process \(exit status 0\)"),
+            (CRASH, FmuError, r"at t = 0\.25 s, the FMU ended the process \(SIGSEGV\)"),
+            (HANG, FmuError, r"at t = 0\.25 s, the FMU did not answer within 4 s; --timeout"),
+            (HANG_AT_START, FmuError, r"before its first step, the FMU did not answer within 4 s"),
+            (NAN, StepError, r"output y is nan at t = 0\.26 s"),
+            (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
+            (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
+            (REFUSE, FmuError, r"failed at t = 0\.25 s: no more 0$"),
+        ],
+        lambda fault, *_: fault != HANG_AT_START,
+    ),
 )
 def test_a_fault_is_one_error_that_says_what_and_when_and_leaves_nothing(
     fault: int, error: type[Exception], said: str, make: Maker, scratch: Path
@@ -335,10 +339,10 @@ def test_an_input_that_takes_longer_than_the_timeout_does_not_end_the_run(make: 
     def slow(t: float) -> float:
         if t > 300.0 and not slept:
             slept.append(t)
-            time.sleep(4.0)
+            time.sleep(2.5)
         return 1.0
 
-    run = mbfmu.simulate(make(), 400.0, inputs={"u": slow}, timeout=3.0)  # 40 blocks of rows
+    run = mbfmu.simulate(make(), 400.0, inputs={"u": slow}, timeout=2.0)  # 40 blocks of rows
     assert run["y"][-1] == pytest.approx(400.0, rel=1e-9)
 
 

@@ -82,9 +82,13 @@ PROBLEMS = {
 }
 
 
+FEW = {("slider_crank", "lobatto-2"), ("slider_crank", "alpha-2"), ("pendulum", "gauss-2"), ("bead", "radau-2")}
+"""One of each family on a mechanism other than the arm."""
+
+
 def represents(problem: str, scheme: str) -> bool:
-    """All schemes on the arm, one of each family on the others."""
-    return problem == "two_link" or scheme in {"lobatto-2", "gauss-2", "radau-2", "alpha-2"}
+    """All schemes on the arm, and some on the others."""
+    return problem == "two_link" or (problem, scheme) in FEW
 
 
 @cache

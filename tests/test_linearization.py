@@ -2,10 +2,12 @@
 
 import json
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import thorough
 from test_moves import swing
 
 import mbfmu
@@ -43,6 +45,7 @@ def test_damping_shows_in_the_real_parts(two_link: System) -> None:
     assert mbfmu.linearize(damped, PENDULUM_DOWN).eigenvalues.real.max() < -1e-3
 
 
+@cache
 def hanging(name: str, coordinates: str) -> Linear:
     """A closed loop about a position in which its inputs hold it at rest."""
     model = mbfmu.load(name).with_values(LOOPS[name])
@@ -60,7 +63,7 @@ def accelerations(linear: Linear) -> tuple[str, ...]:
     return tuple(f"{name.rpartition('.')[0]}.a" for name in places)
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", thorough(zip(LOOPS), lambda name: name != "crane"))
 def test_in_an_equilibrium_both_coordinates_have_the_same_eigenvalues_and_transfer_function(name: str) -> None:
     joint, absolute = hanging(name, "joint"), hanging(name, "absolute")
     assert max(joint.rest, absolute.rest) < 1e-9

@@ -62,6 +62,7 @@ def test_rolling_disk_with_the_printed_spin_falls_nearly_flat() -> None:
     assert np.ptp(result["energy.total"]) < 1e-6
 
 
+@pytest.mark.slow
 def test_rigid_body_keeps_energy_and_momentum_over_1e5_steps() -> None:
     """Case 1 of Lu & Ren: no torque, h = 1 ms."""
     free = {"world.g": 0.0, "body.w_a[1]": 0.0, "body.w_a[2]": 1.5, "body.w_a[3]": 2.0}

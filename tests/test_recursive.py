@@ -46,7 +46,7 @@ Array = npt.NDArray[np.float64]
 # -- joint against absolute coordinates -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", thorough(zip(range(6)), lambda seed: seed < 2))
+@pytest.mark.parametrize("seed", thorough(zip(range(6)), lambda seed: seed == 0))
 @pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
 def test_a_random_tree_moves_the_same_in_both_coordinates(seed: int, planar: bool) -> None:
     assert_same_motion(random_tree(seed, planar).system("tree"), seed)
@@ -65,8 +65,8 @@ LOOPS = [
     for kind, seed in chosen
 ]
 """What closes which random tree; half of the loops are closed more than needed."""
-FIRST = {kind: (kind, seed, planar) for kind, seed, planar in reversed(LOOPS)}
-"""The first tree that each joint closes, in the plane where it can."""
+FIRST = {kind: (kind, seed, planar) for kind, seed, planar in reversed(LOOPS) if planar or kind is Spherical}
+"""The first tree in the plane that each joint closes, and one in space."""
 
 
 @pytest.mark.parametrize(("closing", "seed", "planar"), thorough(LOOPS, lambda *loop: loop in FIRST.values()))
@@ -88,11 +88,14 @@ def rolling(joint: Joint, other: Joint | None = None) -> System:
 
 @pytest.mark.parametrize(
     ("joint", "other", "rows"),
-    [
-        (RollingSphere("ball", radius=0.4), None, (0, 2)),
-        (RollingDisk("disk", radius=0.4, theta=0.3), None, (0, 2)),
-        (FreeMotion("free"), KnifeEdge("blade", n=(0.6, 0.0, 0.8)), (0, 1)),
-    ],
+    thorough(
+        [
+            (RollingSphere("ball", radius=0.4), None, (0, 2)),
+            (RollingDisk("disk", radius=0.4, theta=0.3), None, (0, 2)),
+            (FreeMotion("free"), KnifeEdge("blade", n=(0.6, 0.0, 0.8)), (0, 1)),
+        ],
+        lambda joint, *_: joint.name != "ball",
+    ),
     ids=["ball", "disk", "blade"],
 )
 def test_what_rolls_moves_the_same_in_both_coordinates(joint: Joint, other: Joint, rows: tuple[int, int]) -> None:
@@ -102,7 +105,7 @@ def test_what_rolls_moves_the_same_in_both_coordinates(joint: Joint, other: Join
     assert (found.m - norms, found.k) == rows
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", thorough(zip([3, 4]), lambda seed: seed == 3))
 @pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
 def test_a_random_tree_starts_and_goes_the_same_in_both_coordinates(seed: int, planar: bool) -> None:
     """The assembly from start values, and 10 steps of RK4 of 1 ms, whose error is below 1e-9."""
@@ -234,7 +237,7 @@ def test_a_chain_of_ten_random_joints_accelerates_as_pinocchios(seed: int) -> No
 # -- the work -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spatial", [True, False], ids=["space", "plane"])
+@pytest.mark.parametrize("spatial", thorough(zip([True, False]), lambda spatial: not spatial), ids=["space", "plane"])
 def test_the_work_for_the_acceleration_of_a_chain_grows_by_the_same_for_every_link(spatial: bool) -> None:
     """The articulated bodies cost a time linear in the links: 8 more cost what the last 8 did."""
     chain, operations = runpy.run_path(str(known_models()["chain"]))["chain"], []

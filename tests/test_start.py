@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from harness import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
 
@@ -356,7 +357,7 @@ def test_the_start_is_the_same_for_every_stepper() -> None:
 
 
 @given(phi=st.floats(-1e6, 1e6), w=st.floats(-1e3, 1e3))
-@settings(deadline=None, derandomize=True, max_examples=200)
+@examples(2, derandomize=True)
 def test_any_crank_angle_starts_consistently(phi: float, w: float) -> None:
     shown = started(prepared("slider_crank"), crank__phi=phi, crank__w=w)
     assert shown["constraint.position"] < 1e-9
@@ -364,7 +365,7 @@ def test_any_crank_angle_starts_consistently(phi: float, w: float) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=2))
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(0.6, derandomize=True)
 def test_any_start_values_give_a_state_or_a_start_error(values: list[float]) -> None:
     ready = prepared("slider_crank")
     dae = ready.dae

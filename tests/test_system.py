@@ -11,7 +11,8 @@ import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from harness import examples
+from hypothesis import given
 from mechanisms import MECHANISMS
 
 from mbfmu.dae import Dae, absolute
@@ -555,7 +556,7 @@ ANYTHING: st.SearchStrategy[Any] = st.one_of(
 
 
 @given(ANYTHING)
-@settings(deadline=None, derandomize=True, max_examples=300)
+@examples(3, derandomize=True)
 def test_any_mass_gives_a_mechanism_or_a_model_error(value: Any) -> None:
     try:
         system = pendulum(body=Body("link", m=value, I_33=1.0), parameters=(Parameter("l", 1.0),))
@@ -568,7 +569,7 @@ def test_any_mass_gives_a_mechanism_or_a_model_error(value: Any) -> None:
 
 
 @given(ANYTHING)
-@settings(deadline=None, derandomize=True, max_examples=200)
+@examples(2, derandomize=True)
 def test_any_coordinate_gives_a_mechanism_or_a_model_error(value: Any) -> None:
     try:
         system = pendulum(body=replace(BODY, r=(1.0, value)), parameters=(Parameter("l", 1.0),))
@@ -579,7 +580,7 @@ def test_any_coordinate_gives_a_mechanism_or_a_model_error(value: Any) -> None:
 
 
 @given(ANYTHING)
-@settings(deadline=None, derandomize=True, max_examples=200)
+@examples(2, derandomize=True)
 def test_any_start_value_gives_a_mechanism_or_a_model_error(value: Any) -> None:
     try:
         system = pendulum(joint=Revolute("hinge", phi=value), parameters=(Parameter("l", 1.0),))
@@ -592,7 +593,7 @@ def test_any_start_value_gives_a_mechanism_or_a_model_error(value: Any) -> None:
 @given(
     st.text(alphabet="abhinlkgewrpml.[]²_0123 ", max_size=14), st.one_of(st.floats(), st.none(), st.text(max_size=3))
 )
-@settings(deadline=None, derandomize=True, max_examples=500)
+@examples(5, derandomize=True)
 def test_with_values_of_any_name_gives_a_system_or_a_model_error(name: str, value: Any) -> None:
     try:
         assert isinstance(pendulum().with_values({name: value}), System)

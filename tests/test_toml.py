@@ -13,7 +13,8 @@ import jsonschema
 import mechanisms
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness import examples
+from hypothesis import given
 
 import mbfmu
 from mbfmu.errors import (
@@ -411,21 +412,28 @@ def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
         mbfmu.load(tmp_path / "x.toml")
 
 
+NONSENSE = (
+    "[" * LARGEST, "{" * LARGEST, "a." * (LARGEST // 2), "a=" + "[" * LARGEST, "'a'." * (LARGEST // 4),
+    "a\n" * (LARGEST // 2), '"""\\"\\' * (LARGEST // 7), "x = " + "9" * LARGEST, "x = 1." + "9" * LARGEST,
+    "x = '''" + "'\\" * (LARGEST // 2), "[a]\n" * (LARGEST // 4), "a = {" + "b = 1, " * (LARGEST // 8) + "}",
+    'x = "' + "\\n" * (LARGEST // 2) + '"', "\0" * LARGEST,
+    "\r" * LARGEST, "x = 0x" + "f" * LARGEST,
+    'name = "x"\n[components]\n' + "".join(f'w{k} = {{type = "World"}}\n' for k in range(4_900))
+    + f'a = {{type = "{"W" * 100_000}"}}',
+)  # fmt: skip
+VALID = (
+    "x = [" + "1," * (LARGEST // 2 - 9) + "]", "".join(f"[a.b{k}]\n" for k in range(LARGEST // 12)),
+    'name = "x"\ncomponents = {a = {type = "World", n = [' + "0," * (LARGEST // 2 - 50) + "]}}",
+    'name = "x"\n[components]\n' + "".join(f'w{k} = {{type = "World"}}\n' for k in range(30_000)),
+)  # fmt: skip
+"""Long files of valid TOML, which takes a second to read."""
+
+
 @pytest.mark.parametrize(
     "text",
-    [
-        "[" * LARGEST, "{" * LARGEST, "a." * (LARGEST // 2), "a=" + "[" * LARGEST, "'a'." * (LARGEST // 4),
-        "a\n" * (LARGEST // 2), '"""\\"\\' * (LARGEST // 7), "x = " + "9" * LARGEST, "x = 1." + "9" * LARGEST,
-        "x = '''" + "'\\" * (LARGEST // 2), "[a]\n" * (LARGEST // 4), "a = {" + "b = 1, " * (LARGEST // 8) + "}",
-        "x = [" + "1," * (LARGEST // 2 - 9) + "]", 'x = "' + "\\n" * (LARGEST // 2) + '"', "\0" * LARGEST,
-        "".join(f"[a.b{k}]\n" for k in range(LARGEST // 12)), "\r" * LARGEST, "x = 0x" + "f" * LARGEST,
-        'name = "x"\ncomponents = {a = {type = "World", n = [' + "0," * (LARGEST // 2 - 50) + "]}}",
-        'name = "x"\n[components]\n' + "".join(f'w{k} = {{type = "World"}}\n' for k in range(30_000)),
-        'name = "x"\n[components]\n' + "".join(f'w{k} = {{type = "World"}}\n' for k in range(4_900))
-        + f'a = {{type = "{"W" * 100_000}"}}',
-    ],
+    [*NONSENSE, *(pytest.param(text, marks=pytest.mark.slow) for text in VALID)],
     ids=lambda text: re.sub(r"\W+", "_", text[:20]) + str(len(text)),
-)  # fmt: skip
+)
 def test_a_long_file_of_nonsense_is_refused_at_once(text: str) -> None:
     refused(text[:LARGEST])
 
@@ -478,13 +486,13 @@ def read_or_refused(text: str) -> None:
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
-@settings(deadline=None, max_examples=200)
+@examples(2)
 def test_a_random_document_is_read_or_refused(data: dict[str, Any]) -> None:
     read_or_refused("\n".join(f"{json.dumps(key)} = {document(value)}" for key, value in data.items()))
 
 
 @given(VALUES, st.data())
-@settings(deadline=None, max_examples=200)
+@examples(2)
 def test_a_valid_document_with_one_random_value_is_read_or_refused(value: Any, data: st.DataObject) -> None:
     assignments = list(re.finditer(r"(?<= = )[^,{}\n]+(?=[\n}])", PENDULUM))
     place = data.draw(st.sampled_from(assignments))
@@ -492,7 +500,7 @@ def test_a_valid_document_with_one_random_value_is_read_or_refused(value: Any, d
 
 
 @given(st.integers(0, len(PENDULUM)), st.integers(0, 20), st.text(max_size=6) | st.sampled_from("[]{}=,.\"'#\n\\"))
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_a_valid_document_with_a_piece_replaced_is_read_or_refused(start: int, length: int, new: str) -> None:
     read_or_refused(PENDULUM[:start] + new + PENDULUM[start + length :])
 
@@ -506,7 +514,7 @@ def test_random_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFacto
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
-@settings(deadline=None)
+@examples()
 def test_the_line_of_a_key_is_where_it_stands(data: dict[str, Any]) -> None:
     """Two routes: every key that the parser finds, the walk finds, and its line begins with it."""
     from mbfmu.model.toml.lines import lines_of

@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Trajectory:
         found: Array = self.r[:, number] + self.R[:, number] @ point
         return found
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Largest extent of the bodies' and joints' points at the start, m; 1 if it is a point."""
         found = [self.track(item.near, item.start)[0] for item in self.geometry.joints]
