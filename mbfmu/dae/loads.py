@@ -13,6 +13,7 @@ from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
+from mbfmu.model.parts import Part
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def _rates(bodies: Bodies) -> dict[str, SX]:
     """Return the rate of each first-order state of a component, by its full name.
 
     Raises:
-        ModelError: a component gives another number of rates than it has states, or a potential depends on a state.
+        ModelError: a component gives another number of rates than it has states, a potential depends on a state, or a
+            component that is no part, joint or force has states.
     """
     found: dict[str, SX] = {}
     for path, component in bodies.mechanism.components.items():
@@ -154,7 +156,14 @@ def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
         return equations.motion[0].value, equations.rates[0]
     if isinstance(component, Force):
         return ends_of(bodies, path, component)
-    return (bodies.frame_of(f"{path}.frame_a"),)
+    if isinstance(component, Part):
+        anchor = f"{path}.{component.frames[0]}"
+        number = next(number for number, group in enumerate(bodies.groups) if anchor in group.poses)
+        return (bodies.frame(number, bodies.groups[number].poses[anchor]),)
+    raise ModelError(
+        f"{type(component).__name__} '{path}' has the states {', '.join(component.states())}: only parts, joints and "
+        "forces can have states, so derive it from one of these"
+    )
 
 
 def _resists(bodies: Bodies, effort: SX, u: SX) -> bool:

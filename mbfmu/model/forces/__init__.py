@@ -7,6 +7,13 @@ from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, Transl
 from mbfmu.model.forces.laws import AxisLaw, AxisPotential
 from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
 from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
+from mbfmu.model.forces.lugre import LuGreFriction, RotationalLuGreFriction, TranslationalLuGreFriction
+from mbfmu.model.forces.maxwell import (
+    AxisMaxwellDamper,
+    MaxwellDamper,
+    RotationalMaxwellDamper,
+    TranslationalMaxwellDamper,
+)
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
 from mbfmu.model.forces.world import WorldForce, WorldTorque
@@ -15,6 +22,7 @@ __all__ = [
     "AxisForce",
     "AxisFriction",
     "AxisLaw",
+    "AxisMaxwellDamper",
     "AxisPotential",
     "AxisStop",
     "Bushing",
@@ -23,8 +31,12 @@ __all__ = [
     "LimitedForce",
     "LimitedTorque",
     "LineForce",
+    "LuGreFriction",
+    "MaxwellDamper",
     "RotationalDamper",
     "RotationalFriction",
+    "RotationalLuGreFriction",
+    "RotationalMaxwellDamper",
     "RotationalRotor",
     "RotationalSpring",
     "RotationalStop",
@@ -32,6 +44,8 @@ __all__ = [
     "SpringDamper",
     "TranslationalDamper",
     "TranslationalFriction",
+    "TranslationalLuGreFriction",
+    "TranslationalMaxwellDamper",
     "TranslationalRotor",
     "TranslationalSpring",
     "TranslationalStop",

@@ -10,6 +10,11 @@ from mbfmu.model.forces.force import AxisForce
 from mbfmu.model.frame import SX
 
 
+def stribeck(p: Any, v: SX) -> SX:
+    """Return the Stribeck curve ``f_c + (f_s - f_c) exp(-(v/v_s)^2)`` with ``f_s = peak f_c``, N.m or N."""
+    return p.f_c * (1 + (p.peak - 1) * ca.exp(-((v / p.v_s) ** 2)))
+
+
 @dataclass(frozen=True)
 class AxisFriction(AxisForce):
     """Base of friction: Coulomb, Stribeck and viscous, with the jump at rest smoothed; derived for each kind of axis.
@@ -20,8 +25,7 @@ class AxisFriction(AxisForce):
     """
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
-        dry = p.f_c * (1 + (p.peak - 1) * ca.exp(-((v / p.v_s) ** 2)))
-        return -dry * ca.tanh(v / p.v_0) - p.d * v
+        return -stribeck(p, v) * ca.tanh(v / p.v_0) - p.d * v
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,329 @@
+"""Components with first-order states: LuGre friction and Maxwell dampers of the library, and those of one's own."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.integrate import solve_ivp
+
+import mbfmu
+from mbfmu.dae import derive
+from mbfmu.dae.energy import with_balance
+from mbfmu.errors import ModelError
+from mbfmu.model import (
+    AbsoluteSensor,
+    AxisForce,
+    AxisLaw,
+    AxisMotion,
+    Body,
+    Component,
+    FixedTranslation,
+    Force,
+    MaxwellDamper,
+    Parameter,
+    Prismatic,
+    Revolute,
+    RotationalLuGreFriction,
+    RotationalMaxwellDamper,
+    System,
+    TranslationalLuGreFriction,
+    TranslationalMaxwellDamper,
+    Value,
+    World,
+    connect,
+    quantity,
+    state,
+)
+from mbfmu.stepper import usual_stepper
+
+Array = npt.NDArray[np.float64]
+
+
+def on_rail(*forces: Component, s: float | None = None, v: float | None = None, actuated: bool = False) -> System:
+    """A unit mass on a horizontal rail; forces between frames stretch from the world to the mass."""
+    between = [force.name for force in forces if isinstance(force, Force)]
+    return System(
+        "rig",
+        (World(g=9.81), Prismatic("rail", s=s, v=v, actuated=actuated), Body("mass", m=1.0, I_33=1.0), *forces),
+        (
+            connect("world.frame_b", "rail.frame_a"),
+            connect("rail.frame_b", "mass.frame_a"),
+            *(connect("world.frame_b", f"{name}.frame_a") for name in between),
+            *(connect(f"{name}.frame_b", "mass.frame_a") for name in between),
+        ),
+        planar=True,
+    )
+
+
+def on_hinge(*forces: Component) -> System:
+    """A pendulum of unit mass in the plane, level at the start."""
+    return System(
+        "rig",
+        (World(g=9.81), Revolute("hinge"), Body("arm", m=1.0, r_CM=(0.5, 0), I_33=0.1), *forces),
+        (connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", "arm.frame_a")),
+        planar=True,
+    )
+
+
+def reference(slope: Any, y0: list[float], times: Array) -> Array:
+    """The solution of y' = slope(t, y) by SciPy, shape (number of times, n)."""
+    found = solve_ivp(slope, (0.0, times[-1]), y0, method="Radau", t_eval=times, rtol=1e-11, atol=1e-13)
+    assert found.success, found.message
+    return found.y.T
+
+
+# -- LuGre friction -------------------------------------------------------------------------------------------------
+
+SIGMA = {"sigma_0": 1e5, "sigma_1": 800.0, "sigma_2": 0.4}
+
+
+def test_a_load_below_breakaway_bends_the_bristles_and_holds() -> None:
+    """Overdamped, so the way is one-way: dz/ds = 1 - sigma_0 z / f_c gives F = f_c (1 - exp(-sigma_0 s / f_c))."""
+    brake = TranslationalLuGreFriction("brake", joint="rail", f_c=2.0, **SIGMA)
+    run = mbfmu.simulate(on_rail(brake, s=0.0, v=0.0, actuated=True), 1.0, inputs={"rail.f": 0.8}, step=1e-3)
+    assert run.stepper.startswith("radau")
+    assert run["brake.z"][-1] == pytest.approx(0.8 / 1e5, rel=1e-9)
+    assert run["rail.s"][-1] == pytest.approx(-2.0 / 1e5 * math.log(1 - 0.8 / 2.0), rel=1e-6)
+    assert abs(run["rail.v"][-1]) < 1e-15
+    assert run["brake.f"][-1] == pytest.approx(-0.8, rel=1e-9)
+
+
+@pytest.mark.parametrize("v", [-0.5, -1e-3, 5e-4, 0.01, 1.0])
+def test_steady_sliding_is_on_the_stribeck_curve(v: float) -> None:
+    brake = TranslationalLuGreFriction("brake", joint="rail", f_c=2.0, peak=1.5, v_s=1e-3, **SIGMA)
+    driven = on_rail(brake, AxisMotion("drive", joint="rail", s="speed*time"))
+    run = mbfmu.simulate(replace(driven, parameters=(Parameter("speed", v, "m/s"),)), 2.0, step=1e-3)
+    curve = 2.0 + (3.0 - 2.0) * math.exp(-((v / 1e-3) ** 2))
+    assert run["brake.f"][-1] == pytest.approx(-(math.copysign(curve, v) + 0.4 * v), rel=1e-8)
+    assert run["brake.power"][-1] < 0
+
+
+def test_small_swings_draw_the_hysteresis_loop() -> None:
+    """Rotational, driven by an angle: deflection and torque as SciPy has them, and the loop takes energy out."""
+    amplitude, rate = 3e-5, 4 * math.pi
+    brake = RotationalLuGreFriction("brake", joint="hinge", f_c=1.0, peak=1.5, v_s=1e-3, sigma_1=300.0)
+    drive = AxisMotion("drive", joint="hinge", s=f"{amplitude}*sin({rate!r}*time)")
+    run = mbfmu.simulate(on_hinge(brake, drive), 2.0, step=1e-3)
+
+    def bending(t: float, z: Array) -> Array:
+        w = amplitude * rate * math.cos(rate * t)
+        return w - 1e5 * abs(w) * z / (1 + 0.5 * math.exp(-((w / 1e-3) ** 2)))
+
+    exact = reference(bending, [0.0], run["time"])[:, 0]
+    assert np.ptp(exact) > 1e-5
+    np.testing.assert_allclose(run["brake.z"], exact, atol=1e-9)
+    torque = -(1e5 * exact + 300.0 * np.array([bending(*item) for item in zip(run["time"], exact, strict=True)]))
+    np.testing.assert_allclose(run["brake.tau"], torque, atol=1e-4)
+    last = run["time"] > 1.5
+    lost = -np.trapezoid(run["brake.tau"][last], run["hinge.phi"][last])
+    assert lost == pytest.approx(-np.trapezoid(torque[last], run["hinge.phi"][last]), rel=1e-4)
+    assert lost > 2e-5
+
+
+def test_a_mass_drawn_by_a_spring_sticks_and_slips_as_in_the_paper() -> None:
+    """Canudas de Wit and others 1995, section IV.C: 1 kg, 2 N/m, drawn at 0.1 m/s; bristles of 1e5 N/m."""
+    values = {"sigma_0": 1e5, "sigma_1": math.sqrt(1e5), "sigma_2": 0.4, "v_s": 1e-3}
+    brake = TranslationalLuGreFriction("brake", joint="rail", f_c=1.0, peak=1.5, **values)
+    system = on_rail(brake, AxisLaw("spring", joint="rail", formula="2*(0.1*time - s)"), s=0.0, v=0.0)
+    run = mbfmu.simulate(system, 12.0, step=1e-3)
+
+    def slope(t: float, y: Array) -> Array:
+        s, v, z = y
+        bent = v - 1e5 * abs(v) * z / (1 + 0.5 * math.exp(-((v / 1e-3) ** 2)))
+        return np.array([v, 2 * (0.1 * t - s) - 1e5 * z - values["sigma_1"] * bent - 0.4 * v, bent])
+
+    exact = reference(slope, [0.0, 0.0, 0.0], run["time"])
+    sticks = (run["time"] > 1) & (run["time"] < 7)
+    assert np.abs(run["rail.v"][sticks]).max() < 1e-4
+    assert run["rail.v"].max() > 0.3
+    np.testing.assert_allclose(run["rail.s"], exact[:, 0], atol=1e-5)
+
+
+# -- Maxwell dampers ------------------------------------------------------------------------------------------------
+
+C, D = 50.0, 20.0
+MAXWELL = {
+    "along a line": MaxwellDamper("damper", c=C, d=D, f=5.0),
+    "on a rail": TranslationalMaxwellDamper("damper", joint="rail", c=C, d=D, f=5.0),
+    "on a hinge": RotationalMaxwellDamper("damper", joint="hinge", c=C, d=D, tau=5.0),
+}
+
+
+def moved(name: str, s: str, rate: float, start: float) -> Array:
+    """Time and effort of a Maxwell damper whose length or angle is a formula, shape (number of times, 2)."""
+    damper = MAXWELL[name]
+    effort = "tau" if name == "on a hinge" else "f"
+    kind, axis = (on_hinge, "hinge") if name == "on a hinge" else (on_rail, "rail")
+    driven = kind(damper, AxisMotion("drive", joint=axis, s=s))
+    values = {"rate": rate, f"damper.{effort}": start}
+    system = replace(driven, parameters=(Parameter("rate", 0.0, "rad/s"),)).with_values(values)
+    run = mbfmu.simulate(system, 2.0, step=0.01)
+    return np.column_stack([run["time"], run[f"damper.{effort}"]])
+
+
+@pytest.mark.parametrize("name", MAXWELL)
+def test_a_held_maxwell_damper_relaxes(name: str) -> None:
+    time, effort = moved(name, "0.3", 0.0, 5.0).T
+    np.testing.assert_allclose(effort, 5 * np.exp(-time * C / D), atol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.5, 20.0])
+@pytest.mark.parametrize("name", MAXWELL)
+def test_a_maxwell_damper_has_the_storage_and_loss_modulus_of_its_frequency(name: str, rate: float) -> None:
+    x = rate * D / C
+    storage, loss = C * x**2 / (1 + x**2), C * x / (1 + x**2)
+    time, effort = moved(name, "1 + 0.1*sin(rate*time)", rate, -0.1 * loss).T
+    exact = -0.1 * (storage * np.sin(rate * time) + loss * np.cos(rate * time))
+    np.testing.assert_allclose(effort, exact, atol=1e-7)
+
+
+def test_a_maxwell_damper_on_a_free_mass_pulls_it_and_takes_energy_out() -> None:
+    run = mbfmu.simulate(on_rail(MaxwellDamper("damper", c=C, d=D), s=1.0, v=2.0), 2.0, step=0.01)
+
+    def slope(_: float, y: Array) -> Array:
+        return np.array([y[1], y[2], -C * (y[1] + y[2] / D)])
+
+    exact = reference(slope, [1.0, 2.0, 0.0], run["time"])
+    for name, column in (("rail.s", 0), ("rail.v", 1), ("damper.f", 2)):
+        np.testing.assert_allclose(run[name], exact[:, column], atol=1e-8)
+    np.testing.assert_allclose(run["damper.power"], exact[:, 1] * exact[:, 2], atol=1e-7)
+
+
+# -- components of one's own ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HotBrake(AxisForce):
+    """A viscous brake that its loss heats, and that loses its grip by heat."""
+
+    d: Value = quantity(3.0, "N.s/m", "damping constant when cold", min=0)
+    T: Value = state("K", "temperature above the surroundings", nominal=100.0, default=20.0)
+
+    def effort(self, p: Any, s: Any, v: Any) -> Any:
+        return -p.d * v / (1 + p.T / 100)
+
+    def rates(self, p: Any, s: Any, v: Any) -> tuple[Any, ...]:
+        return ((-v * self.effort(p, s, v) - 0.5 * p.T) / 0.02,)
+
+
+@dataclass(frozen=True)
+class PressureRail(Prismatic):
+    """A prismatic joint whose closed chamber pushes: p' = -E A v / V."""
+
+    pressure: Value = state("Pa", "pressure in the chamber", nominal=1e6, default=1e5)
+
+    def effort(self, p: Any, s: Any, v: Any) -> Any:
+        return 1e-3 * p.pressure
+
+    def rates(self, p: Any, s: Any, v: Any) -> tuple[Any, ...]:
+        return (-1e9 * 1e-3 * v / 0.1,)
+
+
+@dataclass(frozen=True)
+class Odometer(Body):
+    """A body that counts the way its frame has gone, and the time it was up."""
+
+    way: Value = state("m", "way gone")
+    up: Value = state("s", "time above the start", default=1.0)
+
+    def rates(self, p: Any, a: Any) -> tuple[Any, ...]:
+        return (ca.norm_2(a.v_0), 1 / (1 + ca.exp(-50 * a.r_0[1])))
+
+
+def test_a_force_of_ones_own_may_have_a_thermal_state() -> None:
+    run = mbfmu.simulate(on_rail(HotBrake("brake", joint="rail"), s=0.0, v=10.0), 1.0, step=1e-3)
+
+    def slope(_: float, y: Array) -> Array:
+        effort = -3.0 * y[1] / (1 + y[2] / 100)
+        return np.array([y[1], effort, (-y[1] * effort - 0.5 * y[2]) / 0.02])
+
+    exact = reference(slope, [0.0, 10.0, 20.0], run["time"])
+    np.testing.assert_allclose(run["rail.v"], exact[:, 1], rtol=1e-8)
+    np.testing.assert_allclose(run["brake.T"], exact[:, 2], rtol=1e-8)
+    assert run["brake.T"].max() > 100
+
+
+def test_a_joint_of_ones_own_may_have_a_state() -> None:
+    """A closed chamber is a gas spring: the pressure falls with the stroke, and the mass vibrates with 100 rad/s."""
+    parts = World(g=9.81), PressureRail("rail", s=0.0, v=0.0), Body("mass", m=1.0, I_33=1.0)
+    ends = connect("world.frame_b", "rail.frame_a"), connect("rail.frame_b", "mass.frame_a")
+    run = mbfmu.simulate(System("rig", parts, ends, planar=True), 0.1, step=1e-3)
+    c = 1e-3 * 1e9 * 1e-3 / 0.1  # N/m
+    stroke = 1e-3 * 1e5 / c * (1 - np.cos(math.sqrt(c) * run["time"]))
+    np.testing.assert_allclose(run["rail.s"], stroke, atol=1e-8)
+    np.testing.assert_allclose(run["rail.pressure"], 1e5 - 1e7 * stroke, rtol=1e-6)
+
+
+def test_a_part_of_ones_own_may_have_states() -> None:
+    parts = World(g=9.81), Revolute("hinge", phi=0.0, w=2.0), Odometer("arm", m=1.0, r_CM=(0.5, 0), I_33=0.1)
+    mount = FixedTranslation("lever", r=(0.5, 0.0))
+    ends = (
+        connect("world.frame_b", "hinge.frame_a"),
+        connect("hinge.frame_b", "lever.frame_a"),
+        connect("lever.frame_b", "arm.frame_a"),
+    )
+    run = mbfmu.simulate(System("rig", (*parts, mount), ends, planar=True), 1.0, step=2e-3)
+    assert run["arm.way"][0] == 0.0
+    assert run["arm.up"][0] == 1.0
+    swept = 0.5 * np.abs(run["hinge.w"])
+    gone = np.concatenate([[0.0], np.cumsum((swept[1:] + swept[:-1]) / 2 * np.diff(run["time"]))])
+    np.testing.assert_allclose(run["arm.way"], gone, atol=1e-4)
+    high = 1 / (1 + np.exp(-25 * np.sin(run["hinge.phi"])))
+    up = 1 + np.concatenate([[0.0], np.cumsum((high[1:] + high[:-1]) / 2 * np.diff(run["time"]))])
+    np.testing.assert_allclose(run["arm.up"], up, atol=1e-4)
+
+
+# -- the stepper they get -------------------------------------------------------------------------------------------
+
+
+def test_mechanisms_with_states_get_radau_and_say_why() -> None:
+    for system in (on_rail(MAXWELL["along a line"], s=1.0), on_hinge(MAXWELL["on a hinge"])):
+        name, reason = usual_stepper(derive(system))
+        assert (name, reason[:25]) == ("radau", "first-order states beside")
+
+
+def test_the_state_of_the_energy_balance_alone_does_not_change_the_stepper() -> None:
+    plain = derive(mbfmu.load("two_link"))
+    assert usual_stepper(with_balance(plain)) == usual_stepper(plain)
+    assert usual_stepper(plain)[0] == "projected"
+
+
+def test_a_nonholonomic_mechanism_with_states_gets_radau_too_and_keeps_its_constraints() -> None:
+    """A sleigh on a rope that is a Maxwell damper: the speed across the blade stays at round-off."""
+    sleigh = mbfmu.load("chaplygin_sleigh")
+    peg = FixedTranslation("peg", r=(2.0, 1.0))
+    rope = MaxwellDamper("rope", c=5.0, d=2.0)
+    ends = (
+        connect("world.frame_b", "peg.frame_a"),
+        connect("peg.frame_b", "rope.frame_a"),
+        connect("rope.frame_b", "sleigh.frame_a"),
+    )
+    roped = replace(sleigh, components=(*sleigh.components, peg, rope), connections=(*sleigh.connections, *ends))
+    run = mbfmu.simulate(roped, 1.0, step=0.01)
+    assert run.stepper.startswith("radau")
+    heading = run["sleigh.phi"]
+    across = -np.sin(heading) * run["sleigh.v_0[1]"] + np.cos(heading) * run["sleigh.v_0[2]"]
+    assert np.abs(across).max() < 1e-13
+    assert np.ptp(run["rope.f"]) > 0.1
+
+
+@dataclass(frozen=True)
+class Remembering(AbsoluteSensor):
+    """A sensor with a state, which sensors cannot have."""
+
+    level: Value = state("1", "level")
+
+
+def test_a_state_of_what_is_no_part_joint_or_force_is_refused() -> None:
+    base = on_rail()
+    system = replace(
+        base,
+        components=(*base.components, Remembering("eye")),
+        connections=(*base.connections, connect("eye.frame_a", "mass.frame_a")),
+    )
+    with pytest.raises(ModelError, match=r"Remembering 'eye' has the states level: only parts, joints and forces"):
+        derive(system)
