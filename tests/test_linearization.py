@@ -4,16 +4,18 @@ import json
 import math
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.signal
 from harness import thorough
 from test_moves import swing
 
 import mbfmu
 from mbfmu.errors import FmuError, UnknownNameError, UsageError
 from mbfmu.linearization import Linear
-from mbfmu.model import RotationalDamper, System
+from mbfmu.model import Block, Defined, RotationalDamper, Sampled, Subsystem, System
 
 PENDULUM_DOWN = {"shoulder.phi": -math.pi / 2, "elbow.phi": 0.0}
 LOOPS = {"slider_crank": {"crank.phi": -math.pi / 2 + 0.3}, "four_bar": {}, "crane": {}}
@@ -255,3 +257,59 @@ def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_pa
         mbfmu.linearize(path, at=1.0)
     with pytest.raises(UnknownNameError, match=r"has no variable 'elbow\.fi'"):
         mbfmu.linearize(path, {"elbow.fi": 1.0})
+
+
+# -- sampled data --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("period", [0.002, 0.1])
+def test_held_inputs_give_the_matrices_of_a_zero_order_hold(period: float) -> None:
+    plain = mbfmu.linearize("cart_pendulum")
+    found = mbfmu.linearize("cart_pendulum", period=period)
+    A, B, C, D, _ = scipy.signal.cont2discrete((plain.A, plain.B, plain.C, plain.D), period)
+    for one, other in ((found.A, A), (found.B, B), (found.C, C), (found.D, D)):
+        assert one == pytest.approx(other, rel=1e-12, abs=1e-14)
+    assert found.eigenvalues == pytest.approx(plain.eigenvalues, abs=1e-9)
+    assert found.period == period
+
+
+def test_a_model_with_sampled_blocks_has_the_slopes_of_its_own_motion_over_a_period() -> None:
+    """By finite differences of two simulations, on another route than the matrices."""
+    balanced = 0.9 + 9.81 / 2 * math.sin(0.9) / 60  # so that the gain alone carries the rod's weight
+    start = {"phi": 0.9, "Ki": 0.0, "Kd": 0.0, "ref": balanced}
+
+    def after(**more: float) -> np.ndarray[Any, Any]:
+        run = mbfmu.Simulation("sampled_pid", stepper="radau", step=1e-4, values={**start, **more})
+        run.step(None, 1e-3)
+        return np.array([run["phi"], run["omega"]])
+
+    form, small = mbfmu.linearize("sampled_pid", start), 1e-6
+    slopes = [
+        (after(phi=0.9 + small) - after(phi=0.9 - small)) / (2 * small),
+        (after(omega=small) - after(omega=-small)) / (2 * small),
+    ]
+    assert form.A[:2, :2] == pytest.approx(np.column_stack(slopes), rel=1e-7, abs=1e-9)
+    assert form.states[:2] == ("hinge.phi", "der(hinge.phi)")
+    assert form.period == 1e-3
+
+
+def test_the_modes_of_a_sampled_loop_are_those_its_motion_decays_with() -> None:
+    form = mbfmu.linearize("sampled_pid", {"phi": 1.0})
+    slowest = form.modes[0].eigenvalue
+    assert slowest.imag == 0
+    run = mbfmu.simulate("sampled_pid", stop=6.0, step=1e-3, stepper="projected", output_interval=0.5)
+    left = 1.0 - run["phi"][-3:]
+    assert np.log(left[1:] / left[:-1]) / 0.5 == pytest.approx([slowest.real] * 2, rel=1e-3)
+
+
+def test_several_periods_have_no_one_linear_form() -> None:
+    count = Block("count", defined=(Defined("n", "previous(n) + 1", output=True),))
+    system = System("two", (Subsystem("a", Sampled(count, 0.1)), Subsystem("b", Sampled(count, 0.2))))
+    with pytest.raises(UsageError, match=r"'a' computes every 0\.1 s and 'b' every 0\.2 s"):
+        mbfmu.linearize(system)
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, math.nan])
+def test_a_period_of_sampling_is_positive(period: float) -> None:
+    with pytest.raises(UsageError, match="the period is"):
+        mbfmu.linearize("cart_pendulum", period=period)

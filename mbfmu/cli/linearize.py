@@ -75,6 +75,14 @@ def linearize(
     stepper: Stepper = None,
     step: Step = None,
     coordinates: Coordinates = None,
+    period: Annotated[
+        float | None,
+        typer.Option(
+            "--period",
+            metavar="T",
+            help="the sampled-data form, inputs held over this time, s; default: continuous, or the sampled blocks'",
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
     robot: Any = None,
 ) -> Report:
@@ -102,6 +110,7 @@ def linearize(
         stepper=stepper,
         step=step,
         coordinates=coordinates,
+        period=period,
     )
     if output:
         found.write(output)

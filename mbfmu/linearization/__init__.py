@@ -11,6 +11,7 @@ from mbfmu.inputs import InputValue, courses
 from mbfmu.linearization.fmu import linearize_fmu
 from mbfmu.linearization.linear import ENDINGS, Linear, Mode
 from mbfmu.linearization.mechanism import linearize_model
+from mbfmu.linearization.sampled import held
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.stepper import Choice
@@ -31,6 +32,7 @@ def linearize(
     stepper: str | Choice | None = None,
     step: float | None = None,
     coordinates: str | None = None,
+    period: float | None = None,
 ) -> Linear:
     """Return the state-space form of a mechanism, a block or an FMU about its start, or about a later state of a run.
 
@@ -47,6 +49,8 @@ def linearize(
         stepper: of that run, see `simulate`.
         step: of that run, s, see `simulate`.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        period: of a sampled-data form with held inputs, s; None: continuous, but for a model with sampled blocks, which
+            has their period.
 
     Raises:
         ModelError, StartError: the model or its start is invalid.
@@ -61,8 +65,9 @@ def linearize(
         alien = {"states": states, "at": at, "stepper": stepper, "step": step, "coordinates": coordinates}
         if wrong := [option for option, value in alien.items() if value]:
             raise UsageError(f"'{model}' is an FMU, which is linearized about its start: leave {', '.join(wrong)} out")
-        return linearize_fmu(Path(model), values or {}, given, tuple(outputs))
+        form = linearize_fmu(Path(model), values or {}, given, tuple(outputs))
+        return form if period is None else held(form, period)
     return linearize_model(
         model_of(model, values), given, tuple(outputs), tuple(states), at, stepper, 1e-3 if step is None else step,
-        coordinates,
+        coordinates, period,
     )  # fmt: skip

@@ -21,6 +21,8 @@ ARRAYS, NAMES = ("A", "B", "C", "D", "x0", "u0", "y0"), ("states", "inputs", "ou
 """Fields of a linearization in a file, beside the eigenvalues: arrays, and tuples of names."""
 ENDINGS = (".npz", ".json")
 """Endings of the files that a linearization is written to."""
+FORGOTTEN = 1e-9
+"""Largest eigenvalue of a sampled-data form that counts as 0: what has it is gone after one period."""
 ROUNDING = 100.0
 """Error of a matrix element, relative to the norm and in units of round-off, for which an eigenvalue may stand."""
 
@@ -56,12 +58,16 @@ class Mode:
     def damping(self) -> float | None:
         """Damping ratio, 1 where nothing oscillates and negative where the motion grows; None for an eigenvalue 0."""
         size = abs(self.eigenvalue)
+        if math.isinf(size):
+            return 1.0
         return 0.0 - self.eigenvalue.real / size if size else None
 
 
 @dataclass(frozen=True)
 class Linear:
     """x' = A x + B u, y = C x + D u, for deviations from the point of linearization.
+
+    With a period it is a sampled-data form, x(t + period) = A x(t) + B u(t), with u held in between.
 
     Args:
         A: shape (n_x, n_x).
@@ -80,6 +86,7 @@ class Linear:
         q0: the coordinates, in SI units.
         V: slopes of all coordinates with respect to x, shape (n, n_x).
         t0: time of the point, s.
+        period: of a sampled-data form, s; 0: continuous in time.
     """
 
     A: Array
@@ -97,12 +104,22 @@ class Linear:
     q0: Array
     V: Array
     t0: float = 0.0
+    period: float = 0.0
 
     @property
     def eigenvalues(self) -> npt.NDArray[np.complex128]:
-        """Eigenvalues of A, 1/s, the least damped first."""
-        found: npt.NDArray[np.complex128] = np.linalg.eigvals(self.A).astype(np.complex128)
+        """Eigenvalues of A, 1/s, the least damped first; of a sampled-data form those of the same motion in time."""
+        found: npt.NDArray[np.complex128] = self._rates(np.linalg.eigvals(self.A).astype(np.complex128))
         return found[np.lexsort((found.imag, -found.real))]
+
+    def _rates(self, values: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
+        """Return eigenvalues of A in 1/s: z = exp(s period), and s = -inf for what is forgotten at once."""
+        if not self.period:
+            return values
+        found = np.full(values.shape, complex(-math.inf, 0.0))
+        lasting = np.abs(values) > FORGOTTEN
+        found[lasting] = np.log(values[lasting]) / self.period
+        return found
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -113,10 +130,13 @@ class Linear:
         values, left, right = eig(balanced, left=True, right=True)
         norm = float(np.linalg.norm(balanced, 2))
         found = []
+        rates = self._rates(values.astype(np.complex128))
         for number in np.argsort(values.imag, kind="stable"):
             noise = _noise(left[:, number], right[:, number], norm)
+            if self.period and abs(values[number]) > FORGOTTEN:
+                noise /= abs(values[number]) * self.period
             value = complex(
-                *(0.0 if abs(part) <= noise else float(part) for part in (values[number].real, values[number].imag))
+                *(0.0 if abs(part) <= noise else float(part) for part in (rates[number].real, rates[number].imag))
             )
             if value.imag < 0 or (value.imag == 0 and values[number].imag < 0):
                 continue  # it shows with its conjugate
@@ -143,7 +163,13 @@ class Linear:
             for mode in self.modes
         ]
         eigenvalues = [[value.real, value.imag] for value in self.eigenvalues]
-        return found | {"t0": self.t0, "rest": self.rest, "eigenvalues": eigenvalues, "modes": modes}
+        return found | {
+            "t0": self.t0,
+            "period": self.period,
+            "rest": self.rest,
+            "eigenvalues": eigenvalues,
+            "modes": modes,
+        }
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as .npz or .json.
@@ -155,7 +181,7 @@ class Linear:
         if ending_of(target, ENDINGS) == ".json":
             return write_aside(target, json.dumps(self.data(), indent=1).encode())
         content = io.BytesIO()
-        arrays = {name: np.array(getattr(self, name)) for name in (*ARRAYS, *NAMES, "eigenvalues")}
+        arrays = {name: np.array(getattr(self, name)) for name in (*ARRAYS, *NAMES, "eigenvalues", "period")}
         np.savez(content, allow_pickle=False, **arrays)
         return write_aside(target, content.getvalue())
 

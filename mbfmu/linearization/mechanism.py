@@ -7,13 +7,14 @@ the first-order states, small deviations obey
     dv' = a_q dq + a_v dv + a_z dz + a_u du,    dz' = f_q dq + f_v dv + f_z dz + f_u du.
 
 The states are the deviations of some coordinates, chosen by pivoting, on which the others depend: dq = V xi with
-Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows; then dz.
+Phi_q V = 0, and dv = W eta - R K dq with C W = 0, C R = 1 and R zero in the chosen rows; then dz. Sampled blocks make
+it a sampled-data form, see `sampled`.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -24,6 +25,8 @@ from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.inputs import Course, formulas
 from mbfmu.kernel import vector
 from mbfmu.linearization.linear import Array, Linear
+from mbfmu.linearization.sampled import closed, common_period
+from mbfmu.linearization.sampled import held as held_over
 from mbfmu.model import Model
 from mbfmu.model_run import run_prepared
 from mbfmu.prepared.prepare import Prepared, prepare
@@ -44,6 +47,7 @@ def linearize_model(
     stepper: str | Choice | None,
     step: float,
     coordinates: str | None,
+    period: float | None,
 ) -> Linear:
     """Return the state-space form of a mechanism or block; arguments and errors as for `linearize`."""
     if at is not None and not (math.isfinite(at) and at > 0):
@@ -64,10 +68,46 @@ def linearize_model(
     own = np.concatenate([dae.p_default(), held])
     start = prepared.scheme.read(list(x)[:n_x], own, time)
     q0, v0, z0 = (np.array(item).ravel() for item in start)
-    p = own if len(own) == dae.n_p else np.array([*dae.p_default(), time, *u0[list(dae.sampled)]])
+    p = own
+    if len(own) != dae.n_p:
+        p = np.array([*dae.p_default(), time, *u0[list(dae.sampled)], *own[len(own) - dae.n_d :]])
+    if dae.sampling:
+        own_period = common_period(dae, p)
+        if states or period not in {None, own_period}:
+            what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
+            raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
+        return _closed(dae, q0, v0, z0, u0, p, time, chosen, own_period)
     if states:
-        return _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
-    return _about(dae, q0, v0, z0, u0, p, time, chosen)
+        found = _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
+    else:
+        found = _about(dae, q0, v0, z0, u0, p, time, chosen)
+    return found if period is None else held_over(found, period)
+
+
+def _closed(
+    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...], period: float
+) -> Linear:
+    """Return the sampled-data form of a model with sampled blocks, about the point after a sampling.
+
+    The rest of the model is continuous, with the blocks' memory as further inputs that are held.
+    """
+    assert dae.sampling is not None
+    n_d, now = dae.n_d, np.ones(dae.n_c)
+    m0 = np.array(dae.sampling.update(q0, v0, z0, u0, p0, t0, now)).ravel()
+    p1 = np.array([*p0[: len(p0) - n_d], *m0])
+    form, slopes = _slopes(dae, q0, v0, z0, u0, p1, t0, chosen)
+    q, v, z, u, _, _ = dae.symbols()
+    memory = ca.SX.sym("memory", n_d)
+    after = dae.sampling.update(q, v, z, u, ca.vertcat(ca.DM(p0[: len(p0) - n_d]), memory), t0, now)
+    shown = ca.Function("after", [q, v, z, u, memory], [ca.jacobian(after, of) for of in (q, v, z, memory, u)])
+    M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in shown(q0, v0, z0, u0, m0))
+    M = np.hstack([M_q @ slopes.q + M_v @ slopes.v + M_z @ slopes.z, M_m, M_u])
+    return closed(held_over(form, period), _memory(dae), M, m0)
+
+
+def _memory(dae: Dae) -> tuple[str, ...]:
+    """Return the names of what sampled blocks remember."""
+    return tuple(item.name for item in dae.sampling.memory) if dae.sampling else ()
 
 
 def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any:
@@ -81,19 +121,38 @@ def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any
     return found[0]
 
 
+class _Slopes(NamedTuple):
+    """The slopes of coordinates, rates and first-order states with respect to the states of a form."""
+
+    q: Array
+    v: Array
+    z: Array
+
+
 def _about(
     dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
 ) -> Linear:
-    q, v, z, u, _, _ = dae.symbols()
-    p, t = ca.DM(p0), ca.DM(t0)
+    """Return the form about a point."""
+    return _slopes(dae, q0, v0, z0, u0, p0, t0, chosen)[0]
+
+
+def _slopes(
+    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
+) -> tuple[Linear, _Slopes]:
+    """Return the form about a point, with the memory of sampled blocks as further inputs, and the slopes."""
+    q, v, z, own, _, _ = dae.symbols()
+    memory = ca.SX.sym("memory", dae.n_d)
+    every, place = ca.vertcat(own, memory), len(p0) - dae.n_d
+    u, p, t = own, ca.vertcat(ca.DM(p0[:place]), memory), ca.DM(t0)
     a, lambda_ = dae.acceleration(q, v, z, u, p, t)
     flow = dae.flow(q, v, z, u, p, t)
     names = [item.name for item in dae.outputs]
     y = dae.output(q, v, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
     constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
     wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
-    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, u)]
-    shown = ca.Function("linear", [q, v, z, u], [ca.densify(item) for item in wanted])
+    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
+    shown = ca.Function("linear", [q, v, z, every], [ca.densify(item) for item in wanted])
+    u0 = np.concatenate([u0, p0[place:]])
     a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0))
     if not all(np.all(np.isfinite(item)) for item in (a0, flow0, y0, P, G, K, *slopes)):
         raise UsageError(
@@ -113,15 +172,23 @@ def _about(
     ])  # fmt: skip
     B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v], f_u])
     C = np.hstack([y_q @ V + y_v @ slope, y_v @ W, y_z])
+    nothing = np.zeros((len(q0), len(free_v) + dae.n_z))
+    lower = np.zeros((dae.n_z, len(free_q) + len(free_v)))
+    along = _Slopes(
+        np.hstack([V, nothing]),
+        np.hstack([slope, W, np.zeros((len(q0), dae.n_z))]),
+        np.hstack([lower, np.eye(dae.n_z)]),
+    )
     places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
-    return Linear(
+    form = Linear(
         A, B, C, y_u,
         states=(*places, *rates, *(item.name for item in dae.states)),
-        inputs=tuple(item.name for item in dae.inputs), outputs=chosen,
+        inputs=(*(item.name for item in dae.inputs), *_memory(dae)), outputs=chosen,
         x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0, y0=y0.ravel(),
         rest=float(np.abs([*a0.ravel()[free_v], *flow0.ravel()]).max(initial=0.0)),
-        coordinates=dae.coordinates, q0=q0, V=np.hstack([V, np.zeros((len(q0), len(free_v) + dae.n_z))]), t0=t0,
+        coordinates=dae.coordinates, q0=q0, V=along.q, t0=t0,
     )  # fmt: skip
+    return form, along
 
 
 def _with_states(
