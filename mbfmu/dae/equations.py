@@ -65,7 +65,9 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         parameters=tuple(
             parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=False)
         ),
-        bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
+        bound=tuple(
+            Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
+        ),
         outputs=shown.signals,
         states=(),
         m=Phi.numel(),

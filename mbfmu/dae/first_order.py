@@ -15,7 +15,7 @@ def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
 
     Args:
         block: the block.
-        formulas: inputs that are given as expressions of ``time``, by name.
+        formulas: inputs that are given as expressions of ``time``, by name; those that are not real stay inputs.
     """
     free = [item for item in block.parameters if not isinstance(item.value, str)]
     bound = [item for item in block.parameters if isinstance(item.value, str)]
@@ -23,7 +23,11 @@ def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
     t, none = ca.SX.sym("t"), ca.SX(0, 1)
     values: dict[str, Any] = {"time": t}
     values.update((symbol.name(), symbol) for column in (z, u, p) for symbol in column.elements())
-    given = {item.name: (formulas or {})[item.name] for item in block.inputs if item.name in (formulas or {})}
+    given = {
+        item.name: (formulas or {})[item.name]
+        for item in block.inputs
+        if item.name in (formulas or {}) and item.type == "Real"
+    }
     values.update((name, Expression(text).evaluate(lambda _: t)) for name, text in given.items())
     texts = block.texts()
 
@@ -42,19 +46,34 @@ def first_order(block: Block, formulas: Mapping[str, str] | None = None) -> Dae:
         description=block.description,
         coordinates=(),
         inputs=tuple(
-            Signal(item.name, item.unit, item.description, "input", start=item.start, nominal=item.nominal)
+            Signal(
+                item.name,
+                item.unit,
+                item.description,
+                "input",
+                start=float(item.start),
+                nominal=item.nominal,
+                type=item.type,
+            )
             for item in block.inputs
         ),
         parameters=tuple(
-            ParameterSignal(item.name, item.unit, item.description, float(item.value), item.min, item.max, True)
+            ParameterSignal(
+                item.name, item.unit, item.description, float(item.value), item.min, item.max, True, type=item.type
+            )
             for item in free
         ),
-        bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
+        bound=tuple(Signal(item.name, item.unit, item.description, "parameter", type=item.type) for item in bound),
         outputs=(
             *(Signal(item.name, item.unit, item.description, nominal=item.nominal) for item in block.states),
             *(
                 Signal(
-                    item.name, item.unit, item.description, "output" if item.output else "local", nominal=item.nominal
+                    item.name,
+                    item.unit,
+                    item.description,
+                    "output" if item.output else "local",
+                    nominal=item.nominal,
+                    type=item.type,
                 )
                 for item in block.defined
             ),
