@@ -170,6 +170,25 @@ def test_a_mechanism_in_toml_has_switches_among_its_parameters() -> None:
     assert abs(braked) < abs(free)
 
 
+def test_a_mechanism_as_an_fmu_has_them_too(tmp_path: Path) -> None:
+    system = from_toml(TOML)
+    path = mbfmu.export(system, tmp_path / "swing.fmu", step=H, backend="native")
+    assert mbfmu.check(path) == []
+    for braked in (True, False):
+        found, wanted = (linearize(item, values={"braked": braked}) for item in (path, system))
+        np.testing.assert_allclose(np.sort(found.eigenvalues), np.sort(wanted.eigenvalues), rtol=1e-9)
+        assert np.trace(wanted.A) == pytest.approx(-3 * braked / (0.1 + 1.0 * 1.0**2), rel=1e-12)
+    fmu = Unpacked(path, tmp_path / "swing")
+    with Instance(fmu) as slave:
+        slave.start()
+        slave.step(0.0, H)
+        slave.set({"braked": False, "plates": 0})
+        assert slave.messages[-1].text == "plates = 0: outside its bounds [1, inf]"
+        slave.set({"plates": 4})
+        slave.step(H, H)
+        assert slave.get(["braked", "plates", "brake.d"]) == (False, 4, 0.0)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
@@ -503,6 +522,12 @@ def test_the_command_line_takes_true_and_false(tmp_path: Path) -> None:
     done = command("simulate", str(packed("native")), "--stop", "0.1", *more, cwd=tmp_path)
     found = json.loads(done.stdout)["variables"]
     assert (found["mode"]["last"], found["on"]["last"], found["enable"]["last"]) == (1.0, 0.0, 1.0)
+    (tmp_path / "swing.toml").write_text(TOML, encoding="utf-8")
+    found, same = (
+        json.loads(command("simulate", "swing.toml", "--stop", "0.1", "--set", given, "--json", cwd=tmp_path).stdout)
+        for given in ("braked=false", "braked=0")
+    )
+    assert found["variables"] == same["variables"]
     wrong = command("simulate", str(packed("native")), "--stop", "0.1", "--set", "gears=2.5", cwd=tmp_path)
     assert "gears = '2.5': it must be a whole number" in wrong.stderr
     assert len(wrong.stderr.splitlines()) == 1
