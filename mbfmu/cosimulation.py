@@ -2,7 +2,8 @@
 
 Between communication points every input is held, or extrapolated from the last two points (order 1); in further passes
 it is interpolated between the step's ends. An FMU that takes input derivatives gets the slope. Any other FMU gets the
-value of the line in the middle of the step, and after the step the value at its end.
+value of the line in the middle of the step, and after the step the value at its end. Inputs that are not real, such as
+switches, are held over the step at their value at its start.
 """
 
 import math
@@ -22,9 +23,9 @@ import numpy as np
 from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.ssp import Wire
-from mbfmu.fmu_run import read_fmu, unit_of
-from mbfmu.inputs import InputFunction, InputValue, courses
+from mbfmu.fmu.ssp import Wire, refuse_types
+from mbfmu.fmu_run import read_fmu, start_value, unit_of
+from mbfmu.inputs import Course, InputValue, as_type, courses
 from mbfmu.model_run import communication_points
 from mbfmu.result import Result
 
@@ -61,7 +62,7 @@ def couple(
     extrapolation: int = 1,
     passes: int = 1,
     tolerance: float = 0.0,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, float | bool] | None = None,
     inputs: Mapping[str, InputValue] | None = None,
     outputs: Sequence[str] = (),
 ) -> CoupledResult:
@@ -71,7 +72,8 @@ def couple(
 
     Args:
         fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
-        connections: each from an output, ``component.variable``, to an input, times a factor if it is a `Wire`.
+        connections: each from an output, ``component.variable``, to an input of the same type, times a factor if it is
+            a `Wire`.
         stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
         order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
@@ -80,8 +82,8 @@ def couple(
         passes: number of times that each communication step is done: after the first, all FMUs go back and step again,
             with inputs on the line from the step's start to the outputs at its end; all must save their state.
         tolerance: 0: equal steps. Otherwise a step is compared with two of half its length, which are kept, and is
-            repeated with a shorter one while its outputs differ by more, relative to 1 and their size; all FMUs must
-            save their state.
+            repeated with a shorter one while its real outputs differ by more, relative to 1 and their size; all FMUs
+            must save their state.
         values: parameters and start values by ``component.variable``.
         inputs: by ``component.variable``, numbers, expressions of ``time``, paths of tables, or functions of the time.
         outputs: ``component.variable`` of the outputs to record; () for all.
@@ -99,11 +101,10 @@ def couple(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
-        signals = {end: item.at for end, item in courses(inputs).items()}
-        run = _Run(parts, wires, signals, order, extrapolation, passes)
+        run = _Run(parts, wires, courses(inputs), order, extrapolation, passes)
         for end, value in (values or {}).items():
             part, name = _end(parts, end)
-            part.set({name: float(value)})
+            part.set({name: start_value(part.variables[name], value)})
         shown = [_end(parts, item) for item in outputs] or [
             (part, name) for part in parts.values() for name in part.names("output")
         ]
@@ -201,13 +202,13 @@ class _Part:
             fmi2CallbackLoggerTYPE,
         )
 
-        from mbfmu.checker.probe.drive import Messages
+        from mbfmu.checker.probe.drive import VALUES, Messages
 
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)
         if self.description.coSimulation is None:
             raise FmuError(f"'{path}' is not for co-simulation")
-        self.variables = {item.name: item for item in self.description.modelVariables if item.type == "Real"}
+        self.variables = {item.name: item for item in self.description.modelVariables if item.type in VALUES}
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
@@ -228,20 +229,34 @@ class _Part:
         stack.callback(self.slave.freeInstance)
 
     def names(self, causality: str) -> list[str]:
-        """Return the names of the Real variables of a causality."""
+        """Return the names of the variables of a causality whose values are numbers."""
         return [name for name, item in self.variables.items() if item.causality == causality]
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
-        self._call("a value", self.slave.setReal, [self._reference(name) for name in values], list(values.values()))
+        from mbfmu.checker.probe.drive import VALUES
+
+        for kind, names in self._by_kind(values).items():
+            given = [VALUES[self.variables[name].type](values[name]) for name in names]
+            self._call("a value", getattr(self.slave, f"set{kind}"), [self._reference(name) for name in names], given)
 
     def get(self, names: Sequence[str]) -> list[float]:
-        """Return values by name."""
-        found: list[float] = self._call("a value", self.slave.getReal, [self._reference(name) for name in names])
-        return found
+        """Return values by name, a truth value as 1 or 0."""
+        found: dict[str, float] = {}
+        for kind, some in self._by_kind(names).items():
+            values = self._call("a value", getattr(self.slave, f"get{kind}"), [self._reference(name) for name in some])
+            found.update(zip(some, map(float, values), strict=True))
+        return [found[name] for name in names]
+
+    def is_real(self, name: str) -> bool:
+        """Return whether a variable is of type Real."""
+        return bool(self.variables[name].type == "Real")
 
     def ramp(self, slopes: Mapping[str, float]) -> None:
-        """Set the time derivatives of inputs by name."""
+        """Set the time derivatives of the real ones of some inputs by name."""
+        slopes = {name: slope for name, slope in slopes.items() if self.is_real(name)}
+        if not slopes:
+            return
         references = [self._reference(name) for name in slopes]
         count = len(references)
         self._call(
@@ -271,6 +286,16 @@ class _Part:
             where = f"'{self.name}' cannot step from t = {time:g} s by {size:g} s"
             raise StepError(f"{where}: {self._said(error)}") from None
 
+    def _by_kind(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Return names by the type whose functions get and set the variables."""
+        from mbfmu.checker.probe.drive import KINDS
+
+        found: dict[str, list[str]] = {}
+        for name in names:
+            kind = self.variables[name].type
+            found.setdefault(KINDS.get(kind, kind), []).append(name)
+        return found
+
     def _reference(self, name: str) -> int:
         return int(self.variables[name].valueReference)
 
@@ -296,7 +321,9 @@ def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
         raise UnknownNameError(f"'{text}': there is no component '{component}'; {nearest(component, parts)}")
     if name not in parts[component].variables:
         known = parts[component].variables
-        raise UnknownNameError(f"'{text}': '{component}' has no Real variable '{name}'; {nearest(name, known)}")
+        raise UnknownNameError(
+            f"'{text}': '{component}' has no variable '{name}' whose value is a number; {nearest(name, known)}"
+        )
     return parts[component], name
 
 
@@ -311,14 +338,14 @@ class _Line:
     part: _Part
     name: str
     source: tuple[_Part, str, float] | None = None
-    signal: InputFunction | None = None
+    signal: Course | None = None
     past: tuple[float, float] | None = None  # time and value at the last communication point
 
     def value(self, time: float) -> float:
         """Return the value of the source at a time."""
         if self.source is None:
             assert self.signal is not None
-            return float(self.signal(time))
+            return self.signal.at(time)
         part, name, factor = self.source
         return factor * part.get([name])[0]
 
@@ -344,7 +371,7 @@ class _Run:
         self,
         parts: Mapping[str, _Part],
         connections: Sequence[Wire],
-        inputs: Mapping[str, InputFunction],
+        inputs: Mapping[str, Course],
         order: Order,
         extrapolation: int,
         passes: int,
@@ -353,10 +380,13 @@ class _Run:
         self.lines: dict[str, _Line] = {}
         for item in connections:
             part, name = self._input(parts, item.end)
-            self.lines[item.end] = _Line(part, name, (*_end(parts, item.start), item.factor))
+            source, shown = _end(parts, item.start)
+            kinds = source.variables[shown].type, part.variables[name].type
+            refuse_types(f"connection {item.start}={item.end}", *kinds, item.factor)
+            self.lines[item.end] = _Line(part, name, (source, shown, item.factor))
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
-            self.lines[end] = _Line(part, name, signal=signal)
+            self.lines[end] = _Line(part, name, signal=as_type(signal, part.variables[name].type))
         self.tallies = [Tally(bond) for bond in bonds_of(connections, self._unit)]
         self.powers: dict[str, list[str]] = {name: [] for name in parts}  # outputs that make powers, by component
         for tally in self.tallies:
@@ -453,6 +483,8 @@ class _Run:
         self, line: _Line, now: float, ahead: float | None, time: float, size: float, done: set[str]
     ) -> tuple[float, float]:
         """Return the value at the step's start, and the slope over the step, of an input."""
+        if not line.part.is_real(line.name):
+            return now, 0.0
         if ahead is not None:
             if line.source is not None and line.source[0].name in done:
                 ahead = line.value(time + size)
@@ -491,8 +523,9 @@ class _Run:
             part.slave.freeFMUState(state.parts[name])
 
     def followed(self) -> list[float]:
-        """Return the current values for the inputs that follow outputs."""
-        return [line.value(0.0) for line in self.lines.values() if line.source is not None]
+        """Return the current values for the real inputs that follow outputs."""
+        lines = (line for line in self.lines.values() if line.source is not None)
+        return [line.value(0.0) for line in lines if line.part.is_real(line.name)]
 
 
 def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Callable[[float], None]) -> None:

@@ -5,7 +5,7 @@ import math
 import os
 import time as clock
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.inputs import Constant, Course, Formula, InputValue, Table, pieces
+from mbfmu.inputs import Constant, Course, Formula, InputValue, as_type, pieces
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
 from mbfmu.model_run import POINTS, Progress, communication_points
@@ -207,7 +207,7 @@ def fmu_run(
     first, source = _start_of(path, description, start)
     if not (math.isfinite(stop) and stop > first):
         raise UsageError(f"the stop time is {stop} s; it must be a time after the start, {first:g} s{source}")
-    start_values = {name: _start_value(variables[name], value) for name, value in values.items()}
+    start_values = {name: start_value(variables[name], value) for name, value in values.items()}
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:
         if STEP not in variables:
@@ -219,10 +219,7 @@ def fmu_run(
         start_values[TOLERANCE] = float(tolerance)
     own = start_values.get(STEP, default)
     points = _points(path, description, first, stop, own, interval)
-    inputs = {
-        name: item if variables[name].type == "Real" or not isinstance(item, Table) else replace(item, hold=True)
-        for name, item in given.items()
-    }
+    inputs = {name: as_type(item, variables[name].type) for name, item in given.items()}
     for item in inputs.values():
         if isinstance(item, Formula):
             item.column(points)
@@ -414,7 +411,7 @@ def _words(variable: Any) -> dict[str, float]:
     return {str(item.name): float(item.value) for item in items}
 
 
-def _start_value(variable: Any, value: Any) -> Any:
+def start_value(variable: Any, value: Any) -> Any:
     """Return a start value as its variable's type.
 
     Raises:

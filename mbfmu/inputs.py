@@ -9,7 +9,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -32,8 +32,8 @@ round-off in steps that are much shorter than the others."""
 
 InputFunction: TypeAlias = Callable[[float], float]
 """A function of the time, s."""
-InputValue: TypeAlias = str | float | InputFunction
-"""An input as a user gives it: an expression of ``time``, the path of a table, a number, or a function."""
+InputValue: TypeAlias = str | float | bool | InputFunction
+"""An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,53 @@ class Table(Course):
         return [self.times.tolist(), self.values.tolist(), self.hold]
 
 
+@dataclass(frozen=True)
+class Switched(_Curve):
+    """An input of whole numbers or truth values that follows a course: it holds the value at the start of each step.
+
+    Args:
+        followed: the course.
+        nearest: function that makes a number a value of the input's type.
+    """
+
+    followed: Course
+    nearest: Callable[[float], float]
+
+    def at(self, time: float) -> float:
+        return float(self.nearest(self.followed.at(time)))
+
+    def secants(self, times: Sequence[float]) -> tuple[list[float], list[float]]:
+        return [self.at(time) for time in times[:-1]], [0.0] * (len(times) - 1)
+
+    @property
+    def identity(self) -> Any:
+        return self.followed.identity
+
+
+def as_type(given: Course, type: str) -> Course:
+    """Return the course of an input of a type of FMI.
+
+    Args:
+        given: the course, of numbers: whole-number inputs are rounded, Boolean inputs true unless they are zero.
+        type: the type.
+    """
+    if type in {"Real", "String"}:
+        return given
+    nearest: Callable[[float], float] = bool if type == "Boolean" else round
+    if isinstance(given, Constant):
+        return Constant(given.name, float(nearest(given.value)))
+    if isinstance(given, Table):
+        return replace(given, values=np.array([float(nearest(value)) for value in given.values]), hold=True)
+    return Switched(given.name, given, nearest)
+
+
 def course(name: str, given: InputValue, hold: bool = False) -> Course:
     """Return the course of an input, from what a user gives for it.
 
     Args:
         name: of the input.
-        given: an expression of ``time``, the path of a table with a column of that name, a number, or a function.
+        given: an expression of ``time``, the path of a table with a column of that name, a number, True or False,
+            or a function.
         hold: whether a table holds each value until the next.
 
     Raises:

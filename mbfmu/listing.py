@@ -2,11 +2,12 @@
 
 import inspect
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 import mbfmu.model as model
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, ParameterSignal, Signal, derive
 from mbfmu.dae.joint import JointTree
 from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.component import Component
@@ -111,14 +112,19 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     rows = _mechanism_counts(dae) if dae.n else []
     if dae.states or not dae.n:
         rows.append(("states", dae.n_z, [item.name for item in dae.states]))
-    listed = {"inputs": [item.name for item in dae.inputs]}
+    listed = {"inputs": _named(dae.inputs)}
     if not dae.n:  # a mechanism has too many outputs to list
-        listed["outputs"] = [item.name for item in dae.outputs if item.kind == "output"]
-    listed["parameters"] = [item.name for item in dae.parameters]
+        listed["outputs"] = _named(item for item in dae.outputs if item.kind == "output")
+    listed["parameters"] = _named(dae.parameters)
     rows += [(what, len(names), names) for what, names in listed.items()]
     counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
     parts = _parts(JointTree(model.flatten(system))) if isinstance(system, model.System) else {}
     return {**parts, "counts": counts}
+
+
+def _named(items: Iterable[Signal | ParameterSignal]) -> list[str]:
+    """Return the names of variables, with the type of those that are not real."""
+    return [item.name if item.type == "Real" else f"{item.name} ({item.type})" for item in items]
 
 
 def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.inputs import Constant, Course, Formula, pieces
+from mbfmu.inputs import Constant, Course, Formula, as_type, pieces
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.prepared.outline import Outline
@@ -96,7 +96,7 @@ def run_prepared(
     names = tuple(item.name for item in shown)
     chosen = matching(show, names)
     points = communication_points(stop, step, interval)
-    inputs = [given.get(item.name) or Constant(item.name, item.start) for item in outline.inputs]
+    inputs = [as_type(given.get(item.name) or Constant(item.name, item.start), item.type) for item in outline.inputs]
     exact = {item.name: item for item in inputs if isinstance(item, Formula) and item.name in outline.formulas}
     columns = {name: item.column(points).tolist() for name, item in exact.items()}
     followed = [item for item in inputs if not (item.name in exact or isinstance(item, Constant))]

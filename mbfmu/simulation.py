@@ -59,8 +59,9 @@ def simulate(
             .parquet, .mat, .npz) with a column of that name, or a function of the time. In a model, an expression is
             part of the equations; a table is followed by lines from point to point, a function by lines from step to
             step. An .fmu gets its inputs at steps of its own length, with their derivatives if it takes these, else
-            their means. Its whole-number inputs are rounded, its Boolean inputs true unless they are zero, and tables
-            for these hold their values. A row of the result holds the input that acts from its time on.
+            their means. Whole-number inputs are rounded, Boolean inputs true unless they are zero; both are held over
+            each step, and tables for them from point to point. A row of the result holds the input that acts from its
+            time on.
         input_hold: whether tables hold each value until the next.
         coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
         energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus

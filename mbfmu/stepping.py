@@ -20,6 +20,7 @@ from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import MOST_STEPS
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
+from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 from mbfmu.prepared.prepare import prepare
 from mbfmu.stepper import Choice
 
@@ -62,7 +63,7 @@ class Simulation:
         step: float = 1e-3,
         tolerance: float = 0.0,
         values: Mapping[str, Any] | None = None,
-        inputs: Mapping[str, float] | None = None,
+        inputs: Mapping[str, float | bool] | None = None,
         coordinates: str | None = None,
     ) -> None:
         if is_fmu(model):
@@ -75,6 +76,7 @@ class Simulation:
         self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
         self._inputs = {name: place for place, name in enumerate(self.input_names)}
         self._outputs = {name: place for place, name in enumerate(self.output_names)}
+        self._types = tuple(item.type for item in outline.inputs)
         self._kernel, self._step, self._tolerance = prepared.kernel, float(step), float(tolerance)
         self._p = vector(outline.p_default())
         self._still = vector([0.0] * len(self.input_names))
@@ -182,7 +184,8 @@ class Simulation:
                 if name not in self._inputs:
                     known = nearest(str(name), self.input_names)
                     raise UnknownNameError(f"'{self.name}' has no input '{name}'; {known}")
-                values[self._inputs[name]] = _number(name, value)
+                place = self._inputs[name]
+                values[place] = _number(name, value, self._types[place])
             return vector(values)
         try:
             numbers = np.asarray(inputs, dtype=np.float64)
@@ -193,15 +196,18 @@ class Simulation:
                 f"a dictionary, or {len(self.input_names)} numbers for {', '.join(self.input_names) or 'no inputs'}"
             )
             raise UsageError(f"step: inputs = {inputs!r}: inputs are {wanted}")
-        return vector(_number(name, value) for name, value in zip(self.input_names, numbers.tolist(), strict=True))
+        given = zip(self.input_names, numbers.tolist(), self._types, strict=True)
+        return vector(_number(name, value, type) for name, value, type in given)
 
 
-def _number(name: str, value: Any) -> float:
-    """Return a value of an input as a float; raise a UsageError if it is none."""
+def _number(name: str, value: Any, type: VariableType) -> float:
+    """Return a value of an input as a float; raise a UsageError if it is none of the input's type."""
     try:
         number = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LIMITS["largest"]:
         raise UsageError(f"input {name} = {value!r} must be a finite number of at most {LIMITS['largest']:g}")
+    if not is_value(number, type):
+        raise UsageError(f"input {name} = {value!r} must be {VALUES_OF[type]}")
     return number

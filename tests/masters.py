@@ -65,6 +65,13 @@ class Unpacked:
         """Return the names of the variables of these causalities, in the order of modelDescription.xml."""
         return [name for name, item in self.variables.items() if item.causality in causalities]
 
+    def by_type(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Return names by the type of the variables."""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            found.setdefault(self.variables[name].type, []).append(name)
+        return found
+
 
 class Instance:
     """One instance of an FMU; every call is the FMI call of that name, and raises where its status is not OK.
@@ -100,13 +107,19 @@ class Instance:
         self.slave.freeInstance()
 
     def set(self, values: Mapping[str, float]) -> None:
-        """fmi2SetReal by name."""
-        self.slave.setReal([self.fmu.references[name] for name in values], list(values.values()))
+        """fmi2SetReal by name, fmi2SetInteger and fmi2SetBoolean for variables of these types."""
+        for kind, names in self.fmu.by_type(values).items():
+            setter = getattr(self.slave, f"set{kind}")
+            setter([self.fmu.references[name] for name in names], [values[name] for name in names])
 
     def get(self, names: Iterable[str] | None = None) -> tuple[float, ...]:
-        """fmi2GetReal by name; all outputs and local variables if none is given."""
-        chosen = self.shown if names is None else names
-        return tuple(self.slave.getReal([self.fmu.references[name] for name in chosen]))
+        """fmi2GetReal by name, or the function of another type; all outputs and local variables if none is given."""
+        chosen = self.shown if names is None else list(names)
+        found: dict[str, float] = {}
+        for kind, some in self.fmu.by_type(chosen).items():
+            values = getattr(self.slave, f"get{kind}")([self.fmu.references[name] for name in some])
+            found.update(zip(some, values, strict=True))
+        return tuple(found[name] for name in chosen)
 
     def enter(self, values: Mapping[str, float] | None = None, time: float = 0.0) -> None:
         """Set values, set up the experiment and enter initialisation mode."""
@@ -248,14 +261,24 @@ def _libcosim(fmu: str, values: dict[str, float], names: list[str], count: int, 
     observer = CosimObserver.create_last_value()
     assert execution.add_observer(observer)
     references = {item.name.decode(): item.reference for item in execution.slave_variables(index)}
+    kinds = _types(fmu)
     for name, value in values.items():
-        assert execution.real_initial_value(index, references[name], value)
-    chosen = [references[name] for name in names]
+        assert getattr(execution, f"{kinds[name].lower()}_initial_value")(index, references[name], value)
     rows = []
     for _ in range(count):
         assert execution.step(), execution.status()
-        rows.append(list(observer.last_real_values(index, chosen)))
+        found: dict[str, float] = {}
+        for kind in {kinds[name] for name in names}:
+            some = [name for name in names if kinds[name] == kind]
+            last = getattr(observer, f"last_{kind.lower()}_values")(index, [references[name] for name in some])
+            found.update(zip(some, last, strict=True))
+        rows.append([found[name] for name in names])
     return rows
+
+
+def _types(fmu: str) -> dict[str, str]:
+    """Return the types of the variables of an FMU by name."""
+    return {item.name: item.type for item in fmpy.read_model_description(fmu).modelVariables}
 
 
 def _ecos(fmu: str, values: dict[str, float], names: list[str], count: int, step: float) -> list[list[float]]:
@@ -267,12 +290,15 @@ def _ecos(fmu: str, values: dict[str, float], names: list[str], count: int, step
     rows = []
     with EcosSimulationStructure() as structure:
         structure.add_model("one", fmu)
-        structure.add_parameter_set("start", {f"one::{name}": float(value) for name, value in values.items()})
+        kinds, types = _types(fmu), {"Real": float, "Integer": int, "Boolean": bool}
+        readers = {"Real": "get_real", "Integer": "get_integer", "Boolean": "get_bool"}
+        given = {f"one::{name}": types[kinds[name]](value) for name, value in values.items()}
+        structure.add_parameter_set("start", given)
         with EcosSimulation(structure=structure, step_size=step) as simulation:
             assert simulation.init(parameter_set="start")
             for _ in range(count):
                 simulation.step()
-                rows.append([simulation.get_real(f"one::{name}") for name in names])
+                rows.append([getattr(simulation, readers[kinds[name]])(f"one::{name}") for name in names])
             simulation.terminate()
     return rows
 

@@ -16,7 +16,15 @@
 
 #include "fmi2Functions.h"
 #include "prefix.h"
+
+enum type { REAL, INTEGER, BOOLEAN };
 #include "variables.h"
+
+#ifdef WHOLE
+#define TYPE(vr) VARIABLES[vr].type
+#else
+#define TYPE(vr) REAL
+#endif
 
 enum { INSTANTIATED, INITIALISING, RUNNING, TERMINATED, N_PHASES };
 
@@ -91,9 +99,17 @@ static int restored(fmi2Component c, const fmi2Byte *bytes, size_t size) {
 /* -- full life cycles -------------------------------------------------------------------------------------------- */
 
 static void outputs(fmi2Component c, double y[NY]) {
-    fmi2ValueReference vr[NY];
-    for (int i = 0; i < NY; ++i) vr[i] = reference(OUTPUT, i);
-    CHECK(fmi2GetReal(c, vr, NY, y) == fmi2OK);
+    for (int i = 0; i < NY; ++i) {
+        const fmi2ValueReference vr = reference(OUTPUT, i);
+        int whole = 0;
+        if (TYPE(vr) == REAL)
+            CHECK(fmi2GetReal(c, &vr, 1, &y[i]) == fmi2OK);
+        else if (TYPE(vr) == INTEGER)
+            CHECK(fmi2GetInteger(c, &vr, 1, &whole) == fmi2OK);
+        else
+            CHECK(fmi2GetBoolean(c, &vr, 1, &whole) == fmi2OK && (whole == fmi2False || whole == fmi2True));
+        if (TYPE(vr) != REAL) y[i] = whole;
+    }
 }
 
 static void live(fmi2Component c) {
@@ -388,9 +404,42 @@ struct player {
 static void all_finite(fmi2Component c) {
     double y[NY];
     fmi2ValueReference vr[NY];
-    for (int i = 0; i < NY; ++i) vr[i] = reference(OUTPUT, i);
-    if (fmi2GetReal(c, vr, NY, y) == fmi2OK)
-        for (int i = 0; i < NY; ++i) CHECK(isfinite(y[i]));
+    size_t n = 0;
+    for (int i = 0; i < NY; ++i)
+        if (TYPE(reference(OUTPUT, i)) == REAL) vr[n++] = reference(OUTPUT, i);
+    if (fmi2GetReal(c, vr, n, y) == fmi2OK)
+        for (size_t i = 0; i < n; ++i) CHECK(isfinite(y[i]));
+}
+
+/* A variable of a type, or with a small chance of any; without any of the type, of any. */
+static fmi2ValueReference random_of(enum type type) {
+    for (int k = 0; k < 20 && random_below(100); ++k) {
+        const fmi2ValueReference vr = random_reference();
+        if (vr >= N_VARIABLES || TYPE(vr) == type) return vr;
+    }
+    return random_reference();
+}
+
+static const int WHOLES[] = {0, 1, 0, 1, 2, 3, -1, 7, 2147483647, -2147483647 - 1};
+
+/* Get or set values of the types that are not real. */
+static fmi2Status play_whole(fmi2Component c, size_t n, int nothing) {
+    const enum type type = random_below(2) ? INTEGER : BOOLEAN;
+    fmi2ValueReference vr[MOST];
+    int values[MOST];
+    for (int i = 0; i < MOST; ++i) {
+        vr[i] = random_of(type);
+        values[i] = OF(WHOLES);
+    }
+    if (random_below(2)) {
+        return type == INTEGER ? fmi2SetInteger(c, nothing ? 0 : vr, n, values)
+                               : fmi2SetBoolean(c, vr, n, nothing ? 0 : values);
+    }
+    const fmi2Status result = type == INTEGER ? fmi2GetInteger(c, vr, n, nothing ? 0 : values)
+                                              : fmi2GetBoolean(c, nothing ? 0 : vr, n, values);
+    if (type == BOOLEAN && result == fmi2OK)
+        for (size_t i = 0; i < n; ++i) CHECK(values[i] == fmi2False || values[i] == fmi2True);
+    return result;
 }
 
 static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
@@ -400,8 +449,8 @@ static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
     size_t n = random_below(MOST + 1), n_known = random_below(3);
     const int nothing = random_below(50) == 0; /* NULL where an array is asked for */
     for (int i = 0; i < MOST; ++i) {
-        vr[i] = random_reference();
-        known[i] = random_reference();
+        vr[i] = random_of(REAL);
+        known[i] = random_of(REAL);
         values[i] = random_value(vr[i]);
         orders[i] = random_below(8) ? 1 : (int)random_below(4) - 1;
     }
@@ -457,6 +506,7 @@ static void play(struct player *a, fmi2Byte **blob, size_t *blob_size) {
     } else {
         if (random_below(4) == 0) result = TABLE[random_below(sizeof TABLE / sizeof *TABLE)].call(a->c);
     }
+    if (random_below(10) == 0) result = play_whole(a->c, n, nothing);
     CHECK(result >= fmi2OK && result < fmi2Fatal);
     if (random_below(8) == 0) all_finite(a->c);
 }

@@ -102,7 +102,7 @@ def test_a_number_is_an_input_that_stays_and_a_pair_of_names_is_a_connection(mas
         ({"passes": 0}, UsageError, "passes = 0"),
         ({"tolerance": -1e-3}, UsageError, "tolerance"),
         ({"values": {"c.rail.s": 1.0}}, UnknownNameError, "no component 'c'"),
-        ({"values": {"a.rail.x": 1.0}}, UnknownNameError, "'a' has no Real variable 'rail.x'"),
+        ({"values": {"a.rail.x": 1.0}}, UnknownNameError, "'a' has no variable 'rail.x' whose value is a number"),
         ({"inputs": {"a.rail.s": math.sin}}, UsageError, "is not an input but output"),
         ({"inputs": {"a.rail.f": math.sin}}, UsageError, "connected twice"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),

@@ -233,8 +233,8 @@ def test_an_fmu_without_an_axis_for_a_flange_is_refused() -> None:
 
 
 def test_an_input_of_another_type_is_refused(arm: OuterFmu) -> None:
-    more = {**arm.ports, "on": Port("on", "Boolean", "input", "", "", None)}
-    with pytest.raises(FmuError, match="'on' is of type Boolean"):
+    more = {**arm.ports, "note": Port("note", "String", "input", "", "", None)}
+    with pytest.raises(FmuError, match="'note' is of type String; Modelica has connectors for Real, Integer, Boolean"):
         package(OuterFmu(arm.model, "", b"", more, {}), "Arm")
 
 

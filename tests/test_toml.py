@@ -279,7 +279,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('["hinge.frame_b", "rod.frame_a"]', '["rod.frame_a", "world.frame_b"]'): (
         FrameConnectionError, 16, "frame_b is connected to nothing",
     ),
-    ("m = 1.0", "m = true"): (ModelFileError, 10, "value must be a number or a text, not a boolean"),
+    ("m = 1.0", "m = true"): (ValueRangeError, 10, "m = True is not a value: give a number in 1 or an expression"),
     ("m = 1.0", "m = 1979-05-27"): (ModelFileError, 10, "not a date or time"),
     ("m = 1.0", "m = nan"): (ValueRangeError, 10, "m = nan must be a finite number"),
     ("m = 1.0", "m = -inf"): (ValueRangeError, 10, "m = -inf must be a finite number"),

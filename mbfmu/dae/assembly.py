@@ -209,4 +209,5 @@ def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:
         declared.max,
         tunable,
         entry.guess,
+        declared.type,
     )

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.model.variable_type import VariableType
 
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
@@ -48,6 +49,7 @@ class Signal:
         nominal: usual size; None: the size that the mechanism's mass, length and gravity give its unit.
         reaction_of: full name of the joint or coupling whose constraints cause this force or torque, if any.
         unique: whether the equations determine it; redundant constraints leave some forces undetermined.
+        type: type of the variable; the values of all types are numbers here.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Signal:
     nominal: float | None = None
     reaction_of: str | None = None
     unique: bool = True
+    type: VariableType = "Real"
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ class ParameterSignal:
         tunable: whether it may change during a run: neither the constraints nor the places of the bodies depend on it.
             The state of some steppers depends on more, see `Scheme.depends_on`.
         guess: whether it is a start value that need not be met: the search begins there.
+        type: type of the variable; the values of all types are numbers here.
     """
 
     name: str
@@ -150,6 +154,7 @@ class ParameterSignal:
     max: float
     tunable: bool
     guess: bool = False
+    type: VariableType = "Real"
 
 
 def size_of(wanted: SX) -> SX:

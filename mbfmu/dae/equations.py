@@ -71,7 +71,9 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         parameters=tuple(
             parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=False)
         ),
-        bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
+        bound=tuple(
+            Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
+        ),
         outputs=(*shown.signals, *(signal for signal, _ in network.shown)),
         states=network.states,
         m=Phi.numel(),
@@ -104,7 +106,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
         sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
-        formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas),
+        formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
         resisting=found.resisting,
@@ -148,7 +150,7 @@ def _sources(shown: Outputs) -> dict[str, Source]:
                 "in these coordinates the angle is known only up to full turns; use joint coordinates "
                 "(--coordinates joint)"
             )
-        found[signal.name] = Source(signal.unit, value, lacking)
+        found[signal.name] = Source(signal.unit, value, lacking, signal.type)
     return found
 
 

@@ -43,7 +43,9 @@ def first_order(mechanism: Mechanism) -> Dae:
         coordinates=(),
         inputs=network.signals,
         parameters=tuple(parameter(entry, tunable=True) for entry in free),
-        bound=tuple(Signal(e.name, e.quantity.unit, e.quantity.description, "parameter") for e in bound),
+        bound=tuple(
+            Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
+        ),
         outputs=tuple(signal for signal, _ in network.shown),
         states=network.states,
         m=0,
@@ -86,7 +88,7 @@ def first_order(mechanism: Mechanism) -> Dae:
             norms=0,
         ),
         constant_mass=True,
-        formulas=tuple(item.name for item in network.signals if item.name in formulas),
+        formulas=tuple(item.name for item in network.signals if item.name in formulas and item.type == "Real"),
         **network_parts(network, none, none, z, p, t),
     )
     return with_names(dae, mechanism.names)

@@ -81,11 +81,11 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         parameters=tuple(
             ParameterSignal(
                 item.name, item.unit, item.description, float(item.value), item.min, item.max,
-                not ca.depends_on(constraints, symbols[item.name]),
+                not ca.depends_on(constraints, symbols[item.name]), type=item.type,
             )
             for item in free
         ),
-        bound=tuple(Signal(item.name, item.unit, item.description, "parameter") for item in bound),
+        bound=tuple(Signal(item.name, item.unit, item.description, "parameter", type=item.type) for item in bound),
         outputs=signals,
         states=(),
         m=Phi.numel(),

@@ -19,6 +19,7 @@ from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import Entry, Mechanism, in_scope, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
+from mbfmu.model.variable_type import VariableType
 
 SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"})
 """Units that differ by their names only."""
@@ -32,11 +33,13 @@ class Source:
         unit: SI unit.
         value: SX scalar.
         lacking: why no wire can carry it; empty: one can.
+        type: type of the variable.
     """
 
     unit: str
     value: SX
     lacking: str = ""
+    type: VariableType = "Real"
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ class Network:
     """
 
     def __init__(self, mechanism: Mechanism, symbols: Mapping[str, SX], t: SX, formulas: Mapping[str, SX]) -> None:
-        self._mechanism, self._symbols, self._t, self._formulas = mechanism, symbols, t, formulas
+        self._mechanism, self._symbols, self._t = mechanism, symbols, t
+        switches = {name for name, item in self._items(Port) if item.type != "Real"}
+        self._formulas = {name: value for name, value in formulas.items() if name not in switches}
         self.z = {name: ca.SX.sym(name) for name in mechanism.states}
         self.d = {item.name: ca.SX.sym(item.name) for item in self._memory()}
 
@@ -115,14 +120,24 @@ class Network:
         mechanism, blocks = self._mechanism, self._mechanism.blocks
         mine = {signal.name: entry for signal, entry in zip(inputs, u.elements() if u is not None else (), strict=True)}
         ports = {
-            name: Signal(name, item.unit, item.description, "input", start=item.start, nominal=item.nominal)
+            name: Signal(
+                name,
+                item.unit,
+                item.description,
+                "input",
+                start=float(item.start),
+                nominal=item.nominal,
+                type=item.type,
+            )
             for name, item in self._items(Port)
         }
-        units = {signal.name: signal.unit for signal in (*inputs, *ports.values())}
+        targets = {signal.name: signal for signal in (*inputs, *ports.values())}
         symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
-        known = {name: Source(item.unit, ca.SX(0)) for name, item in self._items(Port | State | Defined)}
+        known = {
+            name: Source(item.unit, ca.SX(0), type=_type(item)) for name, item in self._items(Port | State | Defined)
+        }
         known.update(sources or {})
-        wires = self._wires(units, known)
+        wires = self._wires(targets, known)
         resolved = _Signals(self, symbols, wires, sources or {}, None)
         driven = [name for name in mine if name in wires]
         old = ca.vertcat(ca.SX(0, 1), *(mine[name] for name in driven))
@@ -135,7 +150,10 @@ class Network:
         for name, item in self._items(State):
             flows[name] = resolved.text(name, item.rate)
         shown = [
-            (Signal(name, item.unit, item.description, _kind(item), nominal=item.nominal), resolved.value(name))
+            (
+                Signal(name, item.unit, item.description, _kind(item), nominal=item.nominal, type=_type(item)),
+                resolved.value(name),
+            )
             for name, item in self._items(State | Defined)
         ]
         own = {name for name, _ in self._items(State)}
@@ -202,34 +220,37 @@ class Network:
             )
         )
 
-    def _wires(self, units: Mapping[str, str], known: Mapping[str, Source]) -> dict[str, tuple[str, Wire, str]]:
+    def _wires(self, targets: Mapping[str, Signal], known: Mapping[str, Source]) -> dict[str, tuple[str, Wire, str]]:
         """Return the source of each input that a wire goes to, with the wire and the prefix of its system."""
         found: dict[str, tuple[str, Wire, str]] = {}
         for prefix, item in self._mechanism.wires:
             names = self._mechanism.names
             source, target = (names.get(prefix + end, prefix + end) for end in (item.source, item.target))
-            for here, there in _scalars(source, target, known, units):
-                self._check(prefix, item, here, there, units, known)
+            for here, there in _scalars(source, target, known, targets):
+                self._check(prefix, item, here, there, targets, known)
                 if there in found:
                     raise ModelError(f"{item.label} and {found[there][1].label} go to one input: leave one out")
                 found[there] = here, item, prefix
         return found
 
     def _check(
-        self, prefix: str, item: Wire, here: str, there: str, units: Mapping[str, str], known: Mapping[str, Source]
+        self, prefix: str, item: Wire, here: str, there: str, targets: Mapping[str, Signal], known: Mapping[str, Source]
     ) -> None:
         """Raise an error if a wire cannot go from here to there."""
         where = f"{item.label} in '{prefix.rstrip('.') or self._mechanism.name}'"
-        if there not in units:
-            raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, units)}")
+        if there not in targets:
+            raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, targets)}")
         if here not in known:
             raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
         if known[here].lacking:
             raise ModelError(f"{where}: no wire can carry '{here}': {known[here].lacking}")
-        pair = {known[here].unit, units[there]}
+        given, wanted = known[here].type, targets[there].type
+        if wanted != "Real" and given != wanted:
+            raise ModelError(f"{where}: '{here}' is of type {given} and '{there}' of type {wanted}")
+        pair = {known[here].unit, targets[there].unit}
         if len(pair) > 1 and pair not in SAME_UNITS and item.factor == 1:
             raise ModelError(
-                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {units[there]}; give the factor that "
+                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give the factor that "
                 "converts it, wire(..., factor=...)"
             )
 
@@ -367,6 +388,10 @@ def _kind(item: State | Defined) -> str:
     return "output" if isinstance(item, Defined) and item.output else "local"
 
 
+def _type(item: Port | State | Defined) -> VariableType:
+    return "Real" if isinstance(item, State) else item.type
+
+
 def _state(entry: Entry) -> StateSignal:
     declared = entry.quantity
     start = float(entry.value) if entry.free else None
@@ -374,7 +399,7 @@ def _state(entry: Entry) -> StateSignal:
 
 
 def _scalars(
-    source: str, target: str, known: Mapping[str, Source], units: Mapping[str, str]
+    source: str, target: str, known: Mapping[str, Source], targets: Mapping[str, Signal]
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs of scalars that a wire connects: of vectors of the same length all entries."""
 
@@ -385,7 +410,7 @@ def _scalars(
         return count
 
     size = entries(source, known)
-    if size and size == entries(target, units) and source not in known:
+    if size and size == entries(target, targets) and source not in known:
         yield from ((f"{source}[{number}]", f"{target}[{number}]") for number in range(1, size + 1))
     else:
         yield source, target

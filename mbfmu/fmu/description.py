@@ -98,7 +98,7 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
 
 
 def _units(root: Element, interface: Interface) -> None:
-    used = sorted({item.unit for item in interface.variables})
+    used = sorted({item.unit for item in interface.variables if item.type == "Real"})
     definitions = SubElement(root, "UnitDefinitions")
     for name in used:
         unit = known_unit(name)
@@ -127,19 +127,21 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
     if item.initial:
         head["initial"] = item.initial
     node = SubElement(parent, "ScalarVariable", {key: value for key, value in head.items() if value})
-    quantity = known_unit(item.unit).quantity
-    real = {"declaredType": quantity} if quantity else {"unit": item.unit}
+    typed = {}
+    if item.type == "Real":
+        quantity = known_unit(item.unit).quantity
+        typed = {"declaredType": quantity} if quantity else {"unit": item.unit}
     if math.isfinite(item.min):
-        real["min"] = _number(item.min)
+        typed["min"] = item.shown(item.min)
     if math.isfinite(item.max):
-        real["max"] = _number(item.max)
+        typed["max"] = item.shown(item.max)
     if item.nominal != 1:
-        real["nominal"] = _number(item.nominal)
+        typed["nominal"] = _number(item.nominal)
     if item.start is not None:
-        real["start"] = _number(item.start)
+        typed["start"] = item.shown(item.start)
     if item.derivative_of:
-        real["derivative"] = positions[item.derivative_of]
-    SubElement(node, "Real", real)
+        typed["derivative"] = positions[item.derivative_of]
+    SubElement(node, item.type, typed)
 
 
 def _structure(parent: Element, interface: Interface, positions: dict[str, str]) -> None:

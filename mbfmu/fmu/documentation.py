@@ -127,14 +127,20 @@ def _variables(interface: Interface) -> list[str]:
 
 
 def _row(item: Variable) -> str:
-    start = "" if item.start is None else f"{item.start:g}"
+    start = "" if item.start is None else _shown(item, item.start)
     lowest, highest = (f"{bound:g}" for bound in (item.min, item.max))
     bounds = "" if (lowest, highest) == ("-inf", "inf") else f"{lowest} .. {highest}"
     more = item.variability if item.causality == "parameter" else ""
+    if item.type != "Real":
+        more = f"{item.type}, {more}" if more else item.type
     if item.initial == "approx":
         more = "its start is a guess, which need not be met"
     note = f"{item.description} ({more})" if more else item.description
     return (
-        f"<tr><td><code>{escape(item.name)}</code></td><td>{escape(item.unit)}</td>"
+        f"<tr><td><code>{escape(item.name)}</code></td><td>{escape(item.unit if item.type == 'Real' else '')}</td>"
         f'<td class="number">{start}</td><td class="number">{bounds}</td><td>{escape(note)}</td></tr>'
     )
+
+
+def _shown(item: Variable, value: float) -> str:
+    return f"{value:g}" if item.type == "Real" else item.shown(value)

@@ -21,7 +21,7 @@ from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Header, model_description
 from mbfmu.fmu.documentation import documentation
-from mbfmu.fmu.interface import LIMITS, Interface, Variable, interface
+from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import STANDARD, Native, compiling, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
@@ -230,7 +230,7 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
     """Return the facts about a model that the slave needs, as plain data."""
     return {
         "name": name,
-        "limits": LIMITS,
+        "limits": table.limits,
         "watched": {
             "name": table.watched.constant.name,
             "undriven": table.watched.constant.undriven,
@@ -242,7 +242,7 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
 
 
 def _row(item: Variable) -> dict[str, Any]:
-    """Return the facts about a variable that the slave needs, without those that are None."""
+    """Return the facts about a variable that the slave needs, without those that are None: real without a type."""
     row = {
         "name": item.name,
         "kind": item.kind,
@@ -252,6 +252,7 @@ def _row(item: Variable) -> dict[str, Any]:
         "min": _bound(item.min),
         "max": _bound(item.max),
         "fixed": item.fixed,
+        "type": None if item.type == "Real" else item.type,
     }
     return {key: value for key, value in row.items() if value is not None}
 

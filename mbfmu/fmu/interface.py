@@ -13,6 +13,7 @@ from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.model.variable_type import VariableType
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
 from mbfmu.stepper import Scheme
 
@@ -45,6 +46,9 @@ LIMITS = {
 ``largest``: largest magnitude of a value that may be set. ``step_part``, ``time_part``: largest difference between the
 beginning of a communication step and the time of the FMU, as a part of the step plus a part of the time.
 """
+WHOLE = 1e-9
+"""Largest round-off of the value of an Integer or Boolean: its distance from a whole number, relative to 1 and its
+size."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class Variable:
         derivative_of: name of the variable whose time derivative it is, if any.
         start_offset: place in the vector s of start values, for an output with a start value.
         fixed: why a parameter is fixed after the initialisation; None: it is tunable.
+        type: type in FMI 2.0, which decides by which functions it is read and set.
     """
 
     name: str
@@ -86,6 +91,13 @@ class Variable:
     derivative_of: str | None = None
     start_offset: int | None = None
     fixed: str | None = None
+    type: VariableType = "Real"
+
+    def shown(self, value: float) -> str:
+        """Return a value as text, as XML has it: a number from which the same number is read, or true or false."""
+        if self.type == "Boolean":
+            return "true" if value else "false"
+        return repr(int(value) if self.type == "Integer" else float(value))
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,16 @@ class Interface:
     bound_on: dict[str, tuple[str, ...]]
     watched: Watched
 
+    @property
+    def typed(self) -> bool:
+        """Whether there are other variables than real ones."""
+        return any(item.type != "Real" for item in self.variables)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The numbers that the back ends compare with: `LIMITS`, and `WHOLE` if there are other than real variables."""
+        return {**LIMITS, "whole": WHOLE} if self.typed else LIMITS
+
     def index(self, name: str) -> int:
         """Return the 1-based position of a variable in modelDescription.xml."""
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
@@ -147,16 +169,15 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
         text = item.description
         if isinstance(item, Signal) and not item.unique:
             text += "; not unique, the constraints are redundant"
-        found.append(
-            Variable(item.name, len(found), kind, offset, causality, variability, initial, item.unit, text, **more)
-        )
+        place = (kind, offset, causality, variability, initial)
+        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, **more))
 
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):
-        add(INPUT, offset, signal, "input", "continuous", None, start=signal.start, nominal=usual(signal))
+        add(INPUT, offset, signal, "input", _variability(signal), None, start=signal.start, nominal=usual(signal))
     for kind, parameters in ((PARAMETER, dae.parameters), (SETTING, settings)):
         for offset, item in enumerate(parameters):
-            size = power_of_ten(item.value) if item.value else usual(item)
+            size = power_of_ten(item.value) if item.value and item.type == "Real" else usual(item)
             why = _why_fixed(prepared.scheme, offset, item) if kind == PARAMETER else None
             add(
                 kind, offset, item, "parameter", "fixed" if why else "tunable", "exact",
@@ -165,7 +186,7 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     for offset, signal in enumerate(dae.outputs):
         place, value, initial = starts.get(signal.name, (None, None, "calculated"))
         add(
-            OUTPUT, offset, signal, signal.kind, "continuous", initial,
+            OUTPUT, offset, signal, signal.kind, _variability(signal), initial,
             start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
         )  # fmt: skip
     bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
@@ -176,6 +197,11 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
     return Interface(tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared))
+
+
+def _variability(signal: Signal) -> str:
+    """Return how a quantity varies in time: FMI has no other than real variables that are continuous."""
+    return "continuous" if signal.type == "Real" else "discrete"
 
 
 def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None:

@@ -31,16 +31,19 @@ KINDS = {
     "Translational": ("s", "v", "f", ("m", "m/s", "m/s2", "N")),
 }
 """Kinds of axes: letters of coordinate, rate and effort; units of coordinate, rate, acceleration and effort."""
+TYPES = ("Real", "Integer", "Boolean")
+"""Types of the variables that get connectors."""
 LIBRARY = {
-    "RealInput": "Modelica.Blocks.Interfaces.RealInput",
-    "RealOutput": "Modelica.Blocks.Interfaces.RealOutput",
+    **{f"{type}{end}": f"Modelica.Blocks.Interfaces.{type}{end}" for type in TYPES for end in ("Input", "Output")},
     "Rotational": "Modelica.Mechanics.Rotational.Interfaces.Flange_a",
     "Translational": "Modelica.Mechanics.Translational.Interfaces.Flange_a",
 }
 """The connectors of the Modelica Standard Library, of any version."""
-CONNECTORS = """\
-  connector RealInput = input Real "An input";
-  connector RealOutput = output Real "An output";
+CONNECTOR = """\
+  connector {0}Input = input {0} "An input";
+  connector {0}Output = output {0} "An output";
+"""
+FLANGES = """\
   connector Rotational "Flange of a rotation; compatible with Modelica.Mechanics.Rotational.Interfaces"
     Real phi(quantity="Angle", unit="rad", displayUnit="deg") "angle";
     flow Real tau(quantity="Torque", unit="N.m") "torque into the mechanism";
@@ -50,7 +53,7 @@ CONNECTORS = """\
     flow Real f(quantity="Force", unit="N") "force into the mechanism";
   end Translational;
 """
-"""Connectors for a tool without that library."""
+"""Connectors for a tool without that library: those of a type, and those of the flanges."""
 GIVEN = """\
   function given "The coordinate q[1], whose derivative is q[2] and second derivative q[3], whatever q does"
     input Real q[3];
@@ -166,7 +169,7 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
         library: see `write_modelica`.
 
     Raises:
-        FmuError: no axis can have a flange, two names become one, or an input is not real.
+        FmuError: no axis can have a flange, two names become one, or an input is of a type without connectors.
     """
     found = list(axes(fmu))
     if not found:
@@ -174,22 +177,23 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
             f"{fmu.model}: no axis for a flange, which takes an input X.tau with outputs X.phi, X.w and X.a (X.f with "
             "X.s, X.v and X.a), or the other way round: export the model with actuated=True at a joint"
         )
-    ports = [port for port in fmu.ports.values() if port.causality in {"input", "output"} and port.type == "Real"]
+    ports = [port for port in fmu.ports.values() if port.causality in {"input", "output"} and port.type in TYPES]
     for port in fmu.ports.values():
-        if port.causality == "input" and port.type != "Real":
+        if port.causality == "input" and port.type not in TYPES:
             raise FmuError(
-                f"{fmu.model}: the input '{port.name}' is of type {port.type}; only real ones go with flanges"
+                f"{fmu.model}: the input '{port.name}' is of type {port.type}; Modelica has connectors for "
+                f"{', '.join(TYPES)}"
             )
     flanges = _flanges(found)
     used = {part for axis in found for part in (*axis.motion, axis.effort)}
     signals = [port for port in ports if port.name not in used]
     _no_two_alike(fmu.model, [port.name for port in ports], [*flanges, *(port.name for port in signals)])
     types = LIBRARY if library else {key: key for key in LIBRARY}
-    ends = {"input": types["RealInput"], "output": types["RealOutput"]}
+    used_types = [type for type in TYPES if type == "Real" or any(port.type == type for port in ports)]
     lines = [f"package {name} {_text(f'{fmu.model} as an FMU with flanges: {fmu.description}')}"]
-    lines += [] if library else [CONNECTORS]
+    lines += [] if library else ["".join([*map(CONNECTOR.format, used_types), FLANGES])]
     lines.append('  partial block Fmu "Inputs and outputs of the FMU: the class a tool makes of it has them too"')
-    lines += [f"    {_declared(ends, port)} {_text(port.description)};" for port in ports]
+    lines += [f"    {_declared(types, port)} {_text(port.description)};" for port in ports]
     lines += ["  end Fmu;", "", GIVEN]
     lines.append('  model Mechanism "The FMU with a flange for each axis"')
     lines.append('    replaceable Fmu fmu "The FMU: redeclare it as the class your tool made of it"')
@@ -200,7 +204,7 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
         some = [port for port in signals if port.causality == side]
         for place, port in zip(_places(len(some)), some, strict=True):
             at = _at(x, place) if side == "input" else _at(place, -110, turned=True)
-            lines.append(f"    {_declared(ends, port)} {_text(port.description)}{at};")
+            lines.append(f"    {_declared(types, port)} {_text(port.description)}{at};")
     lines.append("  equation")
     for flange, axis in flanges.items():
         lines += _equations(identifier(flange), axis)
@@ -247,9 +251,9 @@ def _no_two_alike(model: str, *scopes: list[str]) -> None:
             seen[key] = f"'{name}'"
 
 
-def _declared(ends: dict[str, str], port: Port) -> str:
+def _declared(types: dict[str, str], port: Port) -> str:
     unit = f"(unit={_text(port.unit)})" if port.unit else ""
-    return f"{ends[port.causality]} {identifier(port.name)}{unit}"
+    return f"{types[f'{port.type}{port.causality.title()}']} {identifier(port.name)}{unit}"
 
 
 def _text(text: str) -> str:

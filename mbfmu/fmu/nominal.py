@@ -14,6 +14,8 @@ from mbfmu.fmu.units import known_unit
 def nominal_of(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
     """Return the map from a quantity to its nominal value: what its signal states, or a power of ten by its unit.
 
+    A quantity that is not real has the nominal value 1.
+
     Args:
         dae: the equations; what its default parameters say of mass (kg), length (m) and gravity (m/s2) is taken, and 1
             where they say nothing. Quantities of a block, which moves nothing, have the size 1 where none is stated.
@@ -21,6 +23,8 @@ def nominal_of(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
     by_unit = _by_unit(dae) if dae.n else lambda _: 1.0
 
     def nominal(item: Signal | ParameterSignal) -> float:
+        if item.type != "Real":
+            return 1.0  # FMI has no nominal values of other types
         stated = item.nominal if isinstance(item, Signal) else None
         return by_unit(item) if stated is None else stated
 

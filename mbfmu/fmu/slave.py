@@ -14,7 +14,7 @@ import struct
 import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, NoReturn
 
@@ -33,7 +33,12 @@ INSTANTIATED, INITIALIZING, RUNNING = range(3)
 
 Row = dict[str, Any]
 """A variable in model.json: ``name``, ``kind``, ``offset`` in the vector of its kind and, if it has them,
-``start_offset`` in the vector of start values, ``start``, ``min``, ``max`` and ``fixed``, the reason why it is."""
+``start_offset`` in the vector of start values, ``start``, ``min``, ``max``, ``fixed``, the reason why it is, and
+``type`` if it is not real."""
+REAL = "Real"
+LEAST = {"Integer": -(2**31), "Boolean": 0}
+GREATEST = {"Integer": 2**31 - 1, "Boolean": 1}
+"""Bounds of the values of the types that are not real."""
 
 
 class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
@@ -54,9 +59,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._largest, self._step_part, self._time_part = (
             limits[name] for name in ("largest", "step_part", "time_part")
         )
+        self._whole = limits.get("whole", 0.0)  # largest round-off of a whole number
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
-        self._inputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "input"}
-        self._outputs = {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == "output"}
+        self._inputs, self._outputs = self._reals("input"), self._reals("output")
         watched = model["watched"]
         self._constant, self._undriven = watched["name"], watched["undriven"]
         self._energies = itemgetter(*watched["energies"]) if watched["energies"] else None
@@ -70,7 +75,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._s: Vector = vector(self._defaults("start_offset", "output"))
         self._settings = self._defaults("offset", "setting")  # longest step, tolerance
         self._places = dict(self._settable())  # by value reference: vector and offset
-        self._y = vector([0.0] * len(self._outputs))
+        self._y = vector([0.0] * sum(row["kind"] == "output" for row in self._rows.values()))
         self._x = None
         self._time = 0.0
         self._phase = INSTANTIATED
@@ -78,6 +83,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._refused: dict[str, str] = {}  # name of a variable -> why its last value was refused
         self._asked: list[int] = []  # the value references of the last get_real, and how to get them at once
         self._pick: Callable[[Vector], tuple[float, ...]] | None = None
+
+    def _reals(self, kind: str) -> dict[int, int]:
+        """Return the offsets of the real variables of a kind, by value reference."""
+        return {vr: row["offset"] for vr, row in self._rows.items() if row["kind"] == kind and "type" not in row}
 
     def _defaults(self, place: str, kind: str) -> list[float]:
         """Return the start values of the variables of a kind that have a place in a vector, in its order."""
@@ -104,16 +113,44 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         outputs, y = self._outputs, self._y
         many = len(vrs) > 1 and all(vr in outputs for vr in vrs)
         self._asked, self._pick = list(vrs), itemgetter(*(outputs[vr] for vr in vrs)) if many else None
-        return [y[outputs[vr]] if vr in outputs else self._known(vr) for vr in vrs]
+        return [y[outputs[vr]] if vr in outputs else self._known(vr, REAL) for vr in vrs]
 
-    def _known(self, vr: int) -> float:
-        """Return the value of a variable that is not an output."""
+    def get_integer(self, vrs: list[int]) -> list[int]:
+        """Return the values of the given value references."""
+        return [self._nearest(vr, "Integer") for vr in vrs]
+
+    def get_boolean(self, vrs: list[int]) -> list[bool]:
+        """Return the values of the given value references."""
+        return [bool(self._nearest(vr, "Boolean")) for vr in vrs]
+
+    def _known(self, vr: int, kind: str) -> float:
+        """Return the value of a variable of a type."""
+        self._expect(vr, kind)
         if vr in self._places:
             values, offset = self._places[vr]
             return float(values[offset])
+        row = self._rows[vr]
+        return float(self._y[row["offset"]]) if row["kind"] == "output" else self._time
+
+    def _nearest(self, vr: int, kind: str) -> int:
+        """Return the value of a type that is nearest to that of a variable."""
+        if self._stale:
+            self._refresh()
+        value = self._known(vr, kind)
+        found = 0 if math.isnan(value) else round(min(max(value, LEAST[kind]), GREATEST[kind]))
+        if not abs(value - found) <= self._whole * max(1, abs(found)):
+            text = f"{self._rows[vr]['name']} = {value} is no value of type {kind}, and {_shown(found, kind)} is given"
+            self._tell_once("whole", f"{text}; mend its expression")
+        return found
+
+    def _expect(self, vr: int, kind: str) -> None:
+        """Raise an error if a variable does not exist or is of another type."""
         if vr not in self._rows:  # a large reference arrives as a negative number
             self._fail(f"{self._name}: value reference {vr}: there is no such variable")
-        return self._time
+        own = self._rows[vr].get("type", REAL)
+        if own != kind:
+            name = self._rows[vr]["name"]
+            self._fail(f"{self._name}: {name} is of type {own}, not {kind}: use the functions of its type")
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
         """Set values; a value that may not be set is refused with a message, and the old one stays."""
@@ -123,19 +160,38 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             if usual and vr in inputs and least <= value <= greatest:  # an input, without trouble
                 u[inputs[vr]] = value
                 continue
-            reason = self._why_not(vr, value)
-            name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
-            if reason:
-                self._refused[name] = f"{name} = {value}: {reason}"
-                self._say(self._refused[name], Fmi2Status.error)
-                usual = False
-                continue
-            self._refused.pop(name, None)
-            target, offset = self._places[vr]
-            target[offset] = value
-            if target is self._p:
-                self._energy = None  # a parameter may change the energy
+            usual = self._take(vr, value, REAL) and usual
         self._stale = True
+
+    def set_integer(self, vrs: list[int], values: list[int]) -> None:
+        """Set values; see `set_real`."""
+        self._set_whole(vrs, values, "Integer")
+
+    def set_boolean(self, vrs: list[int], values: list[bool]) -> None:
+        """Set values; see `set_real`."""
+        self._set_whole(vrs, values, "Boolean")
+
+    def _set_whole(self, vrs: list[int], values: Sequence[int], kind: str) -> None:
+        for vr, value in zip(vrs, values, strict=True):
+            self._take(vr, float(value), kind)
+        self._stale = True
+
+    def _take(self, vr: int, value: float, kind: str) -> bool:
+        """Set the value of a variable of a type; return whether it may be set."""
+        if vr in self._rows:
+            self._expect(vr, kind)
+        reason = self._why_not(vr, value)
+        name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
+        if reason:
+            self._refused[name] = f"{name} = {_shown(value, kind)}: {reason}"
+            self._say(self._refused[name], Fmi2Status.error)
+            return False
+        self._refused.pop(name, None)
+        target, offset = self._places[vr]
+        target[offset] = value
+        if target is self._p:
+            self._energy = None  # a parameter may change the energy
+        return True
 
     def _why_not(self, vr: int, value: float) -> str:
         """Return the reason why a value may not be set; an empty text if it may."""
@@ -150,11 +206,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         row, running = self._rows[vr], self._phase == RUNNING
         if row["kind"] == "output" and running:
             return "a start value cannot be set after initialisation; use reset"
-        if running and "fixed" in row and value != self._known(vr):
+        kind = row.get("type", REAL)
+        if running and "fixed" in row and value != self._known(vr, kind):
             return f"a fixed parameter cannot be set after initialisation, as {row['fixed']}"
         least, greatest = row.get("min", -math.inf), row.get("max", math.inf)
         if not least <= value <= greatest:
-            return f"outside its bounds [{least}, {greatest}]"
+            return f"outside its bounds [{_shown(least, kind)}, {_shown(greatest, kind)}]"
         return ""
 
     def _refresh(self) -> str:
@@ -173,13 +230,13 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._y, self._stale = y, False
         return ""
 
-    def _other_type(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
-        """Raise an error for value references of a type that no variable has."""
+    def _no_text(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
+        """Raise an error for value references of texts, as no variable is one."""
         if vrs:
-            self._fail(f"{self._name}: all variables are real numbers")
+            self._fail(f"{self._name}: no variable is of type String")
         return []
 
-    get_integer = get_boolean = get_string = set_integer = set_boolean = set_string = _other_type
+    get_string = set_string = _no_text
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -325,6 +382,13 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 instance._hold()
             raise ValueError(problem)
         return bytes(state)
+
+
+def _shown(value: float, kind: str) -> str:
+    """Return a value as its type has it."""
+    if kind == REAL:
+        return str(value)
+    return ("false", "true")[int(value)] if kind == "Boolean" else f"{value:.0f}"
 
 
 def _fault_of(state: bytes) -> str:

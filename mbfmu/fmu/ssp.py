@@ -177,6 +177,24 @@ def components(texts: Iterable[str]) -> dict[str, Path]:
     return found
 
 
+def refuse_types(where: str, source: str, sink: str, factor: float) -> None:
+    """Raise an error if a value of one type is to go to another, or one that is not real is to be multiplied.
+
+    Args:
+        where: name of the connection, for messages.
+        source: type of the output.
+        sink: type of the input.
+        factor: factor of the value.
+
+    Raises:
+        UsageError: see above.
+    """
+    if source != sink:
+        raise UsageError(f"{where}: a value of type {source} cannot go to type {sink}")
+    if factor != 1.0 and source != "Real":
+        raise UsageError(f"{where}: a factor goes with real numbers, not with type {source}")
+
+
 @dataclass(frozen=True)
 class _Plan:
     fmus: Mapping[str, OuterFmu]
@@ -293,8 +311,9 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
             raise UsageError(f"{where}: '{item.start}' is of causality {source.causality}; only outputs give values")
         if sink.causality != "input":
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
-        if source.type != sink.type or source.type not in TYPES:
-            raise UsageError(f"{where}: a value of type {source.type} cannot go to type {sink.type}")
+        refuse_types(where, source.type, sink.type, item.factor)
+        if source.type not in TYPES:
+            raise UsageError(f"{where}: masters connect no values of type {source.type}")
         if item.end in driven:
             raise UsageError(
                 f"{where}: '{item.end}' is connected to '{driven[item.end]}' already; an input takes one value"
@@ -332,8 +351,6 @@ def _transformation(
     """Return factor and offset that convert a value from its unit to that of the input; an unknown unit fits any."""
     if not (math.isfinite(factor) and factor):
         raise UsageError(f"{where}: the factor is {factor}; it must be a number other than zero")
-    if factor != 1.0 and source.type != "Real":
-        raise UsageError(f"{where}: a factor goes with real numbers, not with type {source.type}")
     if unit is None or wanted is None:
         if source.unit and sink.unit and source.unit != sink.unit:
             raise UsageError(f"{where}: '{source.unit}' and '{sink.unit}', of which one has no base, are not the same")

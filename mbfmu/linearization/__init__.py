@@ -36,13 +36,15 @@ def linearize(
 ) -> Linear:
     """Return the state-space form of a mechanism, a block or an FMU about its start, or about a later state of a run.
 
+    Integer and Boolean inputs stay as they are; they are no inputs of the form.
+
     Args:
         model: the mechanism or block, a name in models/, the path of a model file, or the path of an .fmu file that
             gives directional derivatives.
         values: start values and parameters that differ from the model's, by name, in SI units.
         inputs: inputs by name, in SI units, as `simulate` takes them; the others have their start values, mostly 0.
         input_hold: see `simulate`.
-        outputs: names of outputs; () for all outputs that can be connected, such as those of the joints.
+        outputs: names of real outputs; () for all that can be connected, such as those of the joints.
         states: names of the joint coordinates that are states with their rates, as many as there are degrees of
             freedom; () for a choice by pivoting that prefers driven joints. This and the following are not for an FMU.
         at: time, s, to which a run goes before its state is taken; None: the start.

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.errors import FmuError, UnknownNameError, nearest
-from mbfmu.fmu_run import read_fmu
-from mbfmu.inputs import Course
+from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu_run import read_fmu, start_value
+from mbfmu.inputs import Course, as_type
 from mbfmu.linearization.linear import Array, Linear
 
 
@@ -27,16 +27,16 @@ def linearize_fmu(
         path: path of the .fmu file.
         values: start values and parameters by name.
         given: inputs over time, by name.
-        outputs: names of outputs; () for all.
+        outputs: names of real outputs; () for all.
 
     Raises:
         FmuError: the FMU cannot be started, or gives no directional derivatives or states.
         UnknownNameError: there is no such variable.
-        UsageError: an input is not a finite number.
+        UsageError: an input is not a finite number, or an output has no slope.
     """
     import fmpy
 
-    from mbfmu.checker.probe.drive import Messages
+    from mbfmu.checker.probe.drive import KINDS, Messages
 
     description = read_fmu(path)
     slave = description.coSimulation
@@ -44,7 +44,8 @@ def linearize_fmu(
         raise FmuError(
             f"'{path}' gives no directional derivatives: export it with --backend native, or linearize the model itself"
         )
-    variables = {item.name: item for item in description.modelVariables if item.type == "Real"}
+    every = {item.name: item for item in description.modelVariables}
+    variables = {name: item for name, item in every.items() if item.type == "Real"}
     rate_of = {item.derivative.name: name for name, item in variables.items() if item.derivative is not None}
     states = [name for name, item in variables.items() if _is_state(item) and name in rate_of]
     if not states:
@@ -54,12 +55,17 @@ def linearize_fmu(
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     chosen = outputs or tuple(name for name, item in variables.items() if item.causality == "output")
     for name in [*values, *given, *chosen]:
+        if name not in every:
+            raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, every)}")
+    for name in chosen:
         if name not in variables:
-            raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
+            raise UsageError(f"'{name}' of '{path}' is of type {every[name].type}: leave it out, it has no slope")
     for name in given:
-        if name not in inputs:
-            raise UnknownNameError(f"'{path}' has no input '{name}'; {nearest(name, inputs)}")
-    u = {name: item.at(0.0) for name, item in given.items()}
+        if every[name].causality != "input":
+            driven = [item.name for item in every.values() if item.causality == "input"]
+            raise UnknownNameError(f"'{path}' has no input '{name}'; {nearest(name, driven)}")
+    u = {name: as_type(item, every[name].type).at(0.0) for name, item in given.items()}
+    start = {name: start_value(every[name], value) for name, value in {**values, **u}.items()}
     messages = Messages()
 
     def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -77,8 +83,9 @@ def linearize_fmu(
             fmpy.instantiate_fmu, folder, description, fmi_type="CoSimulation", debug_logging=True, logger=messages.note
         )
         try:
-            start = {**values, **u}
-            call(instance.setReal, references(start), [float(value) for value in start.values()])
+            for name, value in start.items():
+                kind = KINDS.get(every[name].type, every[name].type)
+                call(getattr(instance, f"set{kind}"), [every[name].valueReference], [value])
             call(instance.setupExperiment, startTime=0.0)
             call(instance.enterInitializationMode)
             rates = [rate_of[name] for name in states]

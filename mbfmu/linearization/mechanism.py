@@ -22,7 +22,7 @@ from scipy.linalg import lu_factor, lu_solve, qr
 
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import UnknownNameError, UsageError, nearest
-from mbfmu.inputs import Course, formulas
+from mbfmu.inputs import Course, as_type, formulas
 from mbfmu.kernel import vector
 from mbfmu.linearization.linear import Array, Linear
 from mbfmu.linearization.sampled import closed, common_period
@@ -56,12 +56,19 @@ def linearize_model(
     prepared = prepare(model, stepper if at else "direct", None, step, 0.0, coordinates, formulas(given))
     dae = derive(model, coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
     known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
-    chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output")
+    types = {item.name: item.type for item in dae.outputs}
+    chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output" and item.type == "Real")
     for kind, asked, names in (("output", chosen, known), ("input", given, driven)):
         for name in asked:
             if name not in names:
                 raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
-    u0 = np.array([given[item.name].at(time) if item.name in given else float(item.start) for item in dae.inputs])
+    for name in chosen:
+        if types[name] != "Real":
+            raise UsageError(f"'{name}' of {dae.name} is of type {types[name]}: leave it out, it has no slope")
+    u0 = np.array([
+        as_type(given[item.name], item.type).at(time) if item.name in given else float(item.start)
+        for item in dae.inputs
+    ])  # fmt: skip
     x = prepared.initial_state(vector(u0)) if not at else _state_at(prepared, at, given)
     n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
     held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
@@ -180,11 +187,13 @@ def _slopes(
         np.hstack([lower, np.eye(dae.n_z)]),
     )
     places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
+    real = [k for k, item in enumerate(dae.inputs) if item.type == "Real"]  # a switch has no slope
+    acting = [*real, *range(len(dae.inputs), len(u0))]
     form = Linear(
-        A, B, C, y_u,
+        A, B[:, acting], C, y_u[:, acting],
         states=(*places, *rates, *(item.name for item in dae.states)),
-        inputs=(*(item.name for item in dae.inputs), *_memory(dae)), outputs=chosen,
-        x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0, y0=y0.ravel(),
+        inputs=(*(dae.inputs[k].name for k in real), *_memory(dae)), outputs=chosen,
+        x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0[acting], y0=y0.ravel(),
         rest=float(np.abs([*a0.ravel()[free_v], *flow0.ravel()]).max(initial=0.0)),
         coordinates=dae.coordinates, q0=q0, V=along.q, t0=t0,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
 from mbfmu.model.parameter import RESERVED, Parameter
 from mbfmu.model.values import replace_values
+from mbfmu.model.variable_type import VariableType, check_declared
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Port(Description):
         description: one line for the user.
         start: value until it is set.
         nominal: usual size.
+        type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit. In expressions True is 1.
     """
 
     name: str
@@ -31,9 +33,11 @@ class Port(Description):
     description: str = ""
     start: float = 0.0
     nominal: float = 1.0
+    type: VariableType = "Real"
 
     def __post_init__(self) -> None:
-        check_value(self.name, self.start, Quantity(self.unit, self.description))
+        check_declared(self.name, self.type, self.unit, nominal=self.nominal)
+        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type))
         _check_nominal(self.name, self.nominal)
 
 
@@ -74,6 +78,8 @@ class Defined(Description):
         output: whether it is an output that can be connected; False: it can be watched, and used by other expressions.
         nominal: usual size.
         start: value before the first sampling, of ``previous(name)`` too (see `Sampled`).
+        type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit, and whose expression gives
+            whole numbers, or 1 (true) and 0 (false).
     """
 
     name: str
@@ -83,9 +89,11 @@ class Defined(Description):
     output: bool = False
     nominal: float = 1.0
     start: float = 0.0
+    type: VariableType = "Real"
 
     def __post_init__(self) -> None:
-        check_value(self.name, self.start, Quantity(self.unit, self.description))
+        check_declared(self.name, self.type, self.unit, nominal=self.nominal)
+        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type))
         _check_nominal(self.name, self.nominal)
 
 

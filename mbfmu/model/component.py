@@ -22,6 +22,7 @@ import numpy as np
 from mbfmu.errors import AxisError, NameInUseError, ValueRangeError
 from mbfmu.model.description import Description
 from mbfmu.model.expression import GUESS, Expression, guessed
+from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 
 Value: TypeAlias = float | str
 """A number, or an expression of the parameters of the enclosing system."""
@@ -42,6 +43,7 @@ class Quantity:
             of a first-order state.
         sizes: allowed lengths of a vector; empty for a single number.
         nominal: usual size of a state.
+        type: type of the variable.
     """
 
     unit: str
@@ -52,6 +54,7 @@ class Quantity:
     role: str = "parameter"
     sizes: tuple[int, ...] = ()
     nominal: float = 1.0
+    type: VariableType = "Real"
 
     @property
     def is_rate(self) -> bool:
@@ -260,16 +263,19 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
             )
         Expression(value if inner is None else inner)
         return
+    if declared.type == "Boolean" and isinstance(value, bool | np.bool_):
+        return
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise ValueRangeError(
-            f"{name} = {value!r} is not a value: give a number in {declared.unit} or an expression of parameters"
-        )
+        wanted = VALUES_OF.get(declared.type, f"a number in {declared.unit}")
+        raise ValueRangeError(f"{name} = {value!r} is not a value: give {wanted} or an expression of parameters")
     try:
         number = float(value)
     except (OverflowError, TypeError):
         number = math.inf
     if not math.isfinite(number):
         raise ValueRangeError(f"{name} = {number} must be a finite number (in {declared.unit})")
+    if not is_value(number, declared.type):
+        raise ValueRangeError(f"{name} = {value} must be {VALUES_OF[declared.type]}")
     if not declared.min <= number <= declared.max:
         raise ValueRangeError(
             f"{name} = {value} is outside its bounds {declared.min:g} to {declared.max:g} {declared.unit}"

@@ -15,7 +15,7 @@ MAX_LENGTH = 10_000
 MAX_DEPTH = 60
 SHOWN = 60
 
-CONSTANTS: dict[str, float] = {"pi": math.pi}
+CONSTANTS: dict[str, float] = {"pi": math.pi, "true": 1.0, "false": 0.0}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": ca.sqrt, "exp": ca.exp, "log": ca.log, "abs": ca.fabs,
     "sin": ca.sin, "cos": ca.cos, "tan": ca.tan,

@@ -8,6 +8,7 @@ from mbfmu.errors import NameInUseError
 from mbfmu.model.component import Quantity, Value, check_value, is_name
 from mbfmu.model.description import Description
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS, GUESS, OPERATIONS
+from mbfmu.model.variable_type import VariableType, check_declared
 
 RESERVED = frozenset({*CONSTANTS, *FUNCTIONS, GUESS, *OPERATIONS, "time"})
 """Names with a meaning in every expression, which nothing else may have."""
@@ -19,19 +20,21 @@ class Parameter(Description):
 
     Args:
         name: an identifier.
-        value: a number, or an expression of other parameters of the system, which then determine it.
+        value: a number, True or False, or an expression of other parameters of the system, which then determine it.
         unit: SI unit.
         description: one line for the user.
         min: least value allowed.
         max: greatest value allowed.
+        type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit. In expressions True is 1.
     """
 
     name: str
-    value: Value
+    value: bool | Value
     unit: str = "1"
     description: str = ""
     min: float = -math.inf
     max: float = math.inf
+    type: VariableType = "Real"
 
     def __post_init__(self) -> None:
         if not is_name(self.name) or keyword.iskeyword(self.name) or self.name in RESERVED:
@@ -39,9 +42,10 @@ class Parameter(Description):
                 f"'{self.name}' cannot name a parameter: use letters (a to z, A to Z), digits and underscores, and no "
                 "name that expressions know already"
             )
+        check_declared(self.name, self.type, self.unit, min=self.min, max=self.max)
         check_value(self.name, self.value, self.quantity)
 
     @property
     def quantity(self) -> Quantity:
-        """Return the parameter's unit, description and bounds, in the form that component fields have."""
-        return Quantity(self.unit, self.description, self.min, self.max)
+        """Return the parameter's unit, description, bounds and type, in the form that component fields have."""
+        return Quantity(self.unit, self.description, self.min, self.max, type=self.type)

@@ -10,6 +10,15 @@
 #include "texts.h"
 #include "variables.h"
 
+#include <limits.h>
+
+#ifdef WHOLE
+#define TYPE(v) ((v)->type)
+#else /* all variables are Real, and the table has no types */
+#define TYPE(v) REAL
+#define WHOLE 0
+#endif
+
 #define UNSOLVED 1e-9 /* size of a correction that gives a notice, if the number of corrections is fixed */
 
 /* -- messages ---------------------------------------------------------------------------------------------------- */
@@ -32,9 +41,20 @@ enum outcome core_say(const struct host *host, enum outcome severity, const char
 #define refuse(m, ...) core_say(&(m)->host, REFUSED, __VA_ARGS__)
 #define discard(m, ...) core_say(&(m)->host, DISCARDED, __VA_ARGS__)
 
+/* Write a value as its type has it. */
+static void add_value(struct text *t, enum type type, double value) {
+    if (type == REAL)
+        add_number(t, value);
+    else if (type == BOOLEAN && (value == 0 || value == 1))
+        add(t, value == 1 ? "true" : "false");
+    else
+        add(t, "%.0f", value);
+}
+
 static void add_refusal(struct text *t, const struct refusal *r) {
+    const enum type type = r->where == START_TIME ? REAL : TYPE(&VARIABLES[r->where]);
     add(t, "%s = ", r->where == START_TIME ? "start time" : VARIABLES[r->where].name);
-    add_number(t, r->value);
+    add_value(t, type, r->value);
     add(t, ": ");
     if (r->where == START_TIME) {
         add(t, "not a finite number");
@@ -48,11 +68,13 @@ static void add_refusal(struct text *t, const struct refusal *r) {
         add(t, "a start value cannot be set after initialisation; use reset");
     } else if (r->why == IS_FIXED) {
         add(t, "a fixed parameter cannot be set after initialisation, as %s", VARIABLES[r->where].fixed);
+    } else if (r->why == NO_TRUTH_VALUE) {
+        add(t, "neither true (1) nor false (0)");
     } else {
         add(t, "outside its bounds [");
-        add_number(t, VARIABLES[r->where].min);
+        add_value(t, type, VARIABLES[r->where].min);
         add(t, ", ");
-        add_number(t, VARIABLES[r->where].max);
+        add_value(t, type, VARIABLES[r->where].max);
         add(t, "]");
     }
 }
@@ -94,6 +116,23 @@ static int all_known(struct core *m, const unsigned int vr[], size_t n) {
     return 1;
 }
 
+static const char *const TYPES[] = {[REAL] = "Real", [INTEGER] = "Integer", [BOOLEAN] = "Boolean"};
+
+static enum outcome other_type(struct core *m, const struct variable *v, enum type type) {
+    return refuse(m, "%s is of type %s, not %s: use the functions of its type", v->name, TYPES[TYPE(v)], TYPES[type]);
+}
+
+/* Whether all variables exist and are of a type; logs the first that is not. */
+static int all_of(struct core *m, enum type type, const unsigned int vr[], size_t n) {
+    if (!all_known(m, vr, n)) return 0;
+    for (size_t i = 0; i < n; ++i)
+        if (TYPE(&VARIABLES[vr[i]]) != type) {
+            other_type(m, &VARIABLES[vr[i]], type);
+            return 0;
+        }
+    return 1;
+}
+
 /* -- values ------------------------------------------------------------------------------------------------------ */
 
 static double value_of(const struct core *m, const struct variable *v) {
@@ -126,6 +165,7 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     if (!isfinite(value)) return IS_NOT_FINITE;
     if (fabs(value) > LARGEST) return TOO_LARGE;
     if (!place) return IS_COMPUTED;
+    if (TYPE(v) == BOOLEAN && value != 0 && value != 1) return NO_TRUTH_VALUE;
     if (v->kind == INPUT) return FINE;
     if (v->kind == OUTPUT) {
         if (started) return START_IS_OVER;
@@ -187,8 +227,32 @@ enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double 
     for (size_t i = 0; i < n; ++i) {
         if (vr[i] >= N_VARIABLES) return unknown(m, vr[i]);
         const struct variable *v = &VARIABLES[vr[i]];
+        if (TYPE(v) != REAL) return other_type(m, v, REAL);
         value[i] = v->kind == OUTPUT ? y[v->offset] : value_of(m, v); /* outputs are read most */
     }
+    return DONE;
+}
+
+/* The value of a type that is nearest to that of a variable; tells once if they differ by more than round-off. */
+static int nearest(struct core *m, const struct variable *v, double value) {
+    const double least = TYPE(v) == BOOLEAN ? 0 : INT_MIN, greatest = TYPE(v) == BOOLEAN ? 1 : INT_MAX;
+    const double found = isnan(value) ? 0 : rint(fmin(fmax(value, least), greatest));
+    if (!(fabs(value - found) <= WHOLE * fmax(1, fabs(found))) && !m->told_whole) {
+        struct text shown = {"", 0}, given = {"", 0};
+        m->told_whole = 1;
+        add_number(&shown, value);
+        add_value(&given, TYPE(v), found);
+        core_say(&m->host, NOTED,
+                 "%s = %s is no value of type %s, and %s is given; mend its expression (said once, at t = %.9g s)",
+                 v->name, shown.all, TYPES[TYPE(v)], given.all, m->now.time);
+    }
+    return (int)found;
+}
+
+enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]) {
+    if (!all_of(m, type, vr, n)) return REFUSED;
+    if (m->stale) show_present(m);
+    for (size_t i = 0; i < n; ++i) value[i] = nearest(m, &VARIABLES[vr[i]], value_of(m, &VARIABLES[vr[i]]));
     return DONE;
 }
 
@@ -200,22 +264,35 @@ static enum outcome refuse_value(struct core *m, const struct refusal *r) {
     return NOTED;
 }
 
-enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
+/* Set the value of a variable, if it may be set. */
+static inline enum outcome take(struct core *m, unsigned int vr, double value) {
     struct state *now = &m->now;
-    enum outcome outcome = DONE;
-    if (!all_known(m, vr, n)) return REFUSED;
-    for (size_t i = 0; i < n; ++i) {
-        double *place = place_of(now, &VARIABLES[vr[i]]);
-        const enum why why = why_not(now, &VARIABLES[vr[i]], place, value[i]);
-        if (why != FINE) {
-            const struct refusal r = {value[i], vr[i], why};
-            outcome = refuse_value(m, &r);
-            continue;
-        }
-        if (now->refused) forgive(now, vr[i]);
-        if (VARIABLES[vr[i]].kind == PARAMETER) now->judged = 0; /* it may change the energy */
-        *place = value[i];
+    double *place = place_of(now, &VARIABLES[vr]);
+    const enum why why = why_not(now, &VARIABLES[vr], place, value);
+    if (why != FINE) {
+        const struct refusal r = {value, vr, why};
+        return refuse_value(m, &r);
     }
+    if (now->refused) forgive(now, vr);
+    if (VARIABLES[vr].kind == PARAMETER) now->judged = 0; /* it may change the energy */
+    *place = value;
+    return DONE;
+}
+
+enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
+    enum outcome outcome = DONE;
+    if (!all_of(m, REAL, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i)
+        if (take(m, vr[i], value[i]) != DONE) outcome = NOTED;
+    m->stale = 1;
+    return outcome;
+}
+
+enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]) {
+    enum outcome outcome = DONE;
+    if (!all_of(m, type, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i)
+        if (take(m, vr[i], value[i]) != DONE) outcome = NOTED;
     m->stale = 1;
     return outcome;
 }
@@ -322,7 +399,7 @@ void core_reset(struct core *m) {
     }
     memcpy(now->settings, m->defaults, sizeof now->settings);
     memset(m->outputs, 0, sizeof m->outputs);
-    m->told_energy = m->told_residual = 0;
+    m->told_energy = m->told_residual = m->told_whole = 0;
     m->stale = 1;
 }
 
@@ -451,6 +528,8 @@ enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, c
     for (size_t i = 0; i < n; ++i) {
         const struct variable *v = &VARIABLES[vr[i]];
         if (v->kind != INPUT) return refuse(m, "%s is no input", v->name);
+        if (TYPE(v) != REAL)
+            return refuse(m, "%s is of type %s, and only real inputs change at a rate", v->name, TYPES[TYPE(v)]);
         if (order[i] != 1) return refuse(m, "%s: inputs have derivatives of order 1, not %d", v->name, order[i]);
         if (!(fabs(rate[i]) <= LARGEST)) return refuse(m, "%s: a rate of %g is not possible", v->name, rate[i]);
     }
@@ -460,11 +539,17 @@ enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, c
 
 static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
     if (!all_known(m, vr, n)) return 0;
-    for (size_t i = 0; i < n; ++i)
-        if (VARIABLES[vr[i]].kind != OUTPUT) {
-            refuse(m, "%s is no output of the model: nothing gives its derivative", VARIABLES[vr[i]].name);
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        if (v->kind != OUTPUT) {
+            refuse(m, "%s is no output of the model: nothing gives its derivative", v->name);
             return 0;
         }
+        if (TYPE(v) != REAL) {
+            refuse(m, "%s is of type %s, and only real outputs have derivatives", v->name, TYPES[TYPE(v)]);
+            return 0;
+        }
+    }
     return 1;
 }
 
@@ -502,6 +587,11 @@ static int take_direction(struct core *m, const unsigned int vr[], size_t n, con
     if (!all_known(m, vr, n)) return 0;
     for (size_t i = 0; i < n; ++i) {
         double *direction = direction_of(m, &VARIABLES[vr[i]]);
+        if (TYPE(&VARIABLES[vr[i]]) != REAL) {
+            refuse(m, "nothing can be differentiated by %s, which is of type %s", VARIABLES[vr[i]].name,
+                   TYPES[TYPE(&VARIABLES[vr[i]])]);
+            return 0;
+        }
         if (!direction) {
             refuse(m, "nothing can be differentiated by %s %s; inputs and %s can be known", VARIABLES[vr[i]].name,
                    starting ? "in the initialisation mode" : "after the initialisation",

@@ -22,7 +22,9 @@
 #define core_enter CORE_NAME(core_enter)
 #define core_start_at CORE_NAME(core_start_at)
 #define core_get CORE_NAME(core_get)
+#define core_get_whole CORE_NAME(core_get_whole)
 #define core_set CORE_NAME(core_set)
+#define core_set_whole CORE_NAME(core_set_whole)
 #define core_set_rates CORE_NAME(core_set_rates)
 #define core_get_rates CORE_NAME(core_get_rates)
 #define core_derive CORE_NAME(core_derive)
@@ -50,7 +52,11 @@ struct host {
 
 enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, ANY = 15 };
 
-enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS };
+/* Types of variables. All values are held as doubles: those of an Integer are whole numbers of 32 bits, those of a
+ * Boolean 0 and 1. */
+enum type { REAL, INTEGER, BOOLEAN };
+
+enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS, NO_TRUTH_VALUE };
 
 enum { START_TIME = N_VARIABLES }; /* stands for the start time where a value reference is expected */
 
@@ -78,7 +84,7 @@ struct state {
 
 struct core {
     struct host host;
-    int told_energy, told_residual; /* whether a message has said that they are wrong */
+    int told_energy, told_residual, told_whole; /* whether a message has said that they are wrong */
     int stale; /* whether values have changed since outputs were computed */
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
@@ -106,9 +112,13 @@ enum outcome core_enter(struct core *m, enum phase phase);
 /* Set the start time, s. */
 enum outcome core_start_at(struct core *m, double time);
 
-/* Get or set the values of n value references. A value that may not be set keeps the old one, which is NOTED. */
+/* Get or set the values of n value references, all Real. A value that may not be set keeps the old one, which is
+ * NOTED. */
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
+/* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
+enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]);
+enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]);
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);

@@ -231,40 +231,52 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nv
     return STATUS[core_set(&m->core, vr, nvr, value)];
 }
 
-static fmi2Status other_type(fmi2Component c, enum call which, size_t nvr) {
+static fmi2Status get_whole(fmi2Component c, enum call which, enum type type, const fmi2ValueReference vr[],
+                            size_t nvr, int value[]) {
     struct component *m = enter(c, which);
     if (!m) return fmi2Error;
-    return nvr ? STATUS[core_say(&m->core.host, REFUSED, "all variables are real numbers")] : fmi2OK;
+    if (nvr && (!vr || !value)) return missing(m, which);
+    return STATUS[core_get_whole(&m->core, type, vr, nvr, value)];
+}
+
+static fmi2Status set_whole(fmi2Component c, enum call which, enum type type, const fmi2ValueReference vr[],
+                            size_t nvr, const int value[]) {
+    struct component *m = enter(c, which);
+    if (!m) return fmi2Error;
+    if (nvr && (!vr || !value)) return missing(m, which);
+    return STATUS[core_set_whole(&m->core, type, vr, nvr, value)];
 }
 
 fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, fmi2Integer value[]) {
-    (void)vr, (void)value;
-    return other_type(c, GET_INTEGER, nvr);
+    return get_whole(c, GET_INTEGER, INTEGER, vr, nvr, value);
 }
 
 fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, fmi2Boolean value[]) {
-    (void)vr, (void)value;
-    return other_type(c, GET_BOOLEAN, nvr);
+    return get_whole(c, GET_BOOLEAN, BOOLEAN, vr, nvr, value);
+}
+
+fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2Integer value[]) {
+    return set_whole(c, SET_INTEGER, INTEGER, vr, nvr, value);
+}
+
+fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2Boolean value[]) {
+    return set_whole(c, SET_BOOLEAN, BOOLEAN, vr, nvr, value);
+}
+
+static fmi2Status no_text(fmi2Component c, enum call which, size_t nvr) {
+    struct component *m = enter(c, which);
+    if (!m) return fmi2Error;
+    return nvr ? STATUS[core_say(&m->core.host, REFUSED, "no variable is of type String")] : fmi2OK;
 }
 
 fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, fmi2String value[]) {
     (void)vr, (void)value;
-    return other_type(c, GET_STRING, nvr);
-}
-
-fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2Integer value[]) {
-    (void)vr, (void)value;
-    return other_type(c, SET_INTEGER, nvr);
-}
-
-fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2Boolean value[]) {
-    (void)vr, (void)value;
-    return other_type(c, SET_BOOLEAN, nvr);
+    return no_text(c, GET_STRING, nvr);
 }
 
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2String value[]) {
     (void)vr, (void)value;
-    return other_type(c, SET_STRING, nvr);
+    return no_text(c, SET_STRING, nvr);
 }
 
 /* -- steps ------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from mbfmu.fmu.interface import KINDS, LIMITS, SETTING, SETTINGS, Interface, Variable, Watched
+from mbfmu.fmu.interface import KINDS, SETTING, SETTINGS, Interface, Variable, Watched
 
 ROW = """
 /* What a value reference refers to. */
@@ -17,6 +17,8 @@ struct variable {
     const char *fixed; /* why it may not change after the initialisation, for a parameter; 0: it may */
 };
 """
+TYPED_ROW = ROW.replace("\n};", "\n    enum type type; /* see core.h, which comes first */\n};")
+"""The same with the type of the variable, where not all are real."""
 
 
 def variables_header(interface: Interface) -> str:
@@ -27,9 +29,9 @@ def variables_header(interface: Interface) -> str:
             "#define VARIABLES_H",
             "#include <math.h>",
             _enumeration("kind", KINDS),
-            ROW,
+            TYPED_ROW if interface.typed else ROW,
             "static const struct variable VARIABLES[] = {",
-            *(f"    {{{_row(item)}}}," for item in interface.variables),
+            *(f"    {{{_row(item, interface.typed)}}}," for item in interface.variables),
             "};",
             "#endif",
             "",
@@ -56,7 +58,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             f"#define MODEL_IDENTIFIER {identifier}",
             f"#define N_VARIABLES {len(interface.variables)}",
             f"#define CORRECTIONS {corrections}",
-            *(f"#define {limit.upper()} {_number(value)}" for limit, value in LIMITS.items()),
+            *(f"#define {limit.upper()} {_number(value)}" for limit, value in interface.limits.items()),
             *_watched(interface.watched),
             _enumeration("setting", [*(item.rpartition(".")[2] for item in SETTINGS), "n_settings"]),
             "#endif",
@@ -88,12 +90,13 @@ def guid_header(guid: str) -> str:
     return f"#define MODEL_GUID {_text(guid)}\n"
 
 
-def _row(item: Variable) -> str:
+def _row(item: Variable, typed: bool) -> str:
     value = 0.0 if item.kind == SETTING else item.start or 0.0
     start = -1 if item.start_offset is None else item.start_offset
     numbers = ", ".join(map(_number, (value, item.min, item.max)))
     fixed = _text(item.fixed) if item.fixed else "0"
-    return f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
+    row = f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
+    return f"{row}, {item.type.upper()}" if typed else row
 
 
 def _enumeration(name: str, items: Iterable[str]) -> str:

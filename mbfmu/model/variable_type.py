@@ -1,0 +1,58 @@
+"""Types of variables: real numbers, and the whole numbers and truth values of modes and switches."""
+
+import math
+from typing import Literal, TypeAlias, get_args
+
+from mbfmu.errors import ModelError, ValueRangeError, nearest
+
+VariableType: TypeAlias = Literal["Real", "Integer", "Boolean"]
+"""Type of a variable: in an expression a ``Boolean`` is 1 (true) or 0 (false), an ``Integer`` a number."""
+VALUES_OF = {"Boolean": "true or false (1 or 0)", "Integer": "a whole number of 32 bits"}
+"""Values of the types that are not real, in words."""
+
+
+def is_value(value: float, type: VariableType) -> bool:
+    """Return whether a number is a value of a type."""
+    if type == "Boolean":
+        return value in (0, 1)
+    if type == "Integer":
+        return math.isfinite(value) and value == round(value) and -(2**31) <= value < 2**31
+    return math.isfinite(value)
+
+
+def check_declared(
+    name: str,
+    type: VariableType,
+    unit: str,
+    *,
+    nominal: float = 1.0,
+    min: float = -math.inf,
+    max: float = math.inf,
+) -> None:
+    """Raise an error if a type does not exist, or if a variable of it has what only a real one has.
+
+    Args:
+        name: name of the variable, for messages.
+        type: its type.
+        unit: its unit; only a real variable has one other than ``1``.
+        nominal: its usual size; only a real variable has one other than 1.
+        min: least value; a Boolean has none.
+        max: greatest value; a Boolean has none.
+
+    Raises:
+        ModelError: there is no such type.
+        ValueRangeError: the variable has a unit, a usual size or bounds that its type has not.
+    """
+    known = get_args(VariableType)
+    if type not in known:
+        raise ModelError(f"'{name}': there is no type {type!r}; {nearest(str(type), known)}")
+    if type == "Real":
+        return
+    wrong = {"unit": unit != "1", "nominal": nominal != 1.0}
+    if type == "Boolean":
+        wrong |= {"min": min != -math.inf, "max": max != math.inf}
+    if given := next((what for what, found in wrong.items() if found), None):
+        raise ValueRangeError(f"'{name}' is of type {type}, which has no {given}: leave it out")
+    for what, bound in (("min", min), ("max", max)):
+        if math.isfinite(bound) and not is_value(bound, type):
+            raise ValueRangeError(f"'{name}': {what} = {bound} must be {VALUES_OF[type]}")
