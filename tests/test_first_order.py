@@ -66,7 +66,13 @@ DECAY = {"oscillator": 1.0, "slow oscillator": 0.5}
 """1/s, of the first-order states of two oscillators; `direct method=ab7` is not stable with the first."""
 LOW = [scheme for scheme in SCHEMES if make_scheme(ARM, *scheme).order <= 4]
 HIGH = [scheme for scheme in SCHEMES if scheme not in LOW]
-WINDOW = {"projected-8": 0.3, "projected-9": 2.7, "block-4-equidistant-2": 0.5, "block-5-equidistant-2": 0.8}
+WINDOW = {
+    "projected-8": 0.3,
+    "projected-9": 2.7,
+    "block-4-equidistant-2": 0.5,
+    "block-5-equidistant-2": 0.8,
+    "radau-5": 0.5,
+}
 """Of the measured orders, where few steps lie between the coarsest and round-off; Verner's leading error is so small on
 linear equations that those of order 10 and 11 show."""
 BLOCKS = {

@@ -250,8 +250,8 @@ class Network:
         pair = {known[here].unit, targets[there].unit}
         if len(pair) > 1 and pair not in SAME_UNITS and item.factor == 1:
             raise ModelError(
-                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give the factor that "
-                "converts it, wire(..., factor=...)"
+                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give the factor "
+                "that converts it, wire(..., factor=...)"
             )
 
 
