@@ -16,7 +16,7 @@ from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
-from mbfmu.model.mechanism import Entry, Mechanism, in_scope, prefix_of, resolve
+from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
 
@@ -219,7 +219,7 @@ class Network:
         self, prefix: str, item: Wire, here: str, there: str, units: Mapping[str, str], known: Mapping[str, Source]
     ) -> None:
         """Raise an error if a wire cannot go from here to there."""
-        where = f"{item.label} in '{prefix.rstrip('.') or self._mechanism.name}'"
+        where = place_of(self._mechanism, prefix, item)
         if there not in units:
             raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, units)}")
         if here not in known:
