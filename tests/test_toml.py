@@ -713,6 +713,7 @@ BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('factor = "n"', 'factor = "m"'): (UnknownNameError, 6, "there is no parameter 'm'"),
     ('factor = "n"', "factor = []"): (ModelFileError, 6, "factor must be a number or a text"),
     ('factor = "n"', 'factor = "1/(n - n)"'): (ValueRangeError, 6, "is inf"),
+    ('q = "hinge.phi"', 'q = "hinge.phi"\np = "hinge.phi"'): (NameInUseError, 13, "'hinge.phi' has two other names"),
     ('q = "hinge.phi"', "q = 1"): (ModelFileError, 12, "names.q must be the name of a variable"),
     ('q = "hinge.phi"', 'rod = "hinge.phi"'): (NameInUseError, 12, "'rod' cannot be another name"),
     ('q = "hinge.phi"', '"a b" = "hinge.phi"'): (NameInUseError, 12, "'a b' cannot be another name"),

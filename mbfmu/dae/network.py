@@ -211,7 +211,10 @@ class Network:
             for here, there in _scalars(source, target, known, units):
                 self._check(prefix, item, here, there, units, known)
                 if there in found:
-                    raise ModelError(f"{item.label} and {found[there][1].label} go to one input: leave one out")
+                    raise ModelError(
+                        f"{item.label} and {found[there][1].label} both go to '{there}': leave one out, or add the "
+                        "signals in a block"
+                    )
                 found[there] = here, item, prefix
         return found
 
@@ -220,6 +223,12 @@ class Network:
     ) -> None:
         """Raise an error if a wire cannot go from here to there."""
         where = place_of(self._mechanism, prefix, item)
+        for end, table in ((here, known), (there, units)):
+            if end not in table and f"{end}[1]" in table:
+                raise ModelError(
+                    f"{where}: '{end}' is a vector and the other end is not of its length: name an entry, such as "
+                    f"'{end}[1]'"
+                )
         if there not in units:
             raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, units)}")
         if here not in known:
@@ -273,7 +282,7 @@ class _Signals:
     def _within(self, name: str, compute: Callable[[], SX]) -> SX:
         """Return what is computed for a signal; raise an error if that leads back to it."""
         if name in self._chain:
-            circle = " -> ".join([*self._chain[self._chain.index(name) :], name])
+            circle = " -> ".join([name, *reversed(self._chain[self._chain.index(name) :])])
             raise ModelError(
                 f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one that "
                 "is sampled and uses previous(...)"

@@ -99,6 +99,8 @@ def usual_stepper(dae: Dae) -> Usual:
         return "radau", "first-order states beside a motion may be stiff, and radau damps what the step cannot resolve"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
+    if dae.states:
+        return "radau", "first-order states may be stiff, and radau damps what the step cannot resolve"
     if not dae.resisting:
         return "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
     return "rattle", (

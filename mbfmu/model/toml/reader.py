@@ -304,8 +304,9 @@ def _fault(
 ) -> Place:
     """Return the place in the table of a system of what the system refuses."""
     text = str(error)
-    if named := next((name for name in table.get("names", {}) if f": '{name}' cannot be" in text), None):
-        return ("names", named)
+    names = table.get("names", {})
+    if named := [key for key, full in names.items() if f": '{key}' cannot be" in text or f"'{full}' has two" in text]:
+        return ("names", named[-1])
     if said := [number for number, item in enumerate(wires) if item.label in text]:
         return ("wires", said[-1])
     if said := [n for n, pair in enumerate(connections) if f"connect({pair.a!r}, {pair.b!r})" in text]:
