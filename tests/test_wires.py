@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.errors import MbfmuError, ModelError, NameInUseError, UnknownNameError, ValueRangeError
+from mbfmu.errors import MbfmuError, ModelError, NameInUseError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.fmu.interface import interface
+from mbfmu.listing import description
 from mbfmu.model import (
     Block,
     Body,
@@ -24,6 +26,7 @@ from mbfmu.model import (
     Port,
     Revolute,
     RotationalMove,
+    Sampled,
     State,
     Subsystem,
     System,
@@ -36,6 +39,7 @@ from mbfmu.model import (
 from mbfmu.model.toml import to_toml
 from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.start_cache import cache_key
+from mbfmu.viewer import motion_of_model
 
 LAW = Block(
     "law",
@@ -440,6 +444,70 @@ def test_a_block_or_wire_that_changes_starts_anew(changed: System) -> None:
 def test_a_machine_starts_warm_with_the_same_numbers() -> None:
     runs = [mbfmu.simulate(machine(), 0.1) for _ in range(2)]
     assert np.array_equal(runs[0].values, runs[1].values)
+
+
+def test_the_description_of_a_machine_lists_its_blocks_and_wires() -> None:
+    found = description(machine(wires=(*LOOP[:2], wire("law.tau", "hinge.tau", 2.0, "1/2")), names={"q": "hinge.phi"}))
+    assert found["blocks"] == [
+        {"name": "law", "type": "Block", "period": "", "inputs": ["phi", "w", "reference"], "states": ["I"],
+         "outputs": ["tau"]}
+    ]  # fmt: skip
+    assert [row["from"] for row in found["wires"]] == ["hinge.phi", "hinge.w", "law.tau"]
+    assert found["wires"][2] == {"from": "law.tau", "to": "hinge.tau", "factor": 2.0, "offset": "1/2"}
+    assert [row["name"] for row in found["joints"]] == ["hinge"]
+    counts = {row["what"]: row["which"] for row in found["counts"]}
+    assert (counts["states"], counts["inputs"]) == (["law.I"], ["law.reference"])
+
+
+def test_the_description_of_blocks_alone_has_no_bodies() -> None:
+    inner = System("inner", (GAIN, Sampled(replace(GAIN, name="held"), 0.1)), wires=(wire("gain.y", "held.u"),))
+    found = description(System("outer", (Subsystem("s", inner),)))
+    assert found.keys() == {"blocks", "wires", "counts"}
+    assert [(row["name"], row["type"], row["period"]) for row in found["blocks"]] == [
+        ("s.gain", "Block", ""), ("s.held", "Sampled", 0.1),
+    ]  # fmt: skip
+    assert found["wires"] == [{"from": "s.gain.y", "to": "s.held.u", "factor": 1.0, "offset": 0.0}]
+
+
+def test_blocks_alone_are_neither_compared_nor_viewed() -> None:
+    alone = System("alone", (LAG,))
+    with pytest.raises(UsageError, match="'alone' has blocks only, and this compares the coordinates of mechanisms"):
+        mbfmu.compare(alone, 1.0)
+    with pytest.raises(UsageError, match="'alone' is a block of equations, and this takes a mechanism"):
+        motion_of_model(alone, 1.0)
+
+
+def test_a_machine_is_viewed_moving_as_it_runs() -> None:
+    seen = motion_of_model(machine(), 0.5).result["hinge.phi"]
+    assert seen[-1] == pytest.approx(solved(0.5)[0], abs=1e-9)
+
+
+def test_an_fmu_of_a_machine_documents_its_states_and_samplings(tmp_path: Path) -> None:
+    held = Sampled(replace(GAIN, name="held"), 0.1)
+    model = machine(components=(World(g=9.81), *ROD, LAW, held), wires=(*LOOP, wire("law.e", "held.u", 2.0)))
+    path = mbfmu.export(model, tmp_path / "m.fmu", step=1e-3)
+    with zipfile.ZipFile(path) as archive:
+        page = archive.read("documentation/index.html").decode("utf-8")
+    assert "<tr><th>states</th><td>1: law.I</td></tr>" in page
+    assert "<tr><th>sampled blocks</th><td>1: held</td></tr>" in page
+    assert "<svg" in page
+    assert "<code>law.reference</code>" in page
+
+
+def test_a_sweep_varies_parameters_and_start_values_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    studies: list[Any] = []
+
+    def note(study: Any, _: Any, todo: list[Any], *__: Any) -> dict[Any, Any]:
+        studies.append(study)
+        return dict.fromkeys(todo)
+
+    monkeypatch.setattr("mbfmu.study.run", note)
+    mbfmu.sweep(
+        machine(), 0.2, measures={"end": "last(hinge.phi)"}, vary={"law.kp": [10.0], "law.I": [0.0, 0.5]}
+    )  # fmt: skip
+    row = studies[0].row({"law.kp": 10.0, "law.I": 0.0})
+    assert row.measures["end"] == pytest.approx(solved(0.2, kp=10.0)[0], abs=1e-9)
+    assert studies[0].row({"law.kp": 10.0, "law.I": 0.5}).measures["end"] > row.measures["end"]
 
 
 # -- the command line -----------------------------------------------------------------------------------------------

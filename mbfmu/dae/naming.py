@@ -25,8 +25,8 @@ def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
     for name, full in names.items():
         if full not in known:
             raise UnknownNameError(
-                f"names of '{dae.name}': {name} = '{full}', but there is no such variable (an input that a wire goes to "
-                f"is none); {nearest(full, known)}"
+                f"names of '{dae.name}': {name} = '{full}', but there is no such variable (an input that a wire goes "
+                f"to is none); {nearest(full, known)}"
             )
     called = {full: name for name, full in names.items()}
 
