@@ -17,7 +17,7 @@ from mbfmu.files import ending_of, write_aside
 from mbfmu.formats import write_columns
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
-from mbfmu.model import Block, Model
+from mbfmu.model import Block, Model, Sampled, System
 from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import Choice, family_of
@@ -141,8 +141,9 @@ def compare(
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
     system = model_of(system, values)
-    if isinstance(system, Block):
-        raise UsageError(f"'{system.name}' is a block, and this compares the coordinates of mechanisms")
+    if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
+        what = "has blocks only" if isinstance(system, System) else "is a block"
+        raise UsageError(f"'{system.name}' {what}, and this compares the coordinates of mechanisms")
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[Row] = []

@@ -46,6 +46,8 @@ def models() -> list[Row]:
             moves = [item.name for item in system.states]
         elif isinstance(system, model.LagrangianSystem):
             moves = [item.name for item in system.coordinates]
+        elif system.only_blocks:
+            moves = list(model.flatten(system).states)
         else:
             moves = [item.name for item in system.components if isinstance(item, model.Joint)]
         parameters = [item.name for item in system.parameters]
@@ -118,8 +120,33 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     listed["parameters"] = _named(dae.parameters)
     rows += [(what, len(names), names) for what, names in listed.items()]
     counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
-    parts = _parts(JointTree(model.flatten(system))) if isinstance(system, model.System) else {}
-    return {**parts, "counts": counts}
+    if not isinstance(system, model.System):
+        return {"counts": counts}
+    mechanism = model.flatten(system)
+    parts = {} if system.only_blocks else _parts(JointTree(mechanism))
+    return {**parts, **_network(mechanism), "counts": counts}
+
+
+def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
+    """Return the blocks of a mechanism, and the wires of all its systems with full names."""
+    blocks = []
+    for path, item in mechanism.blocks.items():
+        block = item.block if isinstance(item, model.Sampled) else item
+        blocks.append(
+            {
+                "name": path,
+                "type": type(item).__name__,
+                "period": item.period if isinstance(item, model.Sampled) else "",
+                "inputs": [port.name for port in block.inputs],
+                "states": [state.name for state in block.states],
+                "outputs": [defined.name for defined in block.defined if defined.output],
+            }
+        )
+    wires = []
+    for prefix, given in mechanism.wires:
+        source, target = (mechanism.names.get(prefix + end, prefix + end) for end in (given.source, given.target))
+        wires.append({"from": source, "to": target, "factor": given.factor, "offset": given.offset})
+    return {"blocks": blocks, "wires": wires}
 
 
 def _named(items: Iterable[Signal | ParameterSignal]) -> list[str]:

@@ -109,7 +109,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
-        resisting=found.resisting,
+        resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(dae, bodies.mechanism.names)

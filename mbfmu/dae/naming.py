@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mbfmu.dae.dae import Dae
+from mbfmu.errors import UnknownNameError, nearest
 
 
 def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
@@ -13,9 +14,20 @@ def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
     Args:
         dae: the equations.
         names: the full name of each variable that is called otherwise, by its new name.
+
+    Raises:
+        UnknownNameError: there is no variable of a full name.
     """
     if not names:
         return dae
+    groups = (dae.inputs, dae.parameters, dae.bound, dae.outputs, dae.states, dae.assembly.starts)
+    known = [item.name for group in groups for item in group]
+    for name, full in names.items():
+        if full not in known:
+            raise UnknownNameError(
+                f"names of '{dae.name}': {name} = '{full}', but there is no such variable (an input that a wire goes "
+                f"to is none); {nearest(full, known)}"
+            )
     called = {full: name for name, full in names.items()}
 
     def renamed(items: Iterable[Any]) -> tuple[Any, ...]:

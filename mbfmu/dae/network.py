@@ -16,7 +16,7 @@ from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
-from mbfmu.model.mechanism import Entry, Mechanism, in_scope, prefix_of, resolve
+from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
 from mbfmu.model.variable_type import VariableType
@@ -229,7 +229,10 @@ class Network:
             for here, there in _scalars(source, target, known, targets):
                 self._check(prefix, item, here, there, targets, known)
                 if there in found:
-                    raise ModelError(f"{item.label} and {found[there][1].label} go to one input: leave one out")
+                    raise ModelError(
+                        f"{item.label} and {found[there][1].label} both go to '{there}': leave one out, or add the "
+                        "signals in a block"
+                    )
                 found[there] = here, item, prefix
         return found
 
@@ -237,7 +240,13 @@ class Network:
         self, prefix: str, item: Wire, here: str, there: str, targets: Mapping[str, Signal], known: Mapping[str, Source]
     ) -> None:
         """Raise an error if a wire cannot go from here to there."""
-        where = f"{item.label} in '{prefix.rstrip('.') or self._mechanism.name}'"
+        where = place_of(self._mechanism, prefix, item)
+        for end, table in ((here, known), (there, targets)):
+            if end not in table and f"{end}[1]" in table:
+                raise ModelError(
+                    f"{where}: '{end}' is a vector and the other end is not of its length: name an entry, such as "
+                    f"'{end}[1]'"
+                )
         if there not in targets:
             raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, targets)}")
         if here not in known:
@@ -294,7 +303,7 @@ class _Signals:
     def _within(self, name: str, compute: Callable[[], SX]) -> SX:
         """Return what is computed for a signal; raise an error if that leads back to it."""
         if name in self._chain:
-            circle = " -> ".join([*self._chain[self._chain.index(name) :], name])
+            circle = " -> ".join([name, *reversed(self._chain[self._chain.index(name) :])])
             raise ModelError(
                 f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one that "
                 "is sampled and uses previous(...)"

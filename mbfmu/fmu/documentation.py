@@ -97,8 +97,10 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
 
 def _equations(dae: Dae) -> list[tuple[str, object]]:
     states = [("states", f"{dae.n_z}: {', '.join(item.name for item in dae.states)}")]
+    clocks = [item.name for item in dae.sampling.clocks] if dae.sampling else []
+    sampled = [("sampled blocks", f"{len(clocks)}: {', '.join(clocks)}")] if clocks else []
     if not dae.n:
-        return [*states]
+        return [*states, *sampled]
     redundant = ", ".join(dict.fromkeys(dae.redundant))
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
@@ -106,6 +108,7 @@ def _equations(dae: Dae) -> list[tuple[str, object]]:
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
         *(states if dae.states else ()),
+        *sampled,
     ]
 
 

@@ -1,13 +1,14 @@
 """Block: a controller or an actuator given by first-order equations, as text."""
 
+import graphlib
 import keyword
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
-from mbfmu.model.component import Quantity, check_value, is_name
+from mbfmu.errors import ExpressionError, ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.model.component import Quantity, Value, check_value, is_name
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
 from mbfmu.model.parameter import RESERVED, Parameter
@@ -37,6 +38,8 @@ class Port(Description):
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.type, self.unit, nominal=self.nominal)
+        if isinstance(self.start, str):
+            raise ValueRangeError(f"input '{self.name}': start = {self.start!r} must be a number (in {self.unit})")
         check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type))
         _check_nominal(self.name, self.nominal)
 
@@ -49,7 +52,7 @@ class State(Description):
         name: an identifier.
         rate: time derivative, per second.
         unit: SI unit.
-        start: start value.
+        start: start value: a number, or an expression of the block's parameters.
         description: one line for the user.
         nominal: usual size, such as 1e6 for a pressure; equations are solved to round-off of this size.
     """
@@ -57,7 +60,7 @@ class State(Description):
     name: str
     rate: str
     unit: str = "1"
-    start: float = 0.0
+    start: Value = 0.0
     description: str = ""
     nominal: float = 1.0
 
@@ -77,7 +80,8 @@ class Defined(Description):
         description: one line for the user.
         output: whether it is an output that can be connected; False: it can be watched, and used by other expressions.
         nominal: usual size.
-        start: value before the first sampling, of ``previous(name)`` too (see `Sampled`).
+        start: value before the first sampling, of ``previous(name)`` too (see `Sampled`): a number, or an expression
+            of the block's parameters.
         type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit, and whose expression gives
             whole numbers, or 1 (true) and 0 (false).
     """
@@ -88,7 +92,7 @@ class Defined(Description):
     description: str = ""
     output: bool = False
     nominal: float = 1.0
-    start: float = 0.0
+    start: Value = 0.0
     type: VariableType = "Real"
 
     def __post_init__(self) -> None:
@@ -129,6 +133,10 @@ class Block(Description):
     stepper: str = ""
 
     def __post_init__(self) -> None:
+        if not is_name(self.name):
+            raise NameInUseError(
+                f"'{self.name}' cannot name a block: use letters (a to z, A to Z), digits and underscores"
+            )
         for field, kind in (("inputs", Port), ("states", State), ("defined", Defined), ("parameters", Parameter)):
             check_items(f"{field} of block '{self.name}'", getattr(self, field), kind)
         seen: set[str] = set()
@@ -151,11 +159,13 @@ class Block(Description):
             self._check(f"der({state.name})", state.rate, seen | {"time"})
         for defined in self.defined:
             self._check(defined.name, defined.value, known)
+        begins: tuple[State | Defined, ...] = (*self.states, *self.defined)
+        for begun in begins:
+            if isinstance(begun.start, str):
+                self._check(f"start of {begun.name}", begun.start, set(constants))
         if not any(item.output for item in self.defined):
             raise ModelError(f"block '{self.name}' has no output: define one with output=True")
-        texts = self.texts()
-        for name in texts:
-            _refuse_circles(name, texts, ())
+        _refuse_circles(self.texts())
 
     @property
     def quantities(self) -> tuple[Port | State | Defined, ...]:
@@ -174,7 +184,11 @@ class Block(Description):
         return {**bound, **{item.name: item.value for item in self.defined}}
 
     def _check(self, name: str, text: str, known: set[str]) -> None:
-        for other in sorted(Expression(text).names - known):
+        try:
+            names = Expression(text).names
+        except ExpressionError as error:
+            raise ExpressionError(f"{name} of '{self.name}': {error}") from None
+        for other in sorted(names - known):
             raise UnknownNameError(
                 f"{name} = '{text}' of '{self.name}': there is no '{other}'; {nearest(other, known)}"
             )
@@ -214,8 +228,12 @@ def _check_nominal(name: str, nominal: float) -> None:
         raise ValueRangeError(f"'{name}': nominal = {nominal} must be a positive number")
 
 
-def _refuse_circles(name: str, texts: Mapping[str, str], chain: tuple[str, ...]) -> None:
-    if name in chain:
-        raise ModelError(f"quantities are defined in a circle: {' -> '.join([*chain, name])}")
-    for other in sorted(Expression(texts[name]).names & texts.keys()):
-        _refuse_circles(other, texts, (*chain, name))
+def _refuse_circles(texts: Mapping[str, str]) -> None:
+    users: dict[str, list[str]] = {name: [] for name in texts}
+    for name, text in texts.items():
+        for other in sorted(Expression(text).names & texts.keys()):
+            users[other].append(name)
+    try:
+        graphlib.TopologicalSorter(users).prepare()
+    except graphlib.CycleError as error:
+        raise ModelError(f"quantities are defined in a circle: {' -> '.join(error.args[1])}") from None

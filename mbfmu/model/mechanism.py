@@ -198,16 +198,17 @@ class _Parts:
             self.entries[name] = Entry(name, value, outer if overridden else prefix, item.quantity)
 
     def add_block(self, block: Block | Sampled, path: str, overrides: Mapping[str, Value], outer: str) -> None:
-        """Add a block; the expressions of overridden values belong to the scope `outer`."""
+        """Add a block; the expressions of overridden values belong to the scope `outer`, the others to the block."""
         prefix = prefix_of(path)
         self.blocks[path] = block
         self.add_parameters(block, prefix, overrides, outer)
         begun = block.block.defined if isinstance(block, Sampled) else block.states
         table = self.held if isinstance(block, Sampled) else self.states
         for item in begun:
-            value = overrides.get(item.name, item.start)
+            overridden = item.name in overrides
+            value, scope = (overrides[item.name], outer) if overridden else (item.start, prefix)
             declared = replace(settable(block)[item.name], nominal=item.nominal)
-            table[prefix + item.name] = Entry(prefix + item.name, value, outer, declared)
+            table[prefix + item.name] = Entry(prefix + item.name, value, scope, declared)
         if isinstance(block, Block) and block.remembered:
             raise ModelError(
                 f"block '{block.name}' has previous({min(block.remembered)}), the value at the last sampling, and is "
@@ -325,7 +326,38 @@ def _check(mechanism: Mechanism) -> None:
     _check_numbers(mechanism)
 
 
+def place_of(mechanism: Mechanism, prefix: str, item: Wire) -> str:
+    """Return a wire and its system, for messages.
+
+    Args:
+        mechanism: the mechanism.
+        prefix: dotted prefix of the system.
+        item: the wire.
+    """
+    return f"{item.label} in '{prefix.rstrip('.') or mechanism.name}'"
+
+
+def _check_wires(mechanism: Mechanism) -> None:
+    """Raise an error for a wire from or to what a block has not, or with a wrong factor or offset."""
+    for prefix, item in mechanism.wires:
+        where = place_of(mechanism, prefix, item)
+        for end, noun in ((item.source, "quantity"), (item.target, "input")):
+            full = mechanism.names.get(prefix + end, prefix + end)
+            path, _, name = full.rpartition(".")
+            if path in mechanism.blocks:
+                block = mechanism.blocks[path]
+                inner = block.block if isinstance(block, Sampled) else block
+                known = [port.name for port in (inner.inputs if noun == "input" else inner.quantities)]
+                if name not in known:
+                    raise UnknownNameError(f"{where}: block '{path}' has no {noun} '{name}'; {nearest(name, known)}")
+        for label, value in (("factor", item.factor), ("offset", item.offset)):
+            number = float(ca.DM(ca.evalf(in_scope(mechanism, f"{label} of {where}", value, prefix, {}))))
+            if not math.isfinite(number):
+                raise ValueRangeError(f"{label} of {where} = {value!r} is {number}: mend it or its parameters")
+
+
 def _check_numbers(mechanism: Mechanism) -> None:
+    _check_wires(mechanism)
     found: dict[str, SX] = {}
     for path in mechanism.components:
         laws_of(mechanism, path, {}, ca.SX.sym("time"), found)

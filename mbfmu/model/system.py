@@ -110,6 +110,9 @@ class System(Description):
                     f"names of '{self.name}': '{name}' cannot be another name: use an identifier that no component or "
                     "parameter has"
                 )
+        meant = list(self.names.values())
+        if twice := next((other for other in meant if meant.count(other) > 1), None):
+            raise NameInUseError(f"names of '{self.name}': '{twice}' has two other names: leave one out")
         self._check_wires()
         known = self.frames()
         pairs: set[frozenset[str]] = set()

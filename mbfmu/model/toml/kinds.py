@@ -11,10 +11,21 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import mbfmu.model
 from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.extensions import COMPONENTS, registered
+from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Law, Quantity
+from mbfmu.model.parameter import Parameter
+from mbfmu.model.sampled import Sampled
 
 FREE = "?"
 """Text in a vector of start values for an entry that the assembly determines."""
+BLOCKS: dict[str, type[Block] | type[Sampled]] = {"Block": Block, "Sampled": Sampled}
+"""Types of blocks."""
+ITEMS: dict[str, type] = {"parameters": Parameter, "inputs": Port, "states": State, "defined": Defined}
+"""Tables of a block, and what their entries are."""
+SHORT: dict[type, str] = {Parameter: "value", State: "rate", Defined: "value"}
+"""The field that an entry which is no table gives: ``y = "K*e"`` is ``y = {value = "K*e"}``."""
+ENDS = {"from": "source", "to": "target", "factor": "factor", "offset": "offset"}
+"""Fields of a wire, by their names in a document."""
 BASE = "Base of "
 """Beginning of the docstring of a class that is not a component itself."""
 
@@ -33,6 +44,17 @@ def component_types() -> Mapping[str, type[Component]]:
 def component_type(name: str) -> type[Component] | None:
     """Return the component of a name, of mbfmu or of another installed package; None if there is none."""
     return component_types().get(name) or registered(COMPONENTS, Component, component_types()).get(name)
+
+
+def block_fields(kind: type[Block] | type[Sampled]) -> dict[str, tuple[type, Field[Any]]]:
+    """Return the fields of a block in a document, other than its name and tables: class and field, by name."""
+    own: dict[str, tuple[type, Field[Any]]] = {
+        name: (Block, item) for name, item in fields_of(Block).items() if name not in ITEMS
+    }
+    timing: dict[str, tuple[type, Field[Any]]] = {
+        name: (Sampled, item) for name, item in fields_of(Sampled).items() if name != "block"
+    }
+    return {**own, **timing} if kind is Sampled else own
 
 
 def fields_of(kind: type) -> dict[str, Field[Any]]:

@@ -10,23 +10,37 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mbfmu.errors import (
-    FrameConnectionError,
     MassError,
     MbfmuError,
+    ModelError,
     ModelFileError,
-    NameInUseError,
     UnknownNameError,
     UsageError,
     nearest,
 )
-from mbfmu.model.component import Component, Value
-from mbfmu.model.mechanism import Mechanism, flatten, resolve
+from mbfmu.model.block import Block, Defined, Port, State
+from mbfmu.model.component import Component, Value, is_name
+from mbfmu.model.lagrangian import LagrangianSystem
+from mbfmu.model.library import load
+from mbfmu.model.mechanism import Mechanism, flatten, flatten_block, resolve
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
+from mbfmu.model.sampled import Sampled
 from mbfmu.model.source import Source, read_bytes
-from mbfmu.model.system import Connection, Subsystem, System
-from mbfmu.model.toml.kinds import component_type, component_types, fields_of, kind_of, taken
+from mbfmu.model.system import Connection, Subsystem, System, Wire
+from mbfmu.model.toml.kinds import (
+    BLOCKS,
+    ENDS,
+    ITEMS,
+    SHORT,
+    block_fields,
+    component_type,
+    component_types,
+    fields_of,
+    kind_of,
+    taken,
+)
 from mbfmu.model.toml.lines import Place, lines_of
 from mbfmu.model.urdf import RobotOptions, read_urdf
 
@@ -43,8 +57,10 @@ DEEPEST = 16
 """Largest number of files that use each other in a row."""
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
-    "parameters": dict, "components": dict, "connections": list, "urdf": dict,
+    "parameters": dict, "components": dict, "connections": list, "wires": list, "names": dict, "urdf": dict,
 }  # fmt: skip
+NOUNS: dict[type, str] = {Parameter: "parameter", Port: "input", State: "state", Defined: "quantity"}
+"""Names of the entries of a block's tables, in messages."""
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that a class may raise for an unexpected value."""
 
@@ -69,32 +85,32 @@ class Document(Source):
 
 @dataclass(frozen=True)
 class _Found:
-    """A system, and its number of components, those of its sub-systems included."""
+    """A system or block, and its number of components, those of its sub-systems included."""
 
-    system: System
+    system: System | Block | Sampled
     size: int
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that are being read, each used by the one before it, and the systems read already."""
+    """The files that are being read, each used by the one before it, and the models read already, by file or name."""
 
     chain: tuple[Path, ...] = ()
-    known: dict[Path, _Found] = field(default_factory=dict)
+    known: dict[Path | str, _Found] = field(default_factory=dict)
 
 
-def read_toml(path: Path) -> System:
-    """Read the system of a .toml file.
+def read_toml(path: Path) -> System | Block | Sampled:
+    """Read the system or block of a .toml file.
 
     Raises:
-        ModelFileError: the file is missing, does not parse, or has a key that does not belong to a system.
-        ModelError: the system is invalid; the message begins with file and line.
+        ModelFileError: the file is missing, does not parse, or has a key that does not belong there.
+        ModelError: the model is invalid; the message begins with file and line.
     """
     return _read(path, _Files()).system
 
 
-def from_toml(text: str, name: str = "text") -> System:
-    """Return the system of a TOML text that contains its sub-systems.
+def from_toml(text: str, name: str = "text") -> System | Block | Sampled:
+    """Return the system or block of a TOML text that contains its sub-systems.
 
     Args:
         text: the document.
@@ -107,10 +123,10 @@ def from_toml(text: str, name: str = "text") -> System:
 
 
 def is_model(path: Path) -> bool:
-    """Return whether a .toml file holds a mechanism, and not an export recipe (which names its model)."""
+    """Return whether a .toml file holds a system or block, and not an export recipe (which names its model)."""
     try:
         text = read_bytes(path, LARGEST).decode("utf-8-sig")
-        return not {"components", "urdf"}.isdisjoint(_loaded(text, Source(str(path)))[0])
+        return not {"components", "urdf", "defined"}.isdisjoint(_loaded(text, Source(str(path)))[0])
     except (MbfmuError, UnicodeDecodeError):
         return False
 
@@ -132,9 +148,10 @@ def _parsed(text: str, source: Source, files: _Files) -> _Found:
     data, lines = _loaded(text, source)
     document = Document(source.name, source.folder, lines)
     _check_integers(document, data, ())
-    found = _system(document, data, (), files)
-    if any(isinstance(item, World) for item in found.system.components):
-        _check(document, found.system)
+    found = _model(document, data, (), files)
+    inner = found.system
+    if not isinstance(inner, System) or inner.only_blocks or any(isinstance(item, World) for item in inner.components):
+        _check(document, data, inner)
     return found
 
 
@@ -161,27 +178,94 @@ def _check_integers(document: Document, value: Any, place: Place) -> None:
         raise document.at(place, "an integer of more than 64 bits: write a number with an exponent, such as 1e20")
 
 
-def _system(document: Document, table: dict[str, Any], place: Place, files: _Files) -> _Found:
+def _model(document: Document, table: dict[str, Any], place: Place, files: _Files) -> _Found:
+    """Return the system or block that a document, or a table of it, holds."""
     if not place and "model" in table:
         raise document.at(
             ("model",), "this is an export recipe (it names its model), not a model: give it to `mbfmu export`"
         )
+    if "type" not in table:
+        if strange := next((key for key in ITEMS if key in table and key not in TOP), None):
+            raise document.at((*place, strange), f'a system has no {strange}; for a block write type = "Block"')
+        return _system(document, table, place, files)
+    kind = table["type"]
+    if not isinstance(kind, str) or kind not in BLOCKS:
+        what = UnknownNameError(f"there is no model of type {kind!r}; {nearest(str(kind), BLOCKS)}")
+        raise document.at((*place, "type"), what)
+    name = _name(document, table, place, "block")
+    return _Found(_block(document, name, {key: table[key] for key in table if key != "name"}, place), 1)
+
+
+def _name(document: Document, table: dict[str, Any], place: Place, kind: str) -> str:
+    """Return the name that a table gives to a system or block."""
+    name = table.get("name")
+    if not isinstance(name, str) or not name.isidentifier():
+        shown = f"a {kind} needs a name" if name is None else f"{name!r} cannot name a {kind}"
+        raise document.at((*place, "name"), f'{shown}: write name = "...", of letters, digits and underscores')
+    return name
+
+
+def _block(document: Document, name: str, table: dict[str, Any], place: Place) -> Block | Sampled:
+    """Return a block, whose type the table gives too."""
+    kind = BLOCKS[table["type"]]
+    fields = block_fields(kind)
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        try:
+            if key in ITEMS:
+                given[key] = _items(document, key, value, (*place, key))
+            elif key in fields:
+                given[key] = taken(*fields[key], value)
+            elif key != "type":
+                known = (*fields, *ITEMS)
+                more = '; a block with a period has type = "Sampled"' if key in block_fields(Sampled) else ""
+                raise UnknownNameError(f"'{name}': a {kind.__name__} has no '{key}'; {nearest(key, known)}{more}")
+        except MbfmuError as error:
+            raise _placed(document, error, (*place, key)) from None
+    timing = {key: given.pop(key) for key in tuple(given) if fields.get(key, (Block,))[0] is Sampled}
+    try:
+        block = Block(name, **given)
+        if kind is Block:
+            return block
+        if "period" not in timing:
+            raise ModelFileError(f"sampled block '{name}' needs a period, such as period = 0.001")
+        return Sampled(block, **timing)
+    except MbfmuError as error:
+        words = re.findall(r"[A-Za-z_]\w*", str(error))
+        lines = (_lines_of_item(document, place, word) for word in words)
+        raise document.at(next((found[-1] for found in lines if found), place), error) from None
+
+
+def _lines_of_item(document: Document, place: Place, word: str) -> list[Place]:
+    """Return the places of the quantities or fields of a block that have a name, the last in the document last."""
+    fields: list[Place] = [(*place, word)] if word in block_fields(Sampled) else []
+    places = [*fields, *((*place, group, word) for group in ITEMS)]
+    return sorted((item for item in places if item in document.lines), key=document.lines.__getitem__)
+
+
+def _placed(document: Document, error: MbfmuError, place: Place) -> MbfmuError:
+    """Return an error with file and line in front, if it has none yet."""
+    return error if str(error).startswith(f"'{document.name}', line ") else document.at(place, error)
+
+
+def _items(document: Document, group: str, table: Any, place: Place) -> tuple[Any, ...]:
+    """Return the parameters, inputs, states or defined quantities that a table holds."""
+    if not isinstance(table, dict):
+        raise document.at(place, f"{group} must be a table, not {kind_of(table)}")
+    return tuple(_item(document, ITEMS[group], name, value, (*place, name)) for name, value in table.items())
+
+
+def _system(document: Document, table: dict[str, Any], place: Place, files: _Files) -> _Found:
     for key, value in table.items():
         if key not in TOP:
             raise document.at((*place, key), UnknownNameError(f"a system has no '{key}'; {nearest(key, TOP)}"))
         if type(value) is not TOP[key]:
             raise document.at((*place, key), f"{key} must be {kind_of(TOP[key]())}, not {kind_of(value)}")
-    name = table.get("name")
-    if name is None or not name.isidentifier():
-        shown = "a system needs a name" if name is None else f"'{name}' cannot name a system"
-        raise document.at((*place, "name"), f'{shown}: write name = "...", of letters, digits and underscores')
+    name = _name(document, table, place, "system")
     robot = _robot(document, table, place) if "urdf" in table else None
     if not table.get("components") and not robot:
         raise document.at((*place, "components"), f"system '{name}' has no components: add [components.world]")
-    parameters = tuple(
-        _parameter(document, key, value, (*place, "parameters", key))
-        for key, value in table.get("parameters", {}).items()
-    )
+    parameters = _items(document, "parameters", table.get("parameters", {}), (*place, "parameters"))
     components: list[Any] = list(robot.components) if robot else []
     size = len(components)
     for key, value in table.get("components", {}).items():
@@ -191,22 +275,45 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         if size > MOST:
             raise document.at((*place, "components", key), f"more than {MOST} components, sub-systems included")
     connections = _connections(document, table.get("connections", []), (*place, "connections"))
+    wires = _wires(document, table.get("wires", []), (*place, "wires"))
+    names = table.get("names", {})
+    for key, value in names.items():
+        if not isinstance(value, str):
+            raise document.at(
+                (*place, "names", key), f'names.{key} must be the name of a variable, such as "hinge.phi", not '
+                + kind_of(value),
+            )  # fmt: skip
     inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
     try:
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
-            table.get("planar", False), table.get("description", ""), table.get("stepper", usual),
+            table.get("planar", False), table.get("description", ""), table.get("stepper", usual), wires, names,
         )  # fmt: skip
-    except NameInUseError as error:
-        counts = Counter(item.name for item in (*parameters, *components))
-        twice = next(name for name, count in counts.items() if count > 1)
-        where = "components" if twice in table.get("components", {}) else "parameters"
-        raise document.at((*place, where, twice), error) from None
-    except (UnknownNameError, FrameConnectionError) as error:
-        said = [f"connect({pair.a!r}, {pair.b!r})" in str(error) for pair in connections]
-        index = said.index(True) if isinstance(error, UnknownNameError) else len(said) - 1 - said[::-1].index(True)
-        raise document.at((*place, "connections", index), error) from None
+    except ModelError as error:
+        raise document.at((*place, *_fault(error, table, parameters, components, connections, wires)), error) from None
     return _Found(system, size)
+
+
+def _fault(
+    error: ModelError,
+    table: dict[str, Any],
+    parameters: tuple[Parameter, ...],
+    components: list[Any],
+    connections: tuple[Connection, ...],
+    wires: tuple[Wire, ...],
+) -> Place:
+    """Return the place in the table of a system of what the system refuses."""
+    text = str(error)
+    names = table.get("names", {})
+    if named := [key for key, full in names.items() if f": '{key}' cannot be" in text or f"'{full}' has two" in text]:
+        return ("names", named[-1])
+    if said := [number for number, item in enumerate(wires) if item.label in text]:
+        return ("wires", said[-1])
+    if said := [n for n, pair in enumerate(connections) if f"connect({pair.a!r}, {pair.b!r})" in text]:
+        return ("connections", said[0] if isinstance(error, UnknownNameError) else said[-1])
+    counts = Counter(item.name for item in (*parameters, *components))
+    twice = next(name for name, count in counts.items() if count > 1)
+    return ("components" if twice in table.get("components", {}) else "parameters", twice)
 
 
 def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
@@ -240,18 +347,23 @@ def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
         raise document.at(here, error) from None
 
 
-def _parameter(document: Document, name: str, value: Any, place: Place) -> Parameter:
-    table = value if isinstance(value, dict) else {"value": value}
-    if "value" not in table:
-        raise document.at(place, f"parameter '{name}' needs a value, such as {name} = {{value = 1.0, unit = \"m\"}}")
-    arguments = _arguments(document, Parameter, table, place)
-    found: Parameter = _made(document, Parameter, name, arguments, place)
-    return found
+def _item(document: Document, kind: type, name: str, value: Any, place: Place) -> Any:
+    """Return a parameter, input, state or defined quantity."""
+    called, short = NOUNS[kind], SHORT.get(kind)
+    if short is None and not isinstance(value, dict):
+        raise document.at(place, f"{called} '{name}' must be a table, such as {name} = {{unit = \"m\"}}")
+    table: dict[str, Any] = value if isinstance(value, dict) else {str(short): value}
+    if short and short not in table:
+        example = "1.0" if kind is Parameter else '"..."'
+        raise document.at(
+            place, f"{called} '{name}' needs a {short}, such as {name} = {{{short} = {example}, unit = \"m\"}}"
+        )
+    return _made(document, kind, name, _arguments(document, kind, table, place), place)
 
 
 def _component(
     document: Document, name: str, table: Any, place: Place, files: _Files
-) -> tuple[Component | Subsystem, int]:
+) -> tuple[Component | Subsystem | Block | Sampled, int]:
     if not isinstance(table, dict):
         raise document.at(place, f"component '{name}' must be a table with a type, not {kind_of(table)}")
     if "system" in table and "type" not in table:
@@ -260,9 +372,11 @@ def _component(
     if not isinstance(kind, str):
         what = "needs a type" if kind is None else f"has {kind_of(kind)} as its type"
         raise document.at((*place, "type"), f"'{name}' {what}: write type = \"Revolute\" or another component")
+    if kind in BLOCKS:
+        return _block(document, name, table, place), 1
     found = component_type(kind)
     if found is None:
-        clause = nearest(kind, component_types())
+        clause = nearest(kind, (*component_types(), *BLOCKS))
         raise document.at((*place, "type"), UnknownNameError(f"'{name}': there is no component '{kind}'; {clause}"))
     table = {key: value for key, value in table.items() if key != "type"}
     made: Component = _made(document, found, name, _arguments(document, found, table, place), place)
@@ -301,7 +415,7 @@ def _made(document: Document, kind: Any, name: str, arguments: dict[str, Any], p
     made, error = attempt(arguments)
     if error is None:
         return made
-    needed = {"value": 0.0} if kind is Parameter else {}
+    needed = {SHORT[kind]: "0"} if kind in SHORT else {}
     for key, value in arguments.items():
         if str(attempt({**needed, key: value})[1]) == str(error):
             raise document.at((*place, key), error)
@@ -318,11 +432,13 @@ def _subsystem(
             raise document.at((*place, key), what)
     inner, values = table["system"], table.get("values", {})
     if isinstance(inner, dict):
-        found = _system(document, inner, (*place, "system"), files)
+        found = _model(document, inner, (*place, "system"), files)
     elif isinstance(inner, str):
-        found = _from_file(document, inner, (*place, "system"), files)
+        found = (_from_library if is_name(inner) else _from_file)(document, inner, (*place, "system"), files)
     else:
-        raise document.at((*place, "system"), f"'{name}': system must be a path or a table, not {kind_of(inner)}")
+        raise document.at(
+            (*place, "system"), f"'{name}': system must be a path, a name or a table, not {kind_of(inner)}"
+        )
     if not isinstance(values, dict):
         raise document.at((*place, "values"), f"'{name}': values must be a table, not {kind_of(values)}")
     for key, value in values.items():
@@ -334,6 +450,26 @@ def _subsystem(
         return Subsystem(name, found.system, values), found.size
     except MbfmuError as error:
         raise document.at(place, error) from None
+
+
+def _from_library(document: Document, name: str, place: Place, files: _Files) -> _Found:
+    """Return a model of the library, which is found by its name."""
+    if name not in files.known:
+        try:
+            inner = load(name)
+        except MbfmuError as error:
+            raise document.at(place, f"{error}; a file is named by its path, which ends in .toml") from None
+        if isinstance(inner, LagrangianSystem):
+            raise document.at(place, f"'{name}' is given by its energies: it can be no part of a system")
+        files.known[name] = _Found(inner, _size(inner))
+    return files.known[name]
+
+
+def _size(model: System | Block | Sampled) -> int:
+    """Return the number of components of a model, those of its sub-systems included."""
+    if not isinstance(model, System):
+        return 1
+    return sum(_size(item.system) if isinstance(item, Subsystem) else 1 for item in model.components)
 
 
 def _from_file(document: Document, text: str, place: Place, files: _Files) -> _Found:
@@ -381,14 +517,35 @@ def _connections(document: Document, pairs: list[Any], place: Place) -> tuple[Co
     return tuple(Connection(*pair) for pair in pairs)
 
 
-def _check(document: Document, system: System) -> None:
+def _wires(document: Document, items: list[Any], place: Place) -> tuple[Wire, ...]:
+    found = []
+    for number, item in enumerate(items):
+        here = (*place, number)
+        table = dict(zip(("from", "to"), item, strict=True)) if isinstance(item, list) and len(item) == 2 else item
+        if not isinstance(table, dict) or not {"from", "to"} <= table.keys():
+            raise document.at(
+                here, 'a wire is an array of two names, such as ["boom.s", "servo.s"], or a table '
+                '{from = "boom.s", to = "servo.s", factor = 2, offset = 1}',
+            )  # fmt: skip
+        if strange := next((key for key in table if key not in ENDS), None):
+            what = UnknownNameError(f"a wire has no '{strange}'; {nearest(strange, ENDS)}")
+            raise document.at((*here, strange), what)
+        try:
+            given = {ENDS[key]: taken(Wire, fields_of(Wire)[ENDS[key]], value) for key, value in table.items()}
+            found.append(Wire(**given))
+        except MbfmuError as error:
+            raise document.at(here, error) from None
+    return tuple(found)
+
+
+def _check(document: Document, data: dict[str, Any], model: System | Block | Sampled) -> None:
     """Raise an error for the mistakes that show without deriving the equations.
 
     Raises:
         ModelError: there is an unknown name, a frame connected to nothing, an inertia that no body has, or the like.
     """
     try:
-        mechanism = flatten(system)
+        mechanism = flatten(model) if isinstance(model, System) else flatten_block(model)
         known: dict[tuple[str, Value], float] = {}
         for path in mechanism.of(Body):
             if (
@@ -399,7 +556,8 @@ def _check(document: Document, system: System) -> None:
                 raise MassError(f"{path}.I_11 to I_33: {reason}")
     except MbfmuError as error:
         words = (_place_of(document, word) for word in re.findall(r"[\w.]+", str(error)))
-        raise document.at(next((place for place in words if place), ("components",)), error) from None
+        places = (place for place in (_place_of_wire(data, str(error), ()), *words) if place)
+        raise document.at(next(places, ("components",)), error) from None
     except RecursionError:
         raise document.at(("parameters",), "the definitions of parameters go too deep") from None
 
@@ -419,13 +577,28 @@ def _inertia(mechanism: Mechanism, path: str, known: dict[tuple[str, Value], flo
     return inertia_matrix([number(f"I_{kk}") for kk in (11, 22, 33)], [number(f"I_{kl}") for kl in (21, 31, 32)])
 
 
+def _place_of_wire(table: dict[str, Any], text: str, place: Place) -> Place:
+    """Return the place of the wire that a text names, in a system or its inner systems; empty if it names none."""
+    for number, item in enumerate(table.get("wires", ())):
+        ends = item if isinstance(item, list) else (item["from"], item["to"])
+        if Wire(*ends).label in text:
+            return (*place, "wires", number)
+    for name, item in table.get("components", {}).items():
+        if isinstance(inner := item.get("system"), dict):
+            found = _place_of_wire(inner, text, (*place, "components", name, "system"))
+            if found:
+                return found
+    return ()
+
+
 def _place_of(document: Document, word: str) -> Place:
     """Return the place of the first parts of a dotted name, such as ``arm.hinge.phi``; empty if there is none."""
     place: Place = ()
     for part in word.split("."):
+        groups = ("components", *ITEMS)
         steps: tuple[Place, ...] = (
-            ("components", part), ("parameters", part), ("system", "components", part), ("system", "parameters", part),
-            ("values", part), *([(part,)] if place else []),
+            *((group, part) for group in groups), *(("system", group, part) for group in groups), ("values", part),
+            *([(part,)] if place else []),
         )  # fmt: skip
         step = next((step for step in steps if (*place, *step) in document.lines), None)
         if step is None:

@@ -4,8 +4,18 @@ import inspect
 import math
 from typing import Any
 
-from mbfmu.model.parameter import Parameter
-from mbfmu.model.toml.kinds import component_types, default_of, fields_of, schema_of
+from mbfmu.model.block import Block
+from mbfmu.model.sampled import Sampled
+from mbfmu.model.toml.kinds import (
+    BLOCKS,
+    ITEMS,
+    SHORT,
+    block_fields,
+    component_types,
+    default_of,
+    fields_of,
+    schema_of,
+)
 
 IDENTIFIER = r"^[^\W\d]\w*$"
 
@@ -16,35 +26,38 @@ def schema() -> dict[str, Any]:
     definitions: dict[str, Any] = {
         name: {
             "type": "object",
-            "description": (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " "),
+            "description": _claim(kind),
             "properties": {"type": {"const": name}, **_properties(kind)},
             "required": ["type"],
             "additionalProperties": False,
         }
         for name, kind in kinds.items()
     }
-    definitions["parameter"] = {
-        "anyOf": [
-            {"type": ["number", "string"]},
-            {
-                "type": "object",
-                "properties": _properties(Parameter),
-                "required": ["value"],
-                "additionalProperties": False,
-            },
-        ]
+    for kind in ITEMS.values():
+        definitions[kind.__name__] = _entry(kind)
+    for kind in BLOCKS.values():
+        definitions[kind.__name__] = _block(kind)
+        definitions[f"named_{kind.__name__}"] = _block(kind, named=True)
+    definitions["model"] = {
+        "if": {"required": ["type"]},
+        "then": {"anyOf": [{"$ref": f"#/definitions/named_{name}"} for name in BLOCKS]},
+        "else": {"$ref": "#/definitions/system"},
     }
     definitions["subsystem"] = {
         "type": "object",
-        "description": "a system as a component: the path of its file, or the system itself",
+        "description": "a system or block as a component: path of its file, name of a model of mbfmu, or itself",
         "properties": {
-            "system": {"anyOf": [{"type": "string", "pattern": r"\.toml$"}, {"$ref": "#/definitions/system"}]},
+            "system": {
+                "if": {"type": "string"},
+                "then": {"pattern": rf"\.toml$|{IDENTIFIER}"},
+                "else": {"$ref": "#/definitions/model"},
+            },
             "values": {"type": "object", "additionalProperties": {"type": ["number", "string"]}},
         },
         "required": ["system"],
         "additionalProperties": False,
     }
-    one_of = [{"$ref": f"#/definitions/{name}"} for name in (*kinds, "subsystem")]
+    one_of = [{"$ref": f"#/definitions/{name}"} for name in (*kinds, *BLOCKS, "subsystem")]
     definitions["system"] = {
         "type": "object",
         "properties": {
@@ -70,7 +83,29 @@ def schema() -> dict[str, Any]:
                 "description": 'pairs of frames that coincide, such as ["world.frame_b", "hinge.frame_a"]',
                 "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
             },
-            "parameters": _named({"$ref": "#/definitions/parameter"}),
+            "wires": {
+                "type": "array",
+                "description": 'signals that go to inputs, such as ["boom.s", "servo.s"]',
+                "items": {
+                    "anyOf": [
+                        {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+                        {
+                            "type": "object",
+                            "properties": {
+                                **{end: {"type": "string"} for end in ("from", "to")},
+                                **{key: {"type": ["number", "string"]} for key in ("factor", "offset")},
+                            },
+                            "required": ["from", "to"],
+                            "additionalProperties": False,
+                        },
+                    ]
+                },
+            },
+            "names": {
+                **_named({"type": "string"}),
+                "description": 'other names of variables, such as q = "hinge.phi"',
+            },
+            "parameters": _named({"$ref": "#/definitions/Parameter"}),
             "components": {**_named({"anyOf": one_of}), "minProperties": 1},
         },
         "required": ["name"],
@@ -79,9 +114,40 @@ def schema() -> dict[str, Any]:
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "a mechanism of mbfmu",
-        "$ref": "#/definitions/system",
+        "title": "a model of mbfmu",
+        "$ref": "#/definitions/model",
         "definitions": definitions,
+    }
+
+
+def _claim(kind: type) -> str:
+    """Return the first sentence of a class's docstring."""
+    return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _entry(kind: type) -> dict[str, Any]:
+    """Return the schema of a parameter, input, state or defined quantity."""
+    whole: dict[str, Any] = {"type": "object", "properties": _properties(kind), "additionalProperties": False}
+    if kind not in SHORT:
+        return {"description": _claim(kind), **whole}
+    short = {key: value for key, value in whole["properties"][SHORT[kind]].items() if key != "default"}
+    return {"description": _claim(kind), "anyOf": [short, {**whole, "required": [SHORT[kind]]}]}
+
+
+def _block(kind: type[Block] | type[Sampled], *, named: bool = False) -> dict[str, Any]:
+    """Return the schema of a block, as a component or with a name of its own."""
+    needed = ["period"] if kind is Sampled else []
+    return {
+        "type": "object",
+        "description": _claim(kind),
+        "properties": {
+            **({"name": {"type": "string", "pattern": IDENTIFIER}} if named else {}),
+            "type": {"const": kind.__name__},
+            **{name: schema_of(*item) for name, item in block_fields(kind).items()},
+            **{group: _named({"$ref": f"#/definitions/{item.__name__}"}) for group, item in ITEMS.items()},
+        },
+        "required": [*(["name"] if named else []), "type", *needed, "defined"],
+        "additionalProperties": False,
     }
 
 

@@ -8,30 +8,38 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import ModelFileError
+from mbfmu.model.block import Block
 from mbfmu.model.component import Component
-from mbfmu.model.parameter import Parameter
-from mbfmu.model.system import Subsystem, System
-from mbfmu.model.toml.kinds import FREE, component_type, default_of, fields_of
+from mbfmu.model.sampled import Sampled
+from mbfmu.model.system import Subsystem, System, Wire
+from mbfmu.model.toml.kinds import ENDS, FREE, ITEMS, SHORT, block_fields, component_type, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 116
 """Largest number of columns of a line that may be broken."""
 
 
-def to_toml(system: System) -> str:
-    """Return a system as a TOML document that contains its sub-systems.
+def to_toml(model: System | Block | Sampled) -> str:
+    """Return a system or block as a TOML document that contains its sub-systems.
 
     Raises:
-        ModelFileError: the model is not a `System`, or has a component of a user's own class.
+        ModelFileError: the model is given by its energies, or has a component of a user's own class.
     """
-    if not isinstance(system, System):
-        raise ModelFileError(f"'{system.name}' is given by its energies: TOML holds systems of components only")
-    return "\n".join(_lines(system, "")).strip() + "\n"
+    if not isinstance(model, System | Block | Sampled):
+        raise ModelFileError(f"'{model.name}' is given by its energies: TOML holds systems of components, and blocks")
+    return "\n".join(_lines(model, "")).strip() + "\n"
 
 
-def _lines(system: System, prefix: str) -> Iterator[str]:
-    """Yield the lines of a system, the names of its tables beginning with `prefix`."""
-    yield f"name = {_text(system.name)}"
+def _lines(model: System | Block | Sampled, prefix: str) -> Iterator[str]:
+    """Yield the lines of a model, the names of its tables beginning with `prefix`."""
+    yield f"name = {_text(model.name)}"
+    if isinstance(model, System):
+        yield from _system(model, prefix)
+    else:
+        yield from _block(model, prefix)
+
+
+def _system(system: System, prefix: str) -> Iterator[str]:
     if system.description:
         yield f"description = {_text(system.description)}"
     if system.stepper:
@@ -42,26 +50,55 @@ def _lines(system: System, prefix: str) -> Iterator[str]:
         yield from ("", "connections = [")
         yield from (f"  [{_text(pair.a)}, {_text(pair.b)}]," for pair in system.connections)
         yield "]"
+    if system.wires:
+        yield from ("", "wires = [")
+        yield from (f"  {_wire(item)}," for item in system.wires)
+        yield "]"
+    if system.names:
+        yield from ("", f"[{prefix}names]")
+        yield from (f"{_key(name)} = {_text(other)}" for name, other in system.names.items())
     if system.parameters:
-        yield from ("", f"[{prefix}parameters]")
-        yield from (f"{_key(item.name)} = {_parameter(item)}" for item in system.parameters)
+        yield from _items(system.parameters, f"{prefix}parameters")
     for item in system.components:
         table = f"{prefix}components.{_key(item.name)}"
         yield from ("", f"[{table}]")
         if isinstance(item, Component):
             yield from _component(item)
-        elif isinstance(item, Subsystem) and isinstance(item.system, System):
+        elif isinstance(item, Subsystem):
             if item.values:
                 yield f"values = {_table(item.values)}"
             yield from ("", f"[{table}.system]")
             yield from _lines(item.system, f"{table}.system.")
         else:
-            raise ModelFileError(f"'{item.name}' is a block: TOML holds mechanisms without blocks")
+            yield from _block(item, f"{table}.")
 
 
-def _parameter(item: Parameter) -> str:
+def _block(item: Block | Sampled, prefix: str) -> Iterator[str]:
+    """Yield the lines of a block after its name."""
+    block = item.block if isinstance(item, Sampled) else item
+    yield f"type = {_text(type(item).__name__)}"
+    given = {**_given(block), **(_given(item) if isinstance(item, Sampled) else {})}
+    yield from (f"{_key(key)} = {_value(given[key])}" for key in block_fields(type(item)) if key in given)
+    for group in ITEMS:
+        if entries := getattr(block, group):
+            yield from _items(entries, f"{prefix}{group}")
+
+
+def _items(entries: tuple[Any, ...], table: str) -> Iterator[str]:
+    yield from ("", f"[{table}]")
+    yield from (f"{_key(item.name)} = {_item(item)}" for item in entries)
+
+
+def _item(item: Any) -> str:
+    given, short = _given(item), SHORT.get(type(item), "")
+    return _value(given[short]) if set(given) == {short} else _table(given)
+
+
+def _wire(item: Wire) -> str:
     given = _given(item)
-    return _value(item.value) if set(given) == {"value"} else _table(given)
+    if set(given) == {"source", "target"}:
+        return _value([item.source, item.target])
+    return _table({key: given[label] for key, label in ENDS.items() if label in given})
 
 
 def _component(item: Component) -> Iterator[str]:
