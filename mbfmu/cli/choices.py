@@ -83,6 +83,10 @@ Show = Annotated[
         autocompletion=complete.shown_list,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="S", help="end an .fmu that does not answer for S seconds; default: 60"),
+]
 Coordinates = Annotated[
     str | None,
     typer.Option(
