@@ -1,52 +1,48 @@
-"""The run of an FMU through FMPy: what it is given, the process it runs in, what it gives."""
+"""The run of an FMU through FMPy: what it is given, and what it gives."""
 
-import itertools
 import math
-import os
-import time as clock
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import islice, pairwise
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.inputs import Constant, Course, Formula, InputValue, as_type, pieces
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
-from mbfmu.model_run import POINTS, Progress, communication_points
+from mbfmu.model_run import POINTS, communication_points
 from mbfmu.result import Result, matching, roles
 
 if TYPE_CHECKING:
-    from mbfmu.checker.probe.drive import Messages, Plan
+    from mbfmu.checker.probe.drive import Plan
 
 TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
-BLOCK = 1000
-"""Number of rows of a run that are written at once."""
-AHEAD = 20
-"""Largest number of blocks of rows that the process of an FMU has not read yet."""
 
 
 def read_fmu(path: Path) -> Any:
-    """Return FMPy's model description of an .fmu file.
+    """Return FMPy's model description of an .fmu file of FMI 2.0.
 
     Raises:
-        FmuError: the file is missing, or FMPy cannot read it.
+        FmuError: the file is missing, of another version of FMI, or FMPy cannot read it.
     """
     import fmpy
 
     if not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
     try:
-        return fmpy.read_model_description(str(path))
+        version = fmpy.read_model_description(str(path), validate=False).fmiVersion
+        description = fmpy.read_model_description(str(path)) if version == "2.0" else None
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
+    if description is None:
+        raise FmuError(f"'{path}' is of FMI {version}; only FMI 2.0 is supported: have its tool export it as FMI 2.0")
+    return description
 
 
 @dataclass(frozen=True)
@@ -190,13 +186,10 @@ def fmu_run(
         start: begin of the run, s; None: that of its DefaultExperiment.
 
     Raises:
-        FmuError: it is of another version than FMI 1.0 or 2.0.
         UsageError, UnknownNameError: an argument is invalid.
     """
     from mbfmu.checker.probe.drive import VALUES
 
-    if description.fmiVersion not in ("1.0", "2.0"):
-        raise FmuError(f"'{path}' is of FMI {description.fmiVersion}: FMI 1.0 and 2.0 can be run")
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *given]:
         if name not in variables:
@@ -239,113 +232,6 @@ def fmu_run(
         {name: item for name, item in inputs.items() if not isinstance(item, Constant)},
         own,
     )
-
-
-def run_apart(run: FmuRun, timeout: float, report: Progress = lambda _: None) -> Result:
-    """Run an FMU in a process of its own, which is ended with this call at the latest.
-
-    Args:
-        run: the run.
-        timeout: seconds for which the FMU may do nothing.
-        report: called with the fraction done.
-
-    Raises:
-        FmuError, StepError: the FMU cannot be run, or a step failed.
-    """
-    import fmpy
-
-    from mbfmu.checker.probe.drive import followed
-    from mbfmu.checker.supervise import supervise
-
-    path, plan = run.path, run.plan
-    messages: dict[str, None] = {}
-    last: dict[str, Any] = {}
-
-    def heard(line: dict[str, Any]) -> None:
-        if "time" in line:
-            report((line["time"] - plan.start) / (plan.stop - plan.start))
-        elif "message" in line:
-            messages[str(line["message"])] = None
-        else:
-            last.update(line)
-
-    feed: Iterator[None] = itertools.repeat(None)
-    try:
-        with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
-            try:
-                fmpy.extract(str(path), str(folder / "fmu"))
-            except OSError:
-                raise
-            except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-                raise FmuError(f"'{path}' cannot be unpacked: {error}") from None
-            np.full(1, math.nan).tofile(folder / "reached")
-            if followed(run.description):
-                feed = _feed(folder, run.rows())
-                next(feed)
-            elif run.given:
-                np.save(folder / "inputs.npy", run.table())
-            job = {"fmu": str(folder / "fmu"), "plan": asdict(plan)}
-            ending = supervise("probe.drive", job, folder, timeout, heard, idle=lambda: next(feed))
-            (reached,) = np.fromfile(folder / "reached")
-            table = np.load(folder / "table.npy", allow_pickle=False) if "done" in last else None
-    except OSError as error:
-        raise FmuError(f"'{path}' cannot be unpacked and run: {error.strerror or error}") from None
-    if "failed" in last:
-        raise (StepError if last.get("refused") else FmuError)(f"'{path}'{last['failed']}")
-    if table is None:
-        when = "before its first step" if math.isnan(reached) else f"at t = {reached:g} s"
-        longer = f"; --timeout gives it more than {timeout:g} s" if ending.silent else ""
-        raise FmuError(f"'{path}': {when}, {'; '.join([*messages, ending.text])}{longer}")
-    report(1.0)
-    if ending.code != 0:
-        messages[f"after the run, {ending.text}"] = None
-    return run.result(table, last["seconds"], messages)
-
-
-def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
-    """Write the blocks of rows that the process of an FMU is about to read, as often as the next item is asked for.
-
-    It removes those it has read; an empty one is the end.
-    """
-    for number in itertools.count():
-        while (folder / f"rows{number - AHEAD}").exists():
-            yield
-        block = list(islice(rows, BLOCK))
-        np.array(block).tofile(folder / "part")
-        os.replace(folder / "part", folder / f"rows{number}")
-        if not block:
-            break
-    while True:
-        yield
-
-
-def run_here(run: FmuRun, instance: Any, messages: "Messages") -> Result:
-    """Run an instance of an FMU for co-simulation in this process; it is left terminated.
-
-    Args:
-        run: the run.
-        instance: the instance, of FMPy.
-        messages: its messages.
-
-    Raises:
-        FmuError, StepError: the FMU cannot be run, or a step failed.
-    """
-    from mbfmu.checker.probe.drive import MOST_NOTICES, Failure, follow, followed
-
-    if not followed(run.description):
-        raise FmuError(f"'{run.path}' is not for co-simulation by FMI 2.0")
-    begin = clock.perf_counter()
-    try:
-        table = follow(instance, run.description, run.plan, run.rows(), messages)
-        instance.terminate()
-    except Failure as error:
-        raise (StepError if error.refused else FmuError)(f"'{run.path}'{error}") from None
-    except MbfmuError:
-        raise
-    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{run.path}': {messages.or_else(error)}") from None
-    return run.result(table, clock.perf_counter() - begin, messages[:MOST_NOTICES])
 
 
 def _start_of(path: Path, description: Any, start: float | None) -> tuple[float, str]:

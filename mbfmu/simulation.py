@@ -9,7 +9,8 @@ from typing import Any
 
 from mbfmu.arguments import checked
 from mbfmu.errors import ResultWarning, UsageError
-from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu, run_apart, worded
+from mbfmu.fmu_process import run_apart
+from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu, worded
 from mbfmu.inputs import InputValue, courses, formulas
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of

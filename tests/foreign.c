@@ -54,7 +54,13 @@ fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
 }
 fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return fmi2OK; }
 fmi2Status fmi2Terminate(fmi2Component c) { return fmi2OK; }
-fmi2Status fmi2Reset(fmi2Component c) { return fmi2OK; }
+fmi2Status fmi2Reset(fmi2Component c) {
+    const fmi2CallbackFunctions *f = S->f;
+    memset(S, 0, sizeof *S);
+    S->f = f;
+    strcpy(S->label, "none");
+    return fmi2OK;
+}
 #define ACCESS(name, type, field, before, after) \
     fmi2Status fmi2Get##name(fmi2Component c, const fmi2ValueReference vr[], size_t n, type value[]) { \
         before; for (size_t k = 0; k < n; k++) value[k] = S->field[vr[k]]; return fmi2OK; } \

@@ -156,6 +156,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "inputs": (*NAMED, {"f_x": [1]}, {"f_x": None}),
     "input_hold": ("yes", 3),
     "energy_balance": ("yes", 3),
+    "choose": ("x", 3, [3]),
     "show": ("x", 3, [3]),
     "outputs": ("x", 3, [3]),
     "states": ("x", 3, [3]),

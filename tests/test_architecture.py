@@ -34,6 +34,7 @@ ORDER = (
     "plot",
     "model_run",
     "fmu_run",
+    "fmu_process",
     "simulation",
     "stepping",
     "bonds",

@@ -1,5 +1,6 @@
 """FMUs of other makers: whatever they hold and whatever they do, a run gives their numbers or one clear error."""
 
+import gc
 import math
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from harness import thorough
 import mbfmu
 from mbfmu.checker import supervise
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+from mbfmu.inputs import courses
+from mbfmu.study.measures import measure
+from mbfmu.study.subjects import Study, fmu_subject
 
 SOURCE = Path(__file__).with_name("foreign.c")
 STANDARD = Path(mbfmu.__file__).parent / "fmu" / "native" / "standard"
@@ -71,13 +76,24 @@ RAMPS = ' canInterpolateInputs="true"'
 pytestmark = pytest.mark.skipif(not COMPILER or os.name == "nt", reason="there is no C compiler")
 
 
+DYING = """
+fmi2Status fmi2Terminate(fmi2Component c) { raise(SIGSEGV); return fmi2OK; }
+"""
+
+
+def built(source: str, folder: Path) -> bytes:
+    """Compile an FMU's library."""
+    path = folder / "foreign.so"
+    path.with_suffix(".c").write_text(source, encoding="utf-8")
+    command = [str(COMPILER), "-shared", "-fPIC", "-w", f"-I{STANDARD}", "-o", str(path), str(path.with_suffix(".c"))]
+    subprocess.run([*command, "-lm"], check=True)
+    return path.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The FMU's library."""
-    path = tmp_path_factory.mktemp("foreign") / "foreign.so"
-    command = [str(COMPILER), "-shared", "-fPIC", "-w", f"-I{STANDARD}", "-o", str(path), str(SOURCE), "-lm"]
-    subprocess.run(command, check=True)
-    return path.read_bytes()
+    return built(SOURCE.read_text(encoding="utf-8"), tmp_path_factory.mktemp("foreign"))
 
 
 class Maker:
@@ -86,7 +102,7 @@ class Maker:
     def __init__(self, library: bytes, folder: Path) -> None:
         self.library, self.folder = library, folder
 
-    def __call__(self, *changes: tuple[str, str]) -> Path:
+    def __call__(self, *changes: tuple[str, str], library: bytes = b"") -> Path:
         xml = XML
         for old, new in changes:
             assert xml.count(old) == 1, old
@@ -94,7 +110,7 @@ class Maker:
         path = self.folder / "foreign.fmu"
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", xml)
-            file.writestr(f"binaries/{fmpy.platform}/foreign{fmpy.sharedLibraryExtension}", self.library)
+            file.writestr(f"binaries/{fmpy.platform}/foreign{fmpy.sharedLibraryExtension}", library or self.library)
         return path
 
 
@@ -352,7 +368,7 @@ def test_the_inputs_of_a_run_are_evaluated_while_it_goes(make: Maker, scratch: P
     def late(t: float) -> float:
         if t > 398.999:
             assert told, "nothing has run yet"
-            assert len(list(scratch.glob("*/rows*"))) <= 21
+            assert len(list(scratch.glob("*/run*/rows*"))) <= 21
             return math.nan
         return 1.0
 
@@ -375,6 +391,75 @@ def test_the_command_ends_with_status_one_and_one_line(make: Maker) -> None:
     assert "ended the process (exit status 0)" in done.stderr
 
 
+# -- many runs --------------------------------------------------------------------------------------------------------
+
+
+def study_of(path: Path, timeout: float = 60.0, **values: float) -> Study:
+    """Runs of an FMU as a worker makes them."""
+    given = courses({"u": "2*time"})
+    measures = [measure("y", "last(y)"), measure("n", "last(its.n)")]
+    subject = fmu_subject(path, ("fault",), measures, None, None, values, 1.0, 0.01, given, timeout)
+    return Study(subject, measures)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[supervise.Supervised]:
+    """The processes that are started."""
+    started: list[supervise.Supervised] = []
+
+    class Noted(supervise.Supervised):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            started.append(self)
+
+    monkeypatch.setattr("mbfmu.fmu_process.Supervised", Noted)
+    return started
+
+
+@pytest.mark.parametrize("fault", [EXIT, CRASH, HANG, NAN, DISCARD, HANG_AT_START])
+def test_a_row_says_what_the_fmu_did_and_the_next_ones_are_as_without_it(
+    fault: int, make: Maker, processes: list[supervise.Supervised], scratch: Path
+) -> None:
+    path, timeout = make(), 1.0 if fault in {HANG, HANG_AT_START} else 60.0
+    study = study_of(path, timeout, n=3)
+    before, failed, *after = [study.row({"fault": number}) for number in (0, fault, 0, 0)]
+    assert len(processes) == 2
+    assert before.measures == {"y": pytest.approx(1.0, abs=1e-13), "n": 3.0}
+    assert [(row.measures, row.failure) for row in after] == [(before.measures, "")] * 2
+    with pytest.raises((FmuError, StepError)) as told:
+        mbfmu.simulate(path, 1.0, output_interval=0.01, values={"fault": fault}, timeout=timeout)
+    assert failed.failure == str(told.value)
+    del study
+    gc.collect()
+    assert list(scratch.iterdir()) == []
+
+
+def test_an_fmu_that_crashes_between_two_rows_spoils_neither(
+    make: Maker, processes: list[supervise.Supervised]
+) -> None:
+    crash = ("fmi2Status fmi2Terminate(fmi2Component c) { return fmi2OK; }", "")
+    study = study_of(make(library=built(SOURCE.read_text(encoding="utf-8").replace(*crash) + DYING, make.folder)))
+    rows = [study.row({"fault": 0}) for _ in range(2)]
+    assert [row.failure for row in rows] == ["", ""]
+    assert len(processes) == 2
+
+
+def test_an_fmu_for_model_exchange_can_be_swept(make: Maker) -> None:
+    path = make((CO[: CO.index(" canHandle")] + FREE + RAMPS, EXCHANGE[: EXCHANGE.index(" canHandle")]))
+    study = study_of(path)
+    rows = [study.row({"fault": 0}) for _ in range(2)]
+    assert [row.failure for row in rows] == ["", ""]
+    assert rows[0].measures["y"] == pytest.approx(1.0, abs=2e-4)
+    assert rows[1] == rows[0]
+
+
+def test_a_timeout_of_a_sweep_is_for_an_fmu_and_positive(make: Maker) -> None:
+    with pytest.raises(UsageError, match="--timeout is for an"):
+        mbfmu.sweep("pendulum", 1.0, measures={"m": "max(hinge.phi)"}, vary={"l": [1.0]}, timeout=3.0)
+    with pytest.raises(UsageError, match="timeout is -1"):
+        mbfmu.sweep(make(), 1.0, measures={"m": "max(y)"}, vary={"u": [1.0]}, timeout=-1.0)
+
+
 # -- other kinds of FMUs --------------------------------------------------------------------------------------------
 
 
@@ -387,12 +472,46 @@ def test_an_fmu_for_model_exchange_is_integrated_and_supervised(make: Maker) -> 
         mbfmu.simulate(path, 7.0, values={"fault": CRASH})
 
 
-def test_another_version_of_the_standard_is_refused(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    description = fmpy.read_model_description(str(make()))
-    description.fmiVersion = "3.0"
-    monkeypatch.setattr("mbfmu.simulation.read_fmu", lambda _: description)
-    with pytest.raises(FmuError, match=r"of FMI 3\.0: FMI 1\.0 and 2\.0 can be run"):
-        mbfmu.simulate(make(), 1.0)
+FMI_1 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="1.0" modelName="Old" modelIdentifier="old" guid="{o}"
+    numberOfContinuousStates="0" numberOfEventIndicators="0">
+  <ModelVariables>
+    <ScalarVariable name="u" valueReference="0" causality="input"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="y" valueReference="1" causality="output"><Real/></ScalarVariable>
+  </ModelVariables>
+  <Implementation><CoSimulation_StandAlone>
+    <Capabilities canHandleVariableCommunicationStepSize="true" canHandleEvents="false"/>
+  </CoSimulation_StandAlone></Implementation>
+</fmiModelDescription>
+"""
+FMI_3 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="3.0" modelName="New" instantiationToken="{n}">
+  <CoSimulation modelIdentifier="new"/>
+  <ModelVariables><Float64 name="time" valueReference="0" causality="independent"/></ModelVariables>
+  <ModelStructure/>
+</fmiModelDescription>
+"""
+
+
+@pytest.mark.parametrize(("xml", "version"), [(FMI_1, "1.0"), (FMI_3, "3.0")])
+def test_another_version_of_the_standard_is_refused_by_one_sentence(xml: str, version: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.fmu"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("modelDescription.xml", xml)
+        file.writestr(f"binaries/{fmpy.platform}/old{fmpy.sharedLibraryExtension}", b"")
+    said = f"'{path}' is of FMI {version}; only FMI 2.0 is supported: have its tool export it as FMI 2.0"
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: mbfmu.simulate(path, 1.0),
+        lambda: mbfmu.sweep(path, 1.0, measures={"m": "max(y)"}, vary={"u": [1.0]}),
+        lambda: mbfmu.couple({"a": path}, [], 1.0, 0.1),
+        lambda: mbfmu.linearize(path),
+    )
+    for call in calls:
+        with pytest.raises(FmuError) as told:
+            call()
+        assert str(told.value) == said
+    (outcome,) = mbfmu.check(path)
+    assert outcome.message == f"only FMI 2.0 co-simulation is supported, not FMI {version}"
 
 
 def test_a_library_for_another_platform_is_told(make: Maker) -> None:

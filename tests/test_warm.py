@@ -249,6 +249,7 @@ def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
     found["coordinates"] = cache_key(two_link, None, {}, "absolute", False)
     found["tolerance"] = cache_key(two_link, None, {}, None, True)
     found["energy balance"] = cache_key(two_link, None, {}, None, False, energy_balance=True)
+    found["choices"] = cache_key(two_link, None, {}, None, False, choices=("shoulder.phi",))
     found["inputs as formulas"] = cache_key(two_link, None, {}, None, False, {"shoulder.tau": "sin(time)"})
     monkeypatch.setattr(start_cache, "PROGRAM", start_cache.PROGRAM + " ")
     found["versions or sources"] = cache_key(two_link, None, {}, None, False)

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 0.02
-"""Seconds between two looks at what the process has written."""
+"""Longest time between two looks at what the process has written, s; looks are more frequent after a line."""
+BRIEFLY = 0.001
+"""Shortest time between two looks, s."""
 SPOKEN = 2**24
 """Bytes a process may write beside its report; an FMU that writes more is ended."""
 WORDS = 2000
@@ -72,9 +74,25 @@ def supervise(
     timeout: float,
     heard: Callable[[dict[str, Any]], None],
     deadline: float = math.inf,
-    idle: Callable[[], None] = lambda: None,
 ) -> Ending:
     """Run a module of probe/ in a process of its own, and return how it ended; nothing of it is left running.
+
+    Args:
+        module: see `Supervised`.
+        job: see `Supervised`.
+        folder: see `Supervised`.
+        timeout: seconds for which the process may report nothing.
+        heard: see `Supervised`.
+        deadline: when all must be over, on the monotonic clock.
+    """
+    with Supervised(module, job, folder, heard) as process:
+        ending = process.wait(timeout, deadline)
+    assert ending is not None
+    return ending
+
+
+class Supervised:
+    """A process that runs a module of probe/; it is a context, so that nothing of it is left running.
 
     Its input is a pipe, so that it ends with this process, whatever ends that. It writes to files, as a tool started by
     the FMU could keep a pipe open.
@@ -83,30 +101,74 @@ def supervise(
         module: name of the module, whose function `run` is called with the path of the job.
         job: what it must know, as JSON data.
         folder: where files may go, and where the process runs.
-        timeout: seconds for which the process may report nothing.
-        heard: called with every line of its report.
-        deadline: when all must be over, on the monotonic clock.
-        idle: called again and again while the process runs.
+        heard: called with every line of its report, by `wait`.
     """
-    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), module, str(folder / "job.json")]
-    out, err = folder / "out", folder / "err"
-    with (
-        out.open("wb") as stdout,
-        err.open("wb") as stderr,
-        contextlib.closing(_Lines(out, heard)) as lines,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
-        ) as process,
-    ):
-        try:
-            code = _wait(process, lines, err, timeout, deadline, idle)
-        finally:
-            if process.poll() is None:
-                _kill(process)
-        lines.hear()
-    with err.open("rb") as file:
-        return Ending(code, timeout, file.read(SPOKEN).decode("utf-8", errors="replace"))
+
+    def __init__(
+        self, module: str, job: Mapping[str, Any], folder: Path, heard: Callable[[dict[str, Any]], None]
+    ) -> None:
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), module, str(folder / "job.json")]
+        out, self._err = folder / "out", folder / "err"
+        with contextlib.ExitStack() as stack:
+            stdout, stderr = (stack.enter_context(path.open("wb")) for path in (out, self._err))
+            self._lines = stack.enter_context(contextlib.closing(_Lines(out, heard)))
+            self._process = stack.enter_context(
+                subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
+                )
+            )
+            stack.callback(self._end)
+            self.close = stack.pop_all().close
+
+    def __enter__(self) -> "Supervised":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def written(self) -> int:
+        """Number of bytes that the process has written beside its report."""
+        return self._err.stat().st_size
+
+    def wait(
+        self,
+        timeout: float,
+        deadline: float = math.inf,
+        idle: Callable[[], None] = lambda: None,
+        until: Callable[[], bool] = lambda: False,
+    ) -> Ending | None:
+        """Wait until the process ends, or is ended as it has reported nothing for too long; return how it ended.
+
+        Args:
+            timeout: seconds for which it may report nothing.
+            deadline: when all must be over, on the monotonic clock.
+            idle: called again and again meanwhile.
+            until: asked after each of its lines; None is returned once it is true, and the process goes on.
+        """
+        code = None
+        last = now = time.monotonic()
+        while code is None and now <= min(last + timeout, deadline) and self.written <= SPOKEN:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(min(PATIENCE, BRIEFLY + (now - last) / 8))
+            idle()
+            now = time.monotonic()
+            if self._lines.hear():
+                last = now
+            if until():
+                return None
+        self._end()
+        self._lines.hear()
+        if until():
+            return None
+        with self._err.open("rb") as file:
+            return Ending(code, timeout, file.read(SPOKEN).decode("utf-8", errors="replace"))
+
+    def _end(self) -> None:
+        if self._process.poll() is None:
+            _kill(self._process)
+            self._process.wait()
 
 
 class _Lines:
@@ -126,26 +188,6 @@ class _Lines:
                 if isinstance(entry, dict):
                     self._heard(entry)
         return bool(new)
-
-
-def _wait(
-    process: subprocess.Popen[bytes],
-    lines: _Lines,
-    err: Path,
-    timeout: float,
-    deadline: float,
-    idle: Callable[[], None],
-) -> int | None:
-    """Wait until the process ends or has reported nothing for too long; None if it must be ended."""
-    last = time.monotonic()
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(PATIENCE)
-        idle()
-        if lines.hear():
-            last = time.monotonic()
-        if time.monotonic() > min(last + timeout, deadline) or err.stat().st_size > SPOKEN:
-            return None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

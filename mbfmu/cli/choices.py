@@ -83,6 +83,10 @@ Show = Annotated[
         autocompletion=complete.shown_list,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="S", help="end an .fmu that does not answer for S seconds; default: 60"),
+]
 Coordinates = Annotated[
     str | None,
     typer.Option(
@@ -143,7 +147,10 @@ def refuse_free(fmu: str, free: Sequence[str] | None) -> None:
         UsageError: they are.
     """
     if free:
-        raise UsageError(f"'{fmu}' has its equations inside: --free goes with export")
+        raise UsageError(
+            f"'{fmu}' has its equations inside: --free goes with export; if it was exported with --choose {free[0]}, "
+            f"give --set start.fixed.{free[0]}=0"
+        )
 
 
 def number(where: str, text: str) -> float:

@@ -66,6 +66,15 @@ def export(
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
     ] = None,
     energy_balance: EnergyBalance = False,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--choose",
+            metavar="NAME",
+            help="a start value that a master may free, or give, by start.fixed.NAME; may be repeated",
+            autocompletion=complete.start_values,
+        ),
+    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
     free: Free = None,
@@ -89,6 +98,7 @@ def export(
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         energy_balance=energy_balance,
+        choose=choose or (),
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
         progress=tell,
         **recipe.choices(),

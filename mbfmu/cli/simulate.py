@@ -18,6 +18,7 @@ from mbfmu.cli.choices import (
     Show,
     Step,
     Stepper,
+    Timeout,
     Tolerance,
     Values,
     pairs,
@@ -67,10 +68,7 @@ def simulate(
         float | None,
         typer.Option("--start", metavar="T", help="start time of an .fmu, s; default: that of its DefaultExperiment"),
     ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", metavar="S", help="end an .fmu that does not answer for S seconds; default: 60"),
-    ] = None,
+    timeout: Timeout = None,
     robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""

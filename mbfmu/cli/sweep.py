@@ -19,6 +19,7 @@ from mbfmu.cli.choices import (
     Options,
     Step,
     Stepper,
+    Timeout,
     Tolerance,
     Values,
     numbers,
@@ -88,6 +89,7 @@ def sweep(
         int | None, typer.Option("--workers", metavar="N", min=1, help="local processes; default: one for each core")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False,
+    timeout: Timeout = None,
     robot: Any = None,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
@@ -124,6 +126,7 @@ def sweep(
         coordinates=coordinates,
         output=output,
         again=again,
+        timeout=timeout,
         scheduler=scheduler,
         workers=workers,
         progress=lambda fraction: tell("sweep", fraction),

@@ -1,6 +1,6 @@
 """Model -> Dae, by automatic differentiation and recursive algorithms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mbfmu.dae.absolute import absolute
 from mbfmu.dae.dae import Clock, Dae, Layout, MemorySignal, ParameterSignal, Sampling, Signal, StateSignal
@@ -21,7 +21,12 @@ COORDINATES = {"absolute": absolute, "joint": joint}
 """Functions that derive a System's equations, by the name of its coordinates."""
 
 
-def derive(model: Model, coordinates: str | None = None, formulas: Mapping[str, str] | None = None) -> Dae:
+def derive(
+    model: Model,
+    coordinates: str | None = None,
+    formulas: Mapping[str, str] | None = None,
+    choices: Sequence[str] = (),
+) -> Dae:
     """Derive the equations of a model of any kind.
 
     Args:
@@ -30,13 +35,14 @@ def derive(model: Model, coordinates: str | None = None, formulas: Mapping[str, 
             their own.
         formulas: inputs that are expressions of ``time`` in the equations, by name. If one of them is a sampled input
             (see `Input`), all of these are formulas: they change at every instant, and those not given are zero.
+        choices: coordinates with a start value or a guess for which a parameter chooses between both.
 
     Raises:
         ModelError: the model is invalid; the message says what to mend.
-        UnknownNameError: a formula is given for an input that does not exist.
-        UsageError: there are no such coordinates.
+        UnknownNameError: a formula is given for an input that does not exist, or a choice for no such coordinate.
+        UsageError: there are no such coordinates, or no start values that depend on each other to choose between.
     """
-    dae = _derived(model, coordinates, formulas or {})
+    dae = _derived(model, coordinates, formulas or {}, choices)
     known = [item.name for item in dae.inputs]
     for name in formulas or {}:
         if name not in known:
@@ -44,19 +50,24 @@ def derive(model: Model, coordinates: str | None = None, formulas: Mapping[str, 
     return dae
 
 
-def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str]) -> Dae:
+def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str], choices: Sequence[str]) -> Dae:
     if isinstance(model, LagrangianSystem | Block | Sampled) or model.only_blocks:
         if coordinates is not None:
             raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
+        if choices:
+            raise UsageError(
+                f"'{model.name}' has no joints, whose start values depend on each other: leave --choose out"
+            )
         if isinstance(model, LagrangianSystem):
             return lagrangian(model, formulas)
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     if coordinates is None:
-        tree = JointTree(flatten(model, formulas))
-        coordinates, dae = ("joint", tree.dae()) if tree.smaller else ("absolute", absolute(model, formulas=formulas))
+        tree = JointTree(flatten(model, formulas, choices))
+        coordinates = "joint" if tree.smaller else "absolute"
+        dae = tree.dae() if tree.smaller else absolute(model, formulas=formulas, choices=choices)
     elif coordinates in COORDINATES:
-        dae = COORDINATES[coordinates](model, formulas=formulas)
+        dae = COORDINATES[coordinates](model, formulas=formulas, choices=choices)
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return independent(dae, lambda: made(model, turning=True, formulas=formulas))
+    return independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices))

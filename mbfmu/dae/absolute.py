@@ -3,7 +3,7 @@
 The origin of a body's coordinates is its centre of mass, so that the mass matrix is block diagonal.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
@@ -16,18 +16,24 @@ from mbfmu.model.mechanism import flatten
 from mbfmu.model.system import System
 
 
-def absolute(system: System, turning: bool = False, formulas: Mapping[str, str] | None = None) -> Dae:
+def absolute(
+    system: System,
+    turning: bool = False,
+    formulas: Mapping[str, str] | None = None,
+    choices: Sequence[str] = (),
+) -> Dae:
     """Derive the equations of a system in absolute coordinates.
 
     Args:
         system: the mechanism.
         turning: see `Bodies`.
         formulas: see `flatten`.
+        choices: see `flatten`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
-    bodies = Bodies(flatten(system, formulas), central=True, coordinates=_coordinates, turning=turning)
+    bodies = Bodies(flatten(system, formulas, choices), central=True, coordinates=_coordinates, turning=turning)
     return equations(bodies, inertial_terms(bodies))
 
 

@@ -8,14 +8,25 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
 from mbfmu.dae.topology import Group
+from mbfmu.errors import UsageError
 from mbfmu.model.frame import SX, Pose, identity, quaternion_product, wrapped
 from mbfmu.model.joints import Joint
-from mbfmu.model.mechanism import Entry, resolve
+from mbfmu.model.mechanism import FIXED, Entry, resolve
 from mbfmu.model.parts import Body
 
 
 def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Assembly:
-    """Return the start values, the equations they stand for, and the pose that the spanning tree gives."""
+    """Return the start values, the equations they stand for, and the pose that the spanning tree gives.
+
+    Raises:
+        UsageError: whether start values are met is to be chosen, but none of them depends on others.
+    """
+    choices = bodies.mechanism.choices
+    if choices and not (bodies.tree.loops or bodies.couplings):
+        raise UsageError(
+            f"'{bodies.mechanism.name}' has no closed loop and no coupling: its start values do not depend on each "
+            f"other, and all of them can be set; nothing is to be chosen for {', '.join(choices)}"
+        )
     asked = _Asked(bodies)
     joints = {
         path: {
@@ -72,6 +83,7 @@ class _Asked:
         symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.given}
         self.s = ca.vertcat(ca.SX(0, 1), *symbols.values())
         self._every = {**bodies.symbols, **symbols}
+        self._met = {name: bodies.symbols[FIXED + name] != 0 for name in bodies.mechanism.choices}
         self.counted: list[SX] = []
         self.positions: dict[str, SX] = {}
         self.rates: dict[str, SX] = {}
@@ -111,11 +123,8 @@ class _Asked:
             asked = value if begun[0] is None else begun[0]
             apart = wrapped(value - asked)
             self.counted.append(asked + apart)
-            if complete:
-                self.positions[f"{path}.{name}"] = apart
-                self.sizes[f"{path}.{name}"] = size_of(asked)
-            elif guesses[0] is not None:
-                self.leanings.append(apart)
+            if begun[0] is not None:
+                self._ask(f"{path}.{name}", apart, asked, guess=not complete)
         elif neutral and all(entry is not None for entry in begun):
             away = quaternion_product(ca.vertcat(*begun) * ca.SX([1, -1, -1, -1]), value)
             for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
@@ -125,13 +134,33 @@ class _Asked:
                 else:
                     self.leanings.append(2 * away[number])
         else:
-            self._note(self.positions, f"{path}.{name}", value, wanted)
-            shown = zip(ca.vertsplit(ca.vertcat(value)), guesses, strict=True)
-            self.leanings += [entry - guess for entry, guess in shown if guess is not None]
+            for full, entry, asked, guess in zip(
+                labels(f"{path}.{name}", value), ca.vertsplit(ca.vertcat(value)), wanted, guesses, strict=True
+            ):
+                if asked is not None:
+                    self._ask(full, entry - asked, asked, guess=False)
+                elif guess is not None:
+                    self._ask(full, entry - guess, guess, guess=True)
         self._note(self.rates, f"{path}.{rate_name}", rate, self._wanted(f"{path}.{rate_name}", rate))
         rest = neutral or (0.0,) * len(begun)
         placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))
         return ca.vertcat(*placed), all(entry is not None for entry in begun)
+
+    def _ask(self, name: str, apart: SX, asked: SX, guess: bool) -> None:
+        """Add the equation of a coordinate's start value, or of its guess; of both, one zero, if that is to be chosen.
+
+        Args:
+            name: full name of the coordinate.
+            apart: its distance from the start value.
+            asked: the start value.
+            guess: whether it is a guess, unless that is to be chosen.
+        """
+        met = self._met.get(name)
+        if met is not None or not guess:
+            self.positions[name] = apart if met is None else met * apart
+            self.sizes[name] = size_of(asked)
+        if met is not None or guess:
+            self.leanings.append(apart if met is None else (1 - met) * apart)
 
     def _note(self, into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
         for number, full in enumerate(labels(name, shown)):

@@ -58,7 +58,7 @@ def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array
     if other is None:
         return
     taken, left = (_joint_coordinates(dae, q, p) for q in (found, other))
-    given = {name.partition("[")[0] for name in dae.assembly.position_names}
+    given = {name.partition("[")[0] for name in dae.assembly.met_names}
     apart = {
         name: abs(math.remainder(left[name] - value, math.tau) if unit == "rad" else left[name] - value)
         for name, (value, unit) in _with_units(dae, taken).items()

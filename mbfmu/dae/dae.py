@@ -206,7 +206,8 @@ class Assembly:
     Args:
         starts: the start values s, those that are met and guesses.
         closing: Function (q, p, t) -> all holonomic rows, the redundant ones too.
-        positions: Function (q, s, p, t) -> residual of the start values of coordinates.
+        positions: Function (q, s, p, t) -> residual of the start values of coordinates; zero for one that p makes a
+            guess, as `leanings` is for one that p makes a start value.
         rates: Function (q, v, s, p, t) -> residual of the start values of rates, linear in v.
         sizes: Function (s, p, t) -> size of each start value in `positions`, then of those in `rates`, see `size_of`.
         leanings: Function (q, s, p, t) -> distances of coordinates from their guesses.
@@ -234,6 +235,12 @@ class Assembly:
     loops: tuple[Loop, ...]
     constraint_names: tuple[str, ...]
     norms: int
+
+    @property
+    def met_names(self) -> tuple[str, ...]:
+        """Names of the rows of `positions` that are met with the default parameters."""
+        guesses = {item.name for item in self.starts if item.guess}
+        return tuple(name for name in self.position_names if name not in guesses)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
-from mbfmu.model.mechanism import resolve
+from mbfmu.model.mechanism import FIXED, resolve
 from mbfmu.model.parts import Body
 
 
@@ -69,7 +69,8 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         coordinates=bodies.coordinates.names,
         inputs=network.signals,
         parameters=tuple(
-            parameter(entry, tunable=not fixed) for entry, fixed in zip(bodies.entries, shaping, strict=False)
+            parameter(entry, tunable=not fixed and not entry.name.startswith(FIXED))
+            for entry, fixed in zip(bodies.entries, shaping, strict=False)
         ),
         bound=tuple(
             Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound

@@ -37,18 +37,24 @@ from mbfmu.model.system import System
 Array = npt.NDArray[np.float64]
 
 
-def joint(system: System, turning: bool = False, formulas: Mapping[str, str] | None = None) -> Dae:
+def joint(
+    system: System,
+    turning: bool = False,
+    formulas: Mapping[str, str] | None = None,
+    choices: Sequence[str] = (),
+) -> Dae:
     """Derive the equations of a system in joint coordinates.
 
     Args:
         system: the mechanism.
         turning: see `Bodies`.
         formulas: see `flatten`.
+        choices: see `flatten`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
-    return JointTree(flatten(system, formulas), turning).dae()
+    return JointTree(flatten(system, formulas, choices), turning).dae()
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         return max(gaps, default=0.0), max((misses.get(joint, 0.0) for joint in loop.joints), default=0.0)
 
     worst = max(dae.assembly.loops, key=wrong)
-    inside = [name for name in dae.assembly.position_names if name.rpartition(".")[0] in worst.joints]
+    inside = [name for name in dae.assembly.met_names if name.rpartition(".")[0] in worst.joints]
     such = f" (such as --free {inside[0]})" if inside else ""
     return StartError(
         f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "

@@ -25,9 +25,9 @@ from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import STANDARD, Native, compiling, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
-from mbfmu.kernel import Interpreted, describe
+from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.kernel.toolchain import BuildError
-from mbfmu.model import Model
+from mbfmu.model import Model, System, flatten, guess
 from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import Choice
@@ -59,6 +59,7 @@ def export(
     stop: float = 10.0,
     coordinates: str | None = None,
     energy_balance: bool = False,
+    choose: Sequence[str] = (),
     backend: str = "python",
     platforms: Sequence[str] | None = None,
     real_time: int | None = None,
@@ -77,6 +78,10 @@ def export(
         stop: default stop time, s.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         energy_balance: whether `energy.balance` is an output: stored energy plus losses minus what was put in, J.
+        choose: coordinates of joints and bodies whose start values a master may have met or not, in a mechanism with
+            closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the start value
+            is met, 0 where it is a guess. Their defaults are the model's; a coordinate without a start value there gets
+            its value at the model's own start as a guess.
         backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
             and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
         platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
@@ -91,7 +96,8 @@ def export(
     Raises:
         ModelError, StepperError, UnknownNameError: the model or stepper is invalid.
         StartError: the default start values contradict the constraints.
-        UsageError: the path does not end in .fmu, the step is not positive, or there is no such back end or platform.
+        UsageError: the path does not end in .fmu, the step is not positive, there is no such back end or platform, or
+            no start values that depend on each other to choose between.
         FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
     """
@@ -119,7 +125,11 @@ def export(
         progress(phase, phases.index(phase) / len(phases))
 
     tell(DERIVE)
-    prepared = prepare(system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance)
+    if choose:
+        system = _with_guesses(system, choose)
+    prepared = prepare(
+        system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance, choices=choose
+    )
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)
     x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)
@@ -137,6 +147,24 @@ def export(
         members = _python(prepared, table, header, members, platforms, library)
     tell(PACK)
     return write_aside(target, _archive(members))
+
+
+def _with_guesses(model: Model, names: Sequence[str]) -> Model:
+    """Return a mechanism with guesses for those of some coordinates that have no start value: where it starts.
+
+    Raises:
+        StartError: it has no start.
+    """
+    if not isinstance(model, System):
+        return model
+    open_ = [name for name in names if name in model.start_values() and name not in flatten(model).starts]
+    if not open_:
+        return model
+    prepared = prepare(model, "direct", None, 1e-3)
+    kernel, u, p = Interpreted(describe(prepared.bundle)), prepared.outline.u_default(), prepared.outline.p_default()
+    y = kernel.outputs(prepared.initial_state(kernel=kernel), vector(u), vector(p), 0.0)
+    found = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
+    return model.with_values({name: guess(found[name]) for name in open_ if name in found})
 
 
 def _common(prepared: Prepared, table: Interface, picture: Drawing | None, native: bool) -> dict[str, bytes]:

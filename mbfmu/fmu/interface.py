@@ -13,6 +13,7 @@ from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.model.mechanism import FIXED
 from mbfmu.model.variable_type import VariableType
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
 from mbfmu.stepper import Scheme
@@ -34,6 +35,7 @@ HIDDEN = (
     "the stepper '{stepper}' keeps momenta, which depend on it; use reset, or export with a stepper that keeps "
     "velocities, such as 'projected'"
 )
+CHOOSING = "only the start depends on it; use reset"
 """Reasons why a parameter is fixed after the initialisation."""
 
 LIMITS = {
@@ -157,8 +159,10 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     dae = prepared.dae
     settings = _settings(prepared.scheme, prepared.step, prepared.tolerance, corrections)
     usual = nominal_of(dae)
+    names = {item.name for item in dae.parameters}
     starts = {
-        item.name: (offset, item.value, "approx" if item.guess else "exact") for offset, item in enumerate(dae.starts)
+        item.name: (offset, item.value, "approx" if item.guess or FIXED + item.name in names else "exact")
+        for offset, item in enumerate(dae.starts)
     }
     found: list[Variable] = []
 
@@ -207,7 +211,7 @@ def _variability(signal: Signal) -> str:
 def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None:
     """Return why a parameter may not change during a run; None if it may."""
     if not item.tunable:
-        return SHAPING
+        return CHOOSING if item.name.startswith(FIXED) else SHAPING
     return HIDDEN.format(stepper=scheme.name) if number in scheme.depends_on else None
 
 

@@ -1,7 +1,7 @@
 """System -> Mechanism: sub-systems resolved to dotted names, and all names checked."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from mbfmu.errors import (
     ExpressionError,
     FrameConnectionError,
     ModelError,
+    NameInUseError,
     UnknownNameError,
     ValueRangeError,
     nearest,
@@ -28,6 +29,9 @@ from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
+
+FIXED = "start.fixed."
+"""Beginning of the name of a parameter that says whether a start value is met; the coordinate's name follows."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Mechanism:
         states: start values of first-order states by full name.
         held: values before the first sampling, of the defined quantities of sampled blocks, by full name.
         names: other names of variables, by full name.
+        choices: coordinates whose start values are met or guesses, as an entry `FIXED` with their full name says.
     """
 
     name: str
@@ -87,6 +92,7 @@ class Mechanism:
     states: Mapping[str, Entry] = field(default_factory=dict)
     held: Mapping[str, Entry] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
 
     @property
     def world(self) -> str:
@@ -98,14 +104,16 @@ class Mechanism:
         return {name: item for name, item in self.components.items() if isinstance(item, kind)}
 
 
-def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechanism:
+def flatten(system: System, formulas: Mapping[str, str] | None = None, choices: Sequence[str] = ()) -> Mechanism:
     """Return a system as a mechanism: sub-systems are resolved, and the names in it are checked.
 
     Args:
         system: the system.
         formulas: inputs that are given as expressions of ``time``, by full name.
+        choices: coordinates with a start value or a guess for which a parameter chooses between both, by full name.
 
     Raises:
+        UnknownNameError: a choice names no such coordinate.
         ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
             frame of a joint or force that is connected to nothing, or the like; the message says how to mend it.
     """
@@ -113,7 +121,29 @@ def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechan
     parts.add_system(system, "", {}, "")
     mechanism = parts.mechanism(system.name, system.description, formulas or {})
     _check(mechanism)
-    return mechanism
+    return _with_choices(mechanism, tuple(dict.fromkeys(choices))) if choices else mechanism
+
+
+def _with_choices(mechanism: Mechanism, choices: tuple[str, ...]) -> Mechanism:
+    """Return a mechanism with a parameter for each start value that is met or a guess."""
+    known = {name: entry for name, entry in mechanism.starts.items() if may_be_chosen(entry.quantity)}
+    entries = dict(mechanism.entries)
+    for name in choices:
+        if name not in known:
+            raise UnknownNameError(
+                f"'{name}' is no coordinate with a start value that could be met or a guess; {nearest(name, known)}"
+            )
+        text = f"whether the start value of {name} is met: 1; 0: it is a guess, where the search for the start begins"
+        if FIXED + name in entries:
+            raise NameInUseError(f"'{FIXED + name}' is the name of a parameter already: rename its component")
+        met = 0.0 if known[name].guess else 1.0
+        entries[FIXED + name] = Entry(FIXED + name, met, "", Quantity("1", text, 0.0, 1.0))
+    return replace(mechanism, entries=entries, choices=choices)
+
+
+def may_be_chosen(declared: Quantity) -> bool:
+    """Return whether a start value can be met or a guess: that of a coordinate which is one number, or an entry."""
+    return not declared.is_rate and declared.sizes != (4,)  # the entries of a quaternion are met together
 
 
 def flatten_block(block: Block | Sampled, formulas: Mapping[str, str] | None = None) -> Mechanism:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -200,6 +200,7 @@ def prepare(
     coordinates: str | None = None,
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
+    choices: Sequence[str] = (),
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -213,6 +214,7 @@ def prepare(
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
         energy_balance: whether `energy.balance` is an output.
+        choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -226,11 +228,12 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas, energy_balance)
+    asked = formulas, energy_balance, tuple(choices)
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas, energy_balance)
+    derived = partial(_derived, system, stepper, options, tolerance, coordinates, *asked)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
     prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
     if not cached:
@@ -240,9 +243,9 @@ def prepare(
 
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str], energy_balance: bool,
+    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str],
 ) -> Parts:  # fmt: skip
-    dae = derive(system, coordinates, formulas)
+    dae = derive(system, coordinates, formulas, choices)
     if energy_balance:
         dae = with_balance(dae)
     stepper = stepper or system.stepper or usual_stepper(dae)[0]

@@ -15,7 +15,7 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ def cache_key(
     tolerant: bool,
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
+    choices: Sequence[str] = (),
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -71,6 +72,7 @@ def cache_key(
         tolerant: a tolerance is asked for, which not every stepper takes.
         formulas: inputs that are formulas in the equations, by name.
         energy_balance: the output `energy.balance` is asked for.
+        choices: coordinates for which a parameter chooses between a start value and a guess.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -79,7 +81,7 @@ def cache_key(
         return None
     try:
         request = _canonical(
-            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance]
+            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance, list(choices)]
         )
     except _ForeignError:
         return None

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbfmu.arguments import checked
 from mbfmu.errors import UsageError
+from mbfmu.fmu_run import TIMEOUT
 from mbfmu.inputs import Course, InputValue, courses, formulas
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
@@ -47,6 +48,7 @@ def sweep(
     coordinates: str | None = None,
     output: str | os.PathLike[str] | None = None,
     again: bool = False,
+    timeout: float | None = None,
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -72,6 +74,7 @@ def sweep(
         coordinates: see `simulate`.
         output: a .csv or .parquet file: its rows are not run again, and new rows are added as they are done.
         again: whether failed rows of the file are run again.
+        timeout: seconds after which an .fmu that does not answer is ended, which fails its row; None: 60.
         scheduler: address of a Dask scheduler, such as ``tcp://host:8786``; None: processes on this machine.
         workers: number of processes (not with a scheduler); None: one for each core.
         progress: called with the fraction done.
@@ -103,6 +106,8 @@ def sweep(
     given = courses(inputs, input_hold)
     subject: Subject
     if isinstance(model, Model) or not is_fmu(model):
+        if timeout is not None:
+            raise UsageError("--timeout is for an .fmu")
         choices = {
             "stepper": stepper,
             "options": dict(options or {}),
@@ -116,7 +121,12 @@ def sweep(
     else:
         if stepper or options or coordinates:
             raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
-        subject = fmu_subject(Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, given)
+        if not (timeout is None or timeout > 0):
+            raise UsageError(f"the timeout is {timeout} s; it must be a positive number")
+        subject = fmu_subject(
+            Path(model), names, wanted, step, tolerance, values or {}, stop, output_interval, given,
+            TIMEOUT if timeout is None else timeout,
+        )  # fmt: skip
     labels = tuple(item.label for item in wanted)
     table = None
     if output is not None:

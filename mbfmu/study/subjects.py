@@ -5,17 +5,17 @@ A worker prepares a subject once, as a runner, and makes all its runs with this 
 
 import hashlib
 import json
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.fmu_run import fmu_run, read_fmu, run_here
+from mbfmu.fmu_process import FmuProcess
+from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu
 from mbfmu.inputs import Course
 from mbfmu.kernel import describe
 from mbfmu.model import Model
@@ -102,10 +102,11 @@ class FmuSubject:
     stop: float
     interval: float | None
     given: Mapping[str, Course]
+    timeout: float = TIMEOUT
 
     def open(self) -> Run:
-        """Return a runner that keeps one instance."""
-        return _Instance(self).run
+        """Return a runner with a process of its own, in which one instance makes all runs."""
+        return _Runner(self).run
 
     def compile(self) -> None:
         """Do nothing, as an FMU is compiled already."""
@@ -116,54 +117,25 @@ class FmuSubject:
         return json.dumps([content, self.step, self.tolerance, dict(self.values)])
 
 
-class _Instance:
-    """One instance of an FMU, reset between runs; after a failure the next run gets a new one."""
+class _Runner:
+    """The runs of an FMU in a process of its own, which ends with this object."""
 
     def __init__(self, subject: FmuSubject) -> None:
         import fmpy
 
-        from mbfmu.checker.probe.drive import Messages
-
-        self._subject, self._messages = subject, Messages()
-        self._folder = Path(tempfile.mkdtemp(prefix="mbfmu_sweep_"))
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        file = self._folder / "unit.fmu"
-        file.write_bytes(subject.content)
-        self._description = read_fmu(file)
-        fmpy.extract(str(file), str(self._folder))
-        self._instance: Any = None
+        self._subject, self._path = subject, Path(subject.path)
+        self._process = FmuProcess(self._path, subject.content, subject.timeout)
+        weakref.finalize(self, self._process.close)
+        self._description = fmpy.read_model_description(BytesIO(subject.content))
 
     def run(self, values: Mapping[str, float]) -> Result:
         """Return the result of one run."""
-        subject, instance = self._subject, self._fresh()
-        self._messages.clear()
-        try:
-            run = fmu_run(
-                self._folder, self._description, subject.stop, subject.step, subject.tolerance, subject.interval,
-                {**subject.values, **values}, subject.given,
-            )  # fmt: skip
-            result = run_here(run, instance, self._messages)
-        except MbfmuError as error:
-            instance.freeInstance()
-            raise type(error)(str(error).replace(str(self._folder), subject.path)) from None
-        self._instance = instance
-        return result
-
-    def _fresh(self) -> Any:
-        """Return an instance in the state after instantiation."""
-        import fmpy
-
-        instance, self._instance = self._instance, None
-        if instance is not None:
-            try:
-                instance.reset()
-            except Exception:  # noqa: BLE001 - FMPy raises plain Exceptions; many FMUs cannot be reset
-                instance.freeInstance()
-            else:
-                return instance
-        return fmpy.instantiate_fmu(
-            str(self._folder), self._description, "CoSimulation", logger=self._messages.note, debug_logging=True
-        )
+        subject = self._subject
+        run = fmu_run(
+            self._path, self._description, subject.stop, subject.step, subject.tolerance, subject.interval,
+            {**subject.values, **values}, subject.given,
+        )  # fmt: skip
+        return self._process.run(run, last=False)
 
 
 class Study:
@@ -248,6 +220,7 @@ def fmu_subject(
     stop: float,
     interval: float | None,
     given: Mapping[str, Course],
+    timeout: float = TIMEOUT,
 ) -> FmuSubject:
     """Return an .fmu file as the subject of a study.
 
@@ -271,7 +244,7 @@ def fmu_subject(
     shown = [name for name, item in variables.items() if item.causality in kinds and item.type != "String"]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, given, shown, inputs, str(path))
-    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given)
+    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, timeout)
 
 
 def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:

@@ -1,4 +1,4 @@
-"""One run of an FMU, from a plan and rows that say what to do to a table of numbers.
+"""Runs of an FMU, each from a plan and rows that say what to do to a table of numbers.
 
 A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
 zero is an output point: the inputs are given, and the variables recorded. An FMU that is not for co-simulation by
@@ -105,62 +105,125 @@ class Messages(list[str]):
             self._told += 1
             self._tell(text)
 
+    def clear(self) -> None:
+        """Forget all messages, for another run."""
+        super().clear()
+        self._told = 0
+
     def or_else(self, error: object) -> str:
         """Return the messages in one text; if there are none, another text."""
         return "; ".join(self) or str(error)
 
 
 def run(path: Path) -> None:
-    """Make the run of a job file; save its table, and report how far it is, what the FMU says, and how it ended."""
+    """Make the runs of a job file, one after the other; save their tables, and report how they go and how they end.
+
+    Each has a folder of its own beside the file, where the parent puts its plan. A run that fails is the last.
+    """
     report = begin()
     job = json.loads(path.read_text(encoding="utf-8"))
-    plan, folder = Plan(**job["plan"]), path.parent
-    reached = np.memmap(folder / "reached", np.float64, "r+")
     messages = Messages(lambda text: report(message=text))
-    instance: Any = None
-    last = 0.0
-
-    def tell(time: float) -> None:
-        nonlocal last
-        reached[0] = time
-        if clock.monotonic() > last + PAUSE:
-            last = clock.monotonic()
-            report(time=time)
-
-    try:
-        with _beginning(messages):
-            description = fmpy.read_model_description(job["fmu"], validate=False)
-            able, remote = can_simulate(fmpy.supported_platforms(job["fmu"]))
-            if not able:
-                raise Failure(f": it has no library for this platform ({fmpy.platform})")
-            if remote:
-                add_remoting(job["fmu"], host_platform=fmpy.platform, remote_platform=remote)
-            kind = "ModelExchange" if description.coSimulation is None else "CoSimulation"
-            instance = fmpy.instantiate_fmu(job["fmu"], description, kind, logger=messages.note, debug_logging=True)
-        started = clock.perf_counter()
-        if followed(description):
-            table = follow(instance, description, plan, _read(folder, 2 + 2 * len(plan.driven), report), messages, tell)
-        else:
-            inputs = np.load(folder / "inputs.npy") if plan.driven else None
-            table = _relayed(job["fmu"], instance, description, plan, inputs, messages, tell)
-        seconds = clock.perf_counter() - started
+    unit = _Unit(job["fmu"], messages)
+    for number in count(job["first"]):
+        folder = path.parent / f"run{number}"
+        _wait_for(folder / "plan.json")
+        task = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        messages.clear()
+        try:
+            table, seconds = unit.table(Plan(**task["plan"]), folder, report)
+        except Failure as error:
+            report(failed=str(error), refused=error.refused)
+            break
         np.save(folder / "table.npy", table)
-    except Failure as error:
-        report(failed=str(error), refused=error.refused)
-    else:
         report(done=True, seconds=seconds)
         try:
-            if followed(description):
-                instance.terminate()
-            instance.freeInstance()
+            unit.end(free=task["last"])
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
             report(message=f"after the run: {error}")
+        if task["last"]:
+            break
+        report(ready=True)
     os._exit(0)  # what the FMU leaves for the end of the process cannot change the table
+
+
+class _Unit:
+    """An unpacked FMU, whose runs are made by one instance as long as it can be reset.
+
+    Args:
+        folder: folder that it is unpacked to.
+        messages: messages of the FMU.
+    """
+
+    def __init__(self, folder: str, messages: Messages) -> None:
+        self._folder, self._messages = folder, messages
+        self._instance: Any = None
+        self._description: Any = None
+
+    def table(self, plan: Plan, folder: Path, report: Callable[..., None]) -> tuple[Table, float]:
+        """Return the table of a run, and the seconds it took.
+
+        Args:
+            plan: the plan.
+            folder: folder of the run, with its rows or its inputs.
+            report: writes a line of the report.
+
+        Raises:
+            Failure: the run did not go through.
+        """
+        reached = np.memmap(folder / "reached", np.float64, "r+")
+        last = 0.0
+
+        def tell(time: float) -> None:
+            nonlocal last
+            reached[0] = time
+            if clock.monotonic() > last + PAUSE:
+                last = clock.monotonic()
+                report(time=time)
+
+        with _beginning(self._messages):
+            self._prepare()
+        instance, description, messages = self._instance, self._description, self._messages
+        started = clock.perf_counter()
+        if followed(description):
+            rows = _read(folder, 2 + 2 * len(plan.driven), report)
+            table = follow(instance, description, plan, rows, messages, tell)
+        else:
+            inputs = np.load(folder / "inputs.npy") if plan.driven else None
+            table = _relayed(self._folder, instance, description, plan, inputs, messages, tell)
+        return table, clock.perf_counter() - started
+
+    def end(self, free: bool) -> None:
+        """End a run of the instance, and the instance too if it is to be freed."""
+        if followed(self._description):
+            self._instance.terminate()
+        if free:
+            self._instance.freeInstance()
+
+    def _prepare(self) -> None:
+        """Have an instance in the state after instantiation."""
+        if self._instance is not None:
+            try:
+                self._instance.reset()
+            except Exception:  # noqa: BLE001 - FMPy raises plain Exceptions; many FMUs cannot be reset
+                self._instance.freeInstance()
+                self._instance = None
+        if self._instance is not None:
+            return
+        self._description = fmpy.read_model_description(self._folder, validate=False)
+        able, remote = can_simulate(fmpy.supported_platforms(self._folder))
+        if not able:
+            raise Failure(f": it has no library for this platform ({fmpy.platform})")
+        if remote:
+            add_remoting(self._folder, host_platform=fmpy.platform, remote_platform=remote)
+        kind = "ModelExchange" if self._description.coSimulation is None else "CoSimulation"
+        self._instance = fmpy.instantiate_fmu(
+            self._folder, self._description, kind, logger=self._messages.note, debug_logging=True
+        )
 
 
 def followed(description: Any) -> bool:
     """Return whether an FMU is run by `follow`."""
-    return bool(description.fmiVersion == "2.0" and description.coSimulation is not None)
+    return description.coSimulation is not None
 
 
 def follow(
@@ -393,14 +456,24 @@ def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[lis
     """Give the rows of a run, from blocks that the parent writes a little ahead; an empty one is the end."""
     for number in count():
         path = folder / f"rows{number}"
-        last = clock.monotonic()
-        while not path.exists():
-            clock.sleep(PATIENCE)
-            if clock.monotonic() > last + PAUSE:
-                last = clock.monotonic()
-                report(waits=True)  # for the parent, which may take long to evaluate an input
+        _wait_for(path, lambda: report(waits=True))  # the parent may take long to evaluate an input
         block = np.fromfile(path, np.float64)
         path.unlink()
         if not len(block):
             return
         yield from block.reshape(-1, width).tolist()
+
+
+def _wait_for(path: Path, tell: Callable[[], None] = lambda: None) -> None:
+    """Wait until the parent has put a file where it is expected.
+
+    Args:
+        path: path of the file.
+        tell: called now and then meanwhile.
+    """
+    last = clock.monotonic()
+    while not path.exists():
+        clock.sleep(PATIENCE)
+        if clock.monotonic() > last + PAUSE:
+            last = clock.monotonic()
+            tell()
