@@ -58,7 +58,9 @@ def test_a_peer_that_knows_the_links_only_meets_mbfmu(task: Task) -> None:
     assert end.energy < 1e-9
 
 
-def test_a_run_of_a_few_steps_fills_every_column() -> None:
+def test_a_run_of_a_few_steps_fills_every_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = ours.plan
+    monkeypatch.setattr(ours, "plan", lambda task: [item for item in plan(task) if item[1][0] in {"direct", "rattle"}])
     task = ours.with_truth(brief(two_link()))
     rows = measure([Job(case, task.steps[0]) for case in ours.cases(task)], repeats=1)
     assert {(item.scheme, item.coordinates) for item in rows} >= {

@@ -131,7 +131,7 @@ def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(ba
     np.testing.assert_allclose(found["y"], wanted["y"], rtol=1e-13)
 
 
-@pytest.mark.parametrize("backend", ["python", "native"])
+@pytest.mark.parametrize("backend", [pytest.param("python", marks=pytest.mark.slow), "native"])
 def test_a_block_may_have_no_state(backend: str, tmp_path: Path) -> None:
     clock = Block("clock", defined=(Defined("y", "sin(time)", output=True),))
     path = mbfmu.export(clock, tmp_path / "clock.fmu", step=0.01, backend=backend)

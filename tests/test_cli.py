@@ -591,7 +591,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
         pytest.param("list", marks=pytest.mark.slow),
         pytest.param("check junk.fmu", marks=pytest.mark.slow),
         pytest.param("simulate two_link --stop -1", marks=pytest.mark.slow),
-        "export x",
+        pytest.param("export x", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_piped_has_no_bar_no_colour_and_no_carriage_return(arguments: str, here: Path) -> None:
@@ -800,7 +800,7 @@ def test_a_mistake_with_an_fmu_ends_in_one_clear_line_and_leaves_no_file(
     "arguments",
     [
         pytest.param("export two_link --stepper ratle", marks=pytest.mark.slow),
-        "export raises.py",
+        pytest.param("export raises.py", marks=pytest.mark.slow),
         pytest.param("export two_link -o file/arm.fmu", marks=pytest.mark.slow),
         pytest.param("simulate two_link --stop 1 --input shoulder.tau=1e90", marks=pytest.mark.slow),
         "frobnicate",

@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent / "references" / "hydraulic_manipulator.json"
 REFERENCE = json.loads(SOURCE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_manipulator_as_one_system_is_the_reference() -> None:
     rows = np.array(REFERENCE["M1"])
     times, found = manipulator.monolithic(0.1)

@@ -101,7 +101,7 @@ def test_fmpy_finds_no_problem(case: Case) -> None:
     assert validate_fmu(str(case.fmu)) == []
 
 
-@pytest.mark.parametrize("name", thorough(zip(MECHANISMS), lambda name: name in {"slider_crank", "spatial_pendulum"}))
+@pytest.mark.parametrize("name", thorough(zip(MECHANISMS), lambda name: name == "spatial_pendulum"))
 def test_mbfmu_check_finds_no_problem(name: str, tmp_path: Path) -> None:
     assert mbfmu.check(mbfmu.export(MECHANISMS[name](), tmp_path / "some.fmu")) == []
 
@@ -433,6 +433,6 @@ def test_the_guid_does_not_change_with_the_path(two_link: System, tmp_path: Path
     assert (tmp_path / "a.fmu").read_bytes() == (tmp_path / "deeper" / "b.fmu").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["a" * 3000, "é", "two links"])
+@pytest.mark.parametrize("name", thorough(zip(["a" * 3000, "é", "two links"]), lambda name: name == "é"))
 def test_a_model_of_any_name_gives_an_fmu_in_order(name: str, two_link: System, tmp_path: Path) -> None:
     assert mbfmu.check(mbfmu.export(replace(two_link, name=name), tmp_path / "x.fmu", step=1e-3)) == []

@@ -27,7 +27,8 @@ LARGE = ("spatial_arm", "spatial_two_link")
         ((name, scheme) for name in MECHANISMS for scheme in (DEFAULTS if name in LARGE else ENDS)),
         lambda name, scheme: (
             name == "slider_crank"
-            or (scheme in DEFAULTS and (name == "free_body" or (scheme[0] == "projected" and name not in LARGE)))
+            or (scheme in DEFAULTS and scheme[0] in {"projected", "rattle", "gauss"} and name == "free_body")
+            or (scheme in DEFAULTS and scheme[0] == "projected" and name not in LARGE)
         ),
     ),
     ids=lambda item: item if isinstance(item, str) else label(item),

@@ -44,7 +44,7 @@ def run(program: Path, *arguments: str, timeout: int = 120) -> str:
 
 @pytest.fixture(
     scope="module",
-    params=thorough(zip([ARM, ROD, Case("quarter_car", "direct")]), lambda case: case != ROD),
+    params=thorough(zip([ARM, ROD, Case("quarter_car", "direct")]), lambda case: case == ARM),
     ids=label,
 )
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -43,7 +43,7 @@ CASES = {
     "slider_crank-gauss": (slider_crank, "gauss", {"stages": 3, "projection": "symmetric"}),
     "spatial_arm-projected": (spatial_arm, "projected", {"order": 8}),
 }
-LONG = {"spatial_arm-projected"}
+LONG = {"slider_crank-gauss", "spatial_arm-projected"}
 """Cases that take long to compile."""
 PARAMETERS = [pytest.param(case, marks=[pytest.mark.slow][: case in LONG]) for case in CASES]
 

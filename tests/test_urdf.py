@@ -207,7 +207,7 @@ def test_the_robot_accelerates_as_in_pinocchio(seed: int, coordinates: str, pin:
 
 
 @both
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", thorough(zip(range(8)), lambda seed: seed < 3))
 def test_any_robot_accelerates_as_in_pinocchio(seed: int, coordinates: str, pin: Any) -> None:
     rng = np.random.default_rng(seed)
     assert accelerations_differ_by(pin, random_robot(rng), rng, coordinates) < 1e-10

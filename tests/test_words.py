@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,13 @@ PRIVATE = re.compile(r"\b(cannot be[.;,]|is told|nobody|who asks|is no use)", re
 """Words at which a reader stumbles."""
 
 
-def docstrings(name: str) -> Iterator[tuple[int, bool, str]]:
+@cache
+def docstrings(name: str) -> tuple[tuple[int, bool, str], ...]:
+    """Return what `read` yields."""
+    return tuple(read(name))
+
+
+def read(name: str) -> Iterator[tuple[int, bool, str]]:
     """Yield line, whether it is a function's, and text of each docstring of a file; properties are not functions."""
     for node in ast.walk(ast.parse((PACKAGE / name).read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
