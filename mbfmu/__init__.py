@@ -11,6 +11,7 @@ Runs
     simulate            run a model or an FMU; it returns a Result
     Simulation          step a model from Python: a controller in a loop
     Result              the values of variables over time: plot, to_pandas, write
+    equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
     linearize           state-space form and modes, from exact derivatives
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from mbfmu.checker import check
     from mbfmu.comparison import compare
     from mbfmu.cosimulation import couple
+    from mbfmu.equilibria import equilibrium
     from mbfmu.errors import MbfmuError
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
@@ -93,6 +95,7 @@ __all__ = [
     "compare",
     "connect",
     "couple",
+    "equilibrium",
     "errors",
     "export",
     "linearize",
@@ -110,6 +113,7 @@ _HOMES = {
     "checker": ("check",),
     "comparison": ("compare",),
     "cosimulation": ("couple",),
+    "equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),

@@ -38,6 +38,7 @@ ORDER = (
     "stepping",
     "bonds",
     "linearization",
+    "equilibria",
     "cosimulation",
     "study",
     "viewer",

@@ -12,12 +12,14 @@ from mbfmu.cli.choices import (
     EnergyBalance,
     Free,
     Options,
+    Start,
     Step,
     Stepper,
     Tolerance,
     Values,
+    begun,
     pairs,
-    settings,
+    present,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -68,6 +70,7 @@ def export(
     energy_balance: EnergyBalance = False,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
+    start: Start = None,
     free: Free = None,
     robot: Any = None,
 ) -> Report:
@@ -82,9 +85,9 @@ def export(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
     )
     path = output or Path(f"{Path(model).stem}.fmu")
-    refuse_overwriting((path,), (model, recipe.model))
+    refuse_overwriting((path,), (model, recipe.model, *present(start)))
     mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **settings(values)}, free or (), robot),
+        mbfmu.load(recipe.model, {**recipe.values, **begun(start, values)}, free or (), robot),
         path,
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),

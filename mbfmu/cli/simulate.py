@@ -20,10 +20,12 @@ from mbfmu.cli.choices import (
     Stepper,
     Tolerance,
     Values,
+    begun,
+    number,
     pairs,
     present,
     refuse_free,
-    settings,
+    refuse_start,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -64,8 +66,13 @@ def simulate(
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
     start: Annotated[
-        float | None,
-        typer.Option("--start", metavar="T", help="start time of an .fmu, s; default: that of its DefaultExperiment"),
+        str | None,
+        typer.Option(
+            "--start",
+            metavar="START.json|.toml|T",
+            help="start a model in an equilibrium that `mbfmu equilibrium` wrote; for an .fmu: the start time, s "
+            "(default: that of its DefaultExperiment)",
+        ),
     ] = None,
     timeout: Annotated[
         float | None,
@@ -83,7 +90,9 @@ def simulate(
         from mbfmu.plot import picture_format, plot_result
 
         picture_format(plot)
-    refuse_overwriting((output, plot), (model, *pairs(inputs).values()))
+    file = Path(start) if start and Path(start).suffix in {".json", ".toml"} else None
+    time = number("--start", start) if start and not file else None
+    refuse_overwriting((output, plot), (model, *pairs(inputs).values(), *present(file)))
     if model.endswith(".fmu"):
         if robot:
             raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
@@ -93,9 +102,10 @@ def simulate(
                 "export"
             )
         refuse_free(model, free)
+        refuse_start(model, file)
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, settings(values), free or (), robot)
+        source = mbfmu.load(model, begun(file, values), free or (), robot)
     result = mbfmu.simulate(
         source,
         stop,
@@ -110,7 +120,7 @@ def simulate(
         coordinates=coordinates,
         energy_balance=energy_balance,
         show=[name.strip() for name in show.split(",")] if show else (),
-        start=start,
+        start=time,
         timeout=timeout,
         progress=lambda fraction: tell("simulate", fraction),
     )

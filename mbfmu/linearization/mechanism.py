@@ -66,8 +66,8 @@ def linearize_model(
     q0, v0, z0 = (np.array(item).ravel() for item in start)
     p = own if len(own) == dae.n_p else np.array([*dae.p_default(), time, *u0[list(dae.sampled)]])
     if states:
-        return _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
-    return _about(dae, q0, v0, z0, u0, p, time, chosen)
+        return _with_states(dae, states, chosen, lambda more: linearize_about(dae, q0, v0, z0, u0, p, time, more))
+    return linearize_about(dae, q0, v0, z0, u0, p, time, chosen)
 
 
 def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any:
@@ -81,9 +81,24 @@ def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any
     return found[0]
 
 
-def _about(
+def linearize_about(
     dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
 ) -> Linear:
+    """Return the state-space form of equations about a state that meets their constraints.
+
+    Args:
+        dae: the equations.
+        q0: coordinates, shape (n,).
+        v0: rates, shape (n,).
+        z0: first-order states, shape (n_z,).
+        u0: inputs, shape (n_u,).
+        p0: parameters, shape (n_p,).
+        t0: time, s.
+        chosen: names of the outputs.
+
+    Raises:
+        UsageError: the equations or their derivatives are not finite there.
+    """
     q, v, z, u, _, _ = dae.symbols()
     p, t = ca.DM(p0), ca.DM(t0)
     a, lambda_ = dae.acceleration(q, v, z, u, p, t)

@@ -22,7 +22,7 @@ from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxisForce
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
 from mbfmu.model.system import Connection, Subsystem, System
@@ -65,6 +65,7 @@ class Mechanism:
         entries: scalar parameters by full name.
         starts: scalar start values by full name (only those given).
         formulas: inputs that are given as expressions of ``time``, by full name.
+        input_starts: start values of inputs, by full name.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Mechanism:
     entries: Mapping[str, Entry]
     starts: Mapping[str, Entry]
     formulas: Mapping[str, str] = field(default_factory=dict)
+    input_starts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def world(self) -> str:
@@ -101,7 +103,7 @@ def flatten(system: System, formulas: Mapping[str, str] | None = None) -> Mechan
     parts.add_system(system, "", {}, "")
     mechanism = Mechanism(
         system.name, system.planar, system.description, parts.components, tuple(parts.connections), parts.entries,
-        parts.starts, formulas or {},
+        parts.starts, formulas or {}, parts.input_starts,
     )  # fmt: skip
     _check(mechanism)
     return mechanism
@@ -117,6 +119,7 @@ class _Parts:
     entries: dict[str, Entry] = field(default_factory=dict)
     starts: dict[str, Entry] = field(default_factory=dict)
     ends: dict[str, str] = field(default_factory=dict)
+    input_starts: dict[str, float] = field(default_factory=dict)
 
     def add_system(self, system: System, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
         """Add what is in a system; the expressions of overridden parameters belong to the scope `outer`."""
@@ -138,6 +141,7 @@ class _Parts:
                 self.add_values(component, path, prefix)
         for pair in system.connections:
             self.connect(prefix + pair.a, prefix + pair.b)
+        self.input_starts.update({prefix + name: value for name, value in system.input_starts.items()})
 
     def add_composite(self, composite: Composite, path: str, scope: str) -> None:
         """Add the components inside; a quantity of the composite replaces one of its main part of the same name."""
@@ -387,3 +391,26 @@ def quantities(
         ]
         values[label] = ca.vertcat(*parts)
     return SimpleNamespace(**values)
+
+
+def input_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the full names of all inputs: efforts of actuated joints, then the inputs of components."""
+    planar, time = mechanism.planar, ca.SX.sym("time")
+    dim, turn = (2, 1) if planar else (3, 3)
+    here = Frame(identity(planar), ca.SX(dim, 1), ca.SX(turn, 1))
+    found: list[str] = []
+    for path, joint in mechanism.of(Joint).items():
+        if joint.actuated:
+            given = {item.name: ca.SX.sym(item.name, item.size) for item in joint.inputs(planar)}
+            motions = joint.motion(quantities(mechanism, path, {}, time, time, given), here, here)
+            for item in motions:
+                rate = item.value if item.rate_value is None else item.rate_value
+                found += _labels(f"{path}.{item.effort}", ca.vertcat(rate).numel())
+    for path, component in mechanism.components.items():
+        for item in component.inputs(planar):
+            found += _labels(f"{path}.{item.name}", item.size)
+    return tuple(found)
+
+
+def _labels(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
