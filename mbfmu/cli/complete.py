@@ -89,7 +89,7 @@ def inputs_and_parameters(context: typer.Context) -> list[str]:
 
     def names(model: "Model") -> list[str]:
         dae = derive(model)
-        return [item.name for item in (*dae.inputs, *dae.parameters)]
+        return [*(item.name for item in dae.inputs), *(item.name for item in dae.parameters)]
 
     return _of_model(context, names)
 

@@ -56,7 +56,7 @@ def equilibrium(
     ] = None,
     robot: Any = None,
 ) -> Report:
-    """Find where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
+    """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
     from mbfmu.equilibria import ENDINGS
     from mbfmu.files import ending_of, refuse_overwriting
 
