@@ -39,6 +39,7 @@ ORDER = (
     "bonds",
     "linearization",
     "equilibria",
+    "inverse_dynamics",
     "cosimulation",
     "study",
     "viewer",

@@ -141,26 +141,27 @@ def simulate(
             "stepper_reason": result.reason,
             "drift": drift,
             "notices": result.notices,
-            "variables": {name: _extremes(result, name) for name in result.names},
+            "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*_table(result), *_speed(result)),
+        (*table(result), *_speed(result)),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
 
 
-def _extremes(result: "Result", name: str) -> dict[str, Any]:
+def extremes(result: "Result", name: str) -> dict[str, Any]:
+    """Return unit, last, least and greatest value of a variable."""
     column = result[name]
     return {"unit": result.units.get(name, ""), "last": column[-1], "min": column.min(), "max": column.max()}
 
 
-def _table(result: "Result") -> tuple[Table | str, ...]:
+def table(result: "Result") -> tuple[Table | str, ...]:
     """Return the table of the chosen variables, or of those that a reader looks for first and a line about the rest."""
     from mbfmu.result import selection
 
-    table = Table(title_justify="left")
+    rows = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
-        table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
+        rows.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
     first = selection(result)
     motions = [name for name in first if name in result.roles.motions]
     others = [name for name in first if name not in result.roles.motions]
@@ -168,11 +169,11 @@ def _table(result: "Result") -> tuple[Table | str, ...]:
     left = len(first) - len(picked)
     picked += [name for name in MONITORS if name in result.names]
     for name in result.chosen or picked:
-        unit, *numbers = _extremes(result, name).values()
-        table.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
+        unit, *numbers = extremes(result, name).values()
+        rows.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
     if result.chosen or not left:
-        return (table,)
-    return table, f"and {left} more: choose by --show NAME,..."
+        return (rows,)
+    return rows, f"and {left} more: choose by --show NAME,..."
 
 
 def _most(result: "Result", names: list[str], most: int) -> list[str]:

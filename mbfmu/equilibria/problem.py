@@ -67,7 +67,7 @@ class Problem:
     def __init__(self, dae: Dae, start: Start, free: tuple[str, ...], hold: dict[str, float]) -> None:
         self.dae, self.start = dae, start
         self.free = tuple(dict.fromkeys(free))
-        self.positions, self.rates, self.gains = _chains(dae)
+        self.positions, self.rates, self.gains = chains(dae)
         inputs = [item.name for item in dae.inputs]
         self.hold = {name: value for name, value in hold.items() if name not in inputs}
         self.given = {name: value for name, value in hold.items() if name in inputs}
@@ -211,7 +211,7 @@ class Problem:
         return State(*(column(item) for item in self.state(x)))
 
 
-def _chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the names of the coordinates, of their rates and of their accelerations, of all joints or of the model."""
     if not dae.n:
         return (), (), ()

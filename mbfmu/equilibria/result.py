@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ def told(
     dae, at = problem.dae, problem.at(found.x)
     p = whole(dae, at.u, at.p)
     y = outputs_at(dae, at, p) | {name: problem.hold.get(name, 0.0) for name in problem.rates if problem.moving}
-    units = {item.name: item.unit for item in (*dae.outputs, *dae.inputs, *dae.parameters)}
+    units = {item.name: item.unit for item in (*dae.outputs, *dae.inputs)}
     first = {name: problem.at_start(name) for name in (*problem.hold, *problem.positions)}
     items = [Item(name, units[name], "coordinate", y[name], first[name]) for name in problem.positions]
     begun = dict(zip(problem.names, problem.first.tolist(), strict=True))
