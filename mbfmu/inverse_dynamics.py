@@ -24,6 +24,7 @@ from scipy.interpolate import make_interp_spline
 
 from mbfmu.arguments import checked
 from mbfmu.dae import Dae, derive
+from mbfmu.dae.inverse import EFFORT_UNITS
 from mbfmu.dae.start import assembled
 from mbfmu.equilibria.newton import LONGEST, RANK
 from mbfmu.equilibria.problem import chains, column, whole
@@ -37,8 +38,6 @@ from mbfmu.result import Result, matching, read_table, roles
 Array = npt.NDArray[np.float64]
 SX = Any
 
-EFFORT_UNITS = ("N", "N.m")
-"""Units of the inputs that are solved for unless others are named."""
 DEGREE = 5
 """Degree of the spline through a table's points, which is differentiated where rates or accelerations are missing."""
 MOST_CORRECTIONS = 200

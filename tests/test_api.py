@@ -165,6 +165,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "progress": (3, "x"),
     "path": PATHS,
     "backend": TEXTS,
+    "kind": TEXTS,
     "platforms": ("linux64", 3, [3]),
     "real_time": ("1", 1.5, True),
     "measures": (3, "x", ["x"], {"a": 3}, None),

@@ -16,6 +16,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.dae import derive
 from mbfmu.dae.energy import with_balance
+from mbfmu.dae.inverse import inverse_of
 from mbfmu.errors import ModelFileError, UnknownNameError, UsageError
 from mbfmu.inverse_dynamics import Motion, efforts_of
 from mbfmu.model import Joint, System
@@ -214,6 +215,56 @@ def test_forces_that_do_not_depend_on_states_have_an_inverse_beside_them(two_lin
     )  # fmt: skip
     found = efforts_of(with_balance(derive(two_link)), motion)
     assert found["shoulder.tau"][0] == pytest.approx(9.8 * 2.5, rel=1e-12)
+
+
+# -- FMUs --------------------------------------------------------------------------------------------------------------
+
+WAVES = {
+    "shoulder.phi": "0.3+sin(2*time)", "shoulder.w": "2*cos(2*time)", "shoulder.a": "-4*sin(2*time)",
+    "elbow.phi": "-time**2", "elbow.w": "-2*time", "elbow.a": "-2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_an_fmu_of_the_inverse_takes_motions_and_gives_efforts_and_reactions(
+    two_link: System, backend: str, tmp_path: Path
+) -> None:
+    """Its outputs follow its inputs at once, at every communication point. Measured: equal to 1e-14."""
+    path = mbfmu.export(two_link, tmp_path / "inverse.fmu", kind="inverse", backend=backend)
+    places = {name: text for name, text in WAVES.items() if name.endswith(".phi")}
+    expected = mbfmu.inverse(two_link, places, 0.1, output_interval=H)
+    found = mbfmu.simulate(path, 0.1, output_interval=H, inputs=WAVES)
+    assert {"shoulder.tau", "elbow.tau", "elbow.frame_b.f[1]", "link2.frame_b.r_0[2]"} <= set(found.names)
+    assert set(found.roles.inputs) == set(WAVES)
+    for name in found.names:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12, atol=1e-12)
+    assert mbfmu.check(path) == []
+
+
+def test_the_inputs_of_an_inverse_fmu_start_at_the_models_start(two_link: System) -> None:
+    dae = inverse_of(derive(two_link.with_values({"shoulder.phi": 0.4})))
+    assert (dae.n, dae.n_z, dae.m) == (0, 0, 0)
+    starts = {item.name: item.start for item in dae.inputs}
+    assert starts == {**dict.fromkeys(WAVES, 0.0), "shoulder.phi": 0.4}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("crane", r"has constraints \(lift, tilt\): inverse dynamics is exported for trees"),
+        ("cart_pendulum", r"nothing drives hinge\.phi: make these joints actuated"),
+        ("pid", "a block of equations"),
+    ],
+)
+def test_what_has_no_inverse_fmu_is_refused_by_name(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        mbfmu.export(name, tmp_path / "x.fmu", kind="inverse")
+    assert not list(tmp_path.iterdir())
+
+
+def test_there_are_two_kinds_of_fmu() -> None:
+    with pytest.raises(UsageError, match="no kind 'invers' of FMU; did you mean 'inverse'"):
+        mbfmu.export("two_link", kind="invers")
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

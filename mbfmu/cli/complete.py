@@ -114,6 +114,13 @@ def backends() -> list[str]:
     return list(PLATFORMS)
 
 
+def kinds() -> list[str]:
+    """Return the kinds of an FMU."""
+    from mbfmu.fmu.export import KINDS
+
+    return list(KINDS)
+
+
 def platforms(context: typer.Context) -> list[str]:
     """Return the platforms that the back end named before can be exported for."""
     from mbfmu.fmu.export import PLATFORMS

@@ -68,6 +68,15 @@ def export(
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
     ] = None,
     energy_balance: EnergyBalance = False,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="forward|inverse",
+            help="forces in and motions out, or the motions of all joints in, efforts and reactions out",
+            autocompletion=complete.kinds,
+        ),
+    ] = "forward",
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
     start: Start = None,
@@ -84,7 +93,7 @@ def export(
     recipe = find_recipe(model).changed(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
     )
-    path = output or Path(f"{Path(model).stem}.fmu")
+    path = output or Path(f"{Path(model).stem}{'_inverse' if kind == 'inverse' else ''}.fmu")
     refuse_overwriting((path,), (model, recipe.model, *present(start)))
     mbfmu.export(
         mbfmu.load(recipe.model, {**recipe.values, **begun(start, values)}, free or (), robot),
@@ -92,6 +101,7 @@ def export(
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         energy_balance=energy_balance,
+        kind=kind,
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
         progress=tell,
         **recipe.choices(),

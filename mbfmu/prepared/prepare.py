@@ -16,6 +16,7 @@ from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
 from mbfmu.dae.energy import with_balance
+from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, missed, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
@@ -200,6 +201,7 @@ def prepare(
     coordinates: str | None = None,
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
+    inverse: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -213,6 +215,7 @@ def prepare(
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
         energy_balance: whether `energy.balance` is an output.
+        inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -226,11 +229,11 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas, energy_balance)
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0, formulas, energy_balance, inverse)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas, energy_balance)
+    derived = partial(_derived, system, stepper, options, tolerance, coordinates, formulas, energy_balance, inverse)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
     prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
     if not cached:
@@ -240,12 +243,14 @@ def prepare(
 
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str], energy_balance: bool,
+    formulas: Mapping[str, str], energy_balance: bool, inverse: bool,
 ) -> Parts:  # fmt: skip
     dae = derive(system, coordinates, formulas)
     if energy_balance:
         dae = with_balance(dae)
-    stepper = stepper or system.stepper or usual_stepper(dae)[0]
+    if inverse:
+        dae = inverse_of(dae)
+    stepper = stepper or ("" if inverse else system.stepper) or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

@@ -60,6 +60,7 @@ def cache_key(
     tolerant: bool,
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
+    inverse: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -71,6 +72,7 @@ def cache_key(
         tolerant: a tolerance is asked for, which not every stepper takes.
         formulas: inputs that are formulas in the equations, by name.
         energy_balance: the output `energy.balance` is asked for.
+        inverse: the equations are those of the inverse dynamics.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -79,7 +81,7 @@ def cache_key(
         return None
     try:
         request = _canonical(
-            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance]
+            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance, inverse]
         )
     except _ForeignError:
         return None
