@@ -11,6 +11,8 @@ Runs
     simulate            run a model or an FMU; it returns a Result
     Simulation          step a model from Python: a controller in a loop
     Result              the values of variables over time: plot, to_pandas, write
+    equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
+    inverse             the efforts and reactions of a given motion
     linearize           state-space form and modes, from exact derivatives
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
@@ -41,9 +43,11 @@ if TYPE_CHECKING:
     from mbfmu.checker import check
     from mbfmu.comparison import compare
     from mbfmu.cosimulation import couple
+    from mbfmu.equilibria import equilibrium
     from mbfmu.errors import MbfmuError
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
+    from mbfmu.inverse_dynamics import inverse
     from mbfmu.linearization import linearize
     from mbfmu.model import Block, Connection, LagrangianSystem, System, connect
     from mbfmu.model.library import load
@@ -93,8 +97,10 @@ __all__ = [
     "compare",
     "connect",
     "couple",
+    "equilibrium",
     "errors",
     "export",
+    "inverse",
     "linearize",
     "load",
     "model",
@@ -110,9 +116,11 @@ _HOMES = {
     "checker": ("check",),
     "comparison": ("compare",),
     "cosimulation": ("couple",),
+    "equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
+    "inverse_dynamics": ("inverse",),
     "linearization": ("linearize",),
     "model": ("Block", "Connection", "LagrangianSystem", "System", "connect"),
     "model.library": ("load",),

@@ -14,6 +14,7 @@ MbfmuError
 ├── StepperError             a stepper, an option and a model that do not go together
 ├── KernelError              equations for which no code can be generated
 ├── StepError                a step that failed (time, residual, remedy)
+├── EquilibriumError         an equilibrium that does not exist near the start, or that nothing determines
 ├── FmuError                 an FMU that cannot be written, read or run
 └── UsageError               a call or command with arguments that are invalid
 """
@@ -77,6 +78,10 @@ class KernelError(MbfmuError):
 
 class StepError(MbfmuError):
     """A step that failed; the state is as it was before the step."""
+
+
+class EquilibriumError(MbfmuError):
+    """An equilibrium that does not exist near the start, or that the equations do not determine."""
 
 
 class FmuError(MbfmuError):

@@ -34,7 +34,7 @@ H = 1 / 128
 """Communication step of which multiples are exact."""
 PUBLIC = [name for name in mbfmu.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(mbfmu, name))]
-MODELS = ("simulate", "export", "compare", "linearize", "sweep", "view", "Simulation")
+MODELS = ("simulate", "export", "compare", "equilibrium", "inverse", "linearize", "sweep", "view", "Simulation")
 """Functions that take a model."""
 
 
@@ -122,7 +122,7 @@ def test_a_model_function_takes_its_arguments_from_the_values() -> None:
 
 @pytest.mark.parametrize("name", sorted({*MODELS} - {"sweep"}))
 def test_an_unknown_model_is_an_unknown_name(name: str) -> None:
-    more = {"compare": (1.0,), "simulate": (1.0,)}.get(name, ())
+    more = {"compare": (1.0,), "simulate": (1.0,), "inverse": ({},)}.get(name, ())
     with pytest.raises(UnknownNameError, match="did you mean 'pendulum'"):
         getattr(mbfmu, name)("pendulm", *more)
 
@@ -167,6 +167,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "progress": (3, "x"),
     "path": PATHS,
     "backend": TEXTS,
+    "kind": TEXTS,
     "platforms": ("linux64", 3, [3]),
     "real_time": ("1", 1.5, True),
     "measures": (3, "x", ["x"], {"a": 3}, None),
@@ -190,6 +191,9 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "passes": ("1", 1.5, None),
     "result": (3, None, "x"),
     "title": (3, None),
+    "hold": (*NAMED, {"x": "1"}),
+    "motion": (3, None, {"x": [1]}, {1: "time"}),
+    "efforts": ("f_x", 3, [3]),
 }
 """Values of a wrong type for each argument of a public function."""
 RIGHT: Mapping[str, Any] = {
@@ -202,6 +206,7 @@ RIGHT: Mapping[str, Any] = {
     "fmus": {},
     "components": {},
     "connections": (),
+    "motion": {"x": "time"},
     "result": Result(np.array([0.0, 1.0]), ("x",), np.array([[1.0], [2.0]]), {"x": "m"}),
 }
 """Arguments that a function cannot do without; `system` has another meaning in write_ssp."""
@@ -211,7 +216,7 @@ CASES = [
     for argument in inspect.signature(getattr(mbfmu, name)).parameters
     if name not in {"connect", "steppers"}
     for value in WRONG.get(argument, ())
-    if not (name == "write_ssp" and argument in {"stop", "system"} and value is None)
+    if not (name in {"inverse", "write_ssp"} and argument in {"stop", "system"} and value is None)
     if not (name == "plot_result" and (argument, value) == ("path", None))
     if not (name == "view" and ((argument in {"stop", "model"} and value is None) or value == {"name": "x"}))
 ]

@@ -40,6 +40,8 @@ ORDER = (
     "stepping",
     "bonds",
     "linearization",
+    "equilibria",
+    "inverse_dynamics",
     "cosimulation",
     "study",
     "viewer",

@@ -305,5 +305,5 @@ def test_what_follows_itself_at_one_instant_is_a_circle() -> None:
         (Subsystem("a", Sampled(follow, period=0.1)), Subsystem("b", Sampled(follow, period=0.2))),
         wires=(wire("a.y", "b.u"), wire("b.y", "a.u")),
     )
-    with pytest.raises(ModelError, match=r"signals go in a circle: .*a\.u.*b\.u"):
+    with pytest.raises(ModelError, match=r"signals go in a circle: a\.y -> b\.u -> b\.y -> a\.u -> a\.y"):
         mbfmu.simulate(system, stop=0.1)

@@ -62,6 +62,10 @@ Free = Annotated[
         autocompletion=complete.start_values,
     ),
 ]
+Start = Annotated[
+    Path | None,
+    typer.Option("--start", metavar="START.json|.toml", help="start in an equilibrium that `mbfmu equilibrium` wrote"),
+]
 Inputs = Annotated[
     list[str] | None,
     typer.Option(
@@ -138,6 +142,30 @@ def settings(items: Sequence[str] | None, option: str = "--set") -> dict[str, fl
         value = number(f"{option} {name}", free[1] if free else text)
         found[name] = f"guess({value})" if free else value
     return found
+
+
+def begun(start: Path | None, values: Sequence[str] | None) -> dict[str, float | str]:
+    """Return the values of a start file and of texts NAME=NUMBER or NAME=guess(NUMBER), by name; the texts win.
+
+    Raises:
+        UsageError: a text has another form, or the file another ending.
+        MbfmuError: the file is missing or holds something else.
+    """
+    if start is None:
+        return settings(values)
+    from mbfmu.equilibria import read_start  # not before it is needed
+
+    return {**read_start(start), **settings(values)}
+
+
+def refuse_start(fmu: str, start: Path | None) -> None:
+    """Raise an error if an FMU is to begin with a start file.
+
+    Raises:
+        UsageError: it is.
+    """
+    if start:
+        raise UsageError(f"'{fmu}' has its start values inside: --start {start} goes with export")
 
 
 def refuse_free(fmu: str, free: Sequence[str] | None) -> None:

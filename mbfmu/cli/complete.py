@@ -72,6 +72,28 @@ def outputs(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [item.name for item in derive(model).outputs])
 
 
+def held(context: typer.Context) -> list[str]:
+    """Return the outputs and inputs of the model named before."""
+    from mbfmu.dae import derive
+
+    def names(model: "Model") -> list[str]:
+        dae = derive(model)
+        return [f"{item.name}=" for item in (*dae.outputs, *dae.inputs)]
+
+    return _of_model(context, names)
+
+
+def inputs_and_parameters(context: typer.Context) -> list[str]:
+    """Return the inputs and parameters of the model named before."""
+    from mbfmu.dae import derive
+
+    def names(model: "Model") -> list[str]:
+        dae = derive(model)
+        return [*(item.name for item in dae.inputs), *(item.name for item in dae.parameters)]
+
+    return _of_model(context, names)
+
+
 def shown_list(context: typer.Context, incomplete: str) -> list[str]:
     """Return comma-separated outputs: the text typed so far, with each output that may come next."""
     typed, comma, _ = incomplete.rpartition(",")
@@ -90,6 +112,13 @@ def backends() -> list[str]:
     from mbfmu.fmu.export import PLATFORMS
 
     return list(PLATFORMS)
+
+
+def kinds() -> list[str]:
+    """Return the kinds of an FMU."""
+    from mbfmu.fmu.export import KINDS
+
+    return list(KINDS)
 
 
 def platforms(context: typer.Context) -> list[str]:

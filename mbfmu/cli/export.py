@@ -12,12 +12,14 @@ from mbfmu.cli.choices import (
     EnergyBalance,
     Free,
     Options,
+    Start,
     Step,
     Stepper,
     Tolerance,
     Values,
+    begun,
     pairs,
-    settings,
+    present,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -75,8 +77,18 @@ def export(
             autocompletion=complete.start_values,
         ),
     ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="forward|inverse",
+            help="forces in and motions out, or the motions of all joints in, efforts and reactions out",
+            autocompletion=complete.kinds,
+        ),
+    ] = "forward",
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
+    start: Start = None,
     free: Free = None,
     robot: Any = None,
 ) -> Report:
@@ -90,15 +102,16 @@ def export(
     recipe = find_recipe(model).changed(
         stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
     )
-    path = output or Path(f"{Path(model).stem}.fmu")
-    refuse_overwriting((path,), (model, recipe.model))
+    path = output or Path(f"{Path(model).stem}{'_inverse' if kind == 'inverse' else ''}.fmu")
+    refuse_overwriting((path,), (model, recipe.model, *present(start)))
     mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **settings(values)}, free or (), robot),
+        mbfmu.load(recipe.model, {**recipe.values, **begun(start, values)}, free or (), robot),
         path,
         backend=backend,
         platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
         energy_balance=energy_balance,
         choose=choose or (),
+        kind=kind,
         real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
         progress=tell,
         **recipe.choices(),

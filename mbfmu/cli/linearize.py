@@ -18,14 +18,16 @@ from mbfmu.cli.choices import (
     InputHold,
     Inputs,
     ModelOrFmu,
+    Start,
     Step,
     Stepper,
     Values,
+    begun,
     numbers,
     pairs,
     present,
     refuse_free,
-    settings,
+    refuse_start,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -47,6 +49,7 @@ def linearize(
     _: Tell,
     model: ModelOrFmu,
     values: Values = None,
+    start: Start = None,
     free: Free = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
@@ -93,14 +96,15 @@ def linearize(
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model, *pairs(inputs).values()))
+    refuse_overwriting((output,), (model, *pairs(inputs).values(), *present(start)))
     packed = is_fmu(model)
     if packed:
         if robot:
             raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
         refuse_free(model, free)
+        refuse_start(model, start)
     found = mbfmu.linearize(
-        model if packed else mbfmu.load(model, settings(values), free or (), robot),
+        model if packed else mbfmu.load(model, begun(start, values), free or (), robot),
         numbers(values) if packed else None,
         inputs=pairs(inputs),
         input_hold=input_hold,

@@ -21,10 +21,12 @@ from mbfmu.cli.choices import (
     Timeout,
     Tolerance,
     Values,
+    begun,
+    number,
     pairs,
     present,
     refuse_free,
-    settings,
+    refuse_start,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -65,8 +67,13 @@ def simulate(
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
     start: Annotated[
-        float | None,
-        typer.Option("--start", metavar="T", help="start time of an .fmu, s; default: that of its DefaultExperiment"),
+        str | None,
+        typer.Option(
+            "--start",
+            metavar="START.json|.toml|T",
+            help="start a model in an equilibrium that `mbfmu equilibrium` wrote; for an .fmu: the start time, s "
+            "(default: that of its DefaultExperiment)",
+        ),
     ] = None,
     timeout: Timeout = None,
     robot: Any = None,
@@ -81,7 +88,9 @@ def simulate(
         from mbfmu.plot import picture_format, plot_result
 
         picture_format(plot)
-    refuse_overwriting((output, plot), (model, *pairs(inputs).values()))
+    file = Path(start) if start and Path(start).suffix in {".json", ".toml"} else None
+    time = number("--start", start) if start and not file else None
+    refuse_overwriting((output, plot), (model, *pairs(inputs).values(), *present(file)))
     if model.endswith(".fmu"):
         if robot:
             raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
@@ -91,9 +100,10 @@ def simulate(
                 "export"
             )
         refuse_free(model, free)
+        refuse_start(model, file)
         source: Any = Path(model)
     else:
-        source = mbfmu.load(model, settings(values), free or (), robot)
+        source = mbfmu.load(model, begun(file, values), free or (), robot)
     result = mbfmu.simulate(
         source,
         stop,
@@ -108,7 +118,7 @@ def simulate(
         coordinates=coordinates,
         energy_balance=energy_balance,
         show=[name.strip() for name in show.split(",")] if show else (),
-        start=start,
+        start=time,
         timeout=timeout,
         progress=lambda fraction: tell("simulate", fraction),
     )
@@ -129,26 +139,27 @@ def simulate(
             "stepper_reason": result.reason,
             "drift": drift,
             "notices": result.notices,
-            "variables": {name: _extremes(result, name) for name in result.names},
+            "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*_table(result), *_speed(result)),
+        (*table(result), *_speed(result)),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
 
 
-def _extremes(result: "Result", name: str) -> dict[str, Any]:
+def extremes(result: "Result", name: str) -> dict[str, Any]:
+    """Return unit, last, least and greatest value of a variable."""
     column = result[name]
     return {"unit": result.units.get(name, ""), "last": column[-1], "min": column.min(), "max": column.max()}
 
 
-def _table(result: "Result") -> tuple[Table | str, ...]:
+def table(result: "Result") -> tuple[Table | str, ...]:
     """Return the table of the chosen variables, or of those that a reader looks for first and a line about the rest."""
     from mbfmu.result import selection
 
-    table = Table(title_justify="left")
+    rows = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
-        table.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
+        rows.add_column(heading, justify="left" if heading in {"variable", "unit"} else "right")
     first = selection(result)
     motions = [name for name in first if name in result.roles.motions]
     others = [name for name in first if name not in result.roles.motions]
@@ -156,11 +167,11 @@ def _table(result: "Result") -> tuple[Table | str, ...]:
     left = len(first) - len(picked)
     picked += [name for name in MONITORS if name in result.names]
     for name in result.chosen or picked:
-        unit, *numbers = _extremes(result, name).values()
-        table.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
+        unit, *numbers = extremes(result, name).values()
+        rows.add_row(name, unit, *(f"{number + 0.0:.6g}" for number in numbers))  # no minus zero
     if result.chosen or not left:
-        return (table,)
-    return table, f"and {left} more: choose by --show NAME,..."
+        return (rows,)
+    return rows, f"and {left} more: choose by --show NAME,..."
 
 
 def _most(result: "Result", names: list[str], most: int) -> list[str]:

@@ -12,14 +12,17 @@ from mbfmu.cli.choices import (
     InputHold,
     Inputs,
     Options,
+    Start,
     Step,
     Stepper,
     Tolerance,
     Values,
+    begun,
     numbers,
     pairs,
+    present,
     refuse_free,
-    settings,
+    refuse_start,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
@@ -63,6 +66,7 @@ def view(
         float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
     ] = None,
     values: Values = None,
+    start: Start = None,
     free: Free = None,
     inputs: Inputs = None,
     input_hold: InputHold = False,
@@ -87,13 +91,15 @@ def view(
     refuse_page(path)
     models = _models(geometry)
     read = (*models.values(),) if isinstance(models, dict) else (models,) if models else ()
-    refuse_overwriting((path,), (model, *read, *pairs(inputs).values()))
-    if is_fmu(model) and not models:
-        refuse_free(model, free)
+    refuse_overwriting((path,), (model, *read, *pairs(inputs).values(), *present(start)))
+    if is_fmu(model):
+        refuse_start(model, start)
+        if not models:
+            refuse_free(model, free)
     page = view(
         model, stop, model=models, mode=mode, at=at, up=up, stepper=stepper, options=pairs(option), step=step,
         tolerance=tolerance, output_interval=output_interval,
-        values=numbers(values) if is_fmu(model) else settings(values), free=free or (), robot=robot,
+        values=numbers(values) if is_fmu(model) else begun(start, values), free=free or (), robot=robot,
         inputs=pairs(inputs), input_hold=input_hold, coordinates=coordinates,
         progress=lambda fraction: tell("view", fraction),
     )  # fmt: skip

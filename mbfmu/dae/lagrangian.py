@@ -75,7 +75,10 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         description=system.description,
         coordinates=tuple(names),
         inputs=tuple(
-            Signal(label, EFFORTS.get(_unit(system, name), "1"), f"generalised force on {name}", "input")
+            Signal(
+                label, EFFORTS.get(_unit(system, name), "1"), f"generalised force on {name}", "input",
+                start=float(system.input_starts.get(label, 0.0)),
+            )
             for name, label in system.inputs.items()
         ),
         parameters=tuple(

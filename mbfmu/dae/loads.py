@@ -1,6 +1,6 @@
 """Loads: the inputs, the potential energy of springs, and the generalised force of inputs and dampers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -106,6 +106,8 @@ def loads(bodies: Bodies) -> Loads:
     applied = ca.SX(bodies.q.shape[0], 1)
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
+    begun = bodies.mechanism.input_starts
+    signals = [replace(item, start=float(begun.get(item.name, 0.0))) for item in signals]
     given = {path: tuple(items) for path, items in efforts.items()}
     u = ca.vertcat(ca.SX(0, 1), *symbols)
     resisting = not potential.is_zero() or any(_resists(bodies, ca.vertcat(effort), u) for _, effort in power)

@@ -125,7 +125,7 @@ class Network:
                 item.unit,
                 item.description,
                 "input",
-                start=float(item.start),
+                start=float(mechanism.input_starts.get(name, item.start)),
                 nominal=item.nominal,
                 type=item.type,
             )

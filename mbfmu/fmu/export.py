@@ -38,6 +38,8 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
+KINDS = ("forward", "inverse")
+"""Kinds of an FMU."""
 DERIVE, START, WRITE, COMPILE, PACK = "derive", "start", "write C", "compile", "pack"
 """Phases of an export; a native one compiles for each platform."""
 CORRECTIONS = 4
@@ -60,6 +62,7 @@ def export(
     coordinates: str | None = None,
     energy_balance: bool = False,
     choose: Sequence[str] = (),
+    kind: str = "forward",
     backend: str = "python",
     platforms: Sequence[str] | None = None,
     real_time: int | None = None,
@@ -69,7 +72,7 @@ def export(
 
     Args:
         system: the model, a name in models/, or the path of a model file.
-        path: path of the .fmu file; default: the system's name, in the current folder.
+        path: path of the .fmu file; default: the system's name (and ``_inverse``), in the current folder.
         stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
             None: the one the model names, else one that suits the structure of the equations.
         options: options of the stepper.
@@ -82,6 +85,9 @@ def export(
             closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the start value
             is met, 0 where it is a guess. Their defaults are the model's; a coordinate without a start value there gets
             its value at the model's own start as a guess.
+        kind: ``forward``: the mechanism moves as forces tell it; ``inverse``: coordinates, rates and accelerations of
+            all joints are inputs, efforts of the drives and reactions are outputs (for trees of joints with one axis
+            each, all of them driven).
         backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
             and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
         platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
@@ -96,13 +102,16 @@ def export(
     Raises:
         ModelError, StepperError, UnknownNameError: the model or stepper is invalid.
         StartError: the default start values contradict the constraints.
-        UsageError: the path does not end in .fmu, the step is not positive, there is no such back end or platform, or
-            no start values that depend on each other to choose between.
+        UsageError: the path does not end in .fmu, the step is not positive, there is no such kind, back end or
+            platform, no start values that depend on each other to choose between, or no inverse dynamics of this form.
         FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
     """
     system = model_of(system)
-    target = Path(path) if path is not None else Path(f"{system.name}.fmu")
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind '{kind}' of FMU; {nearest(kind, KINDS)}")
+    inverse = kind == "inverse"
+    target = Path(path) if path is not None else Path(f"{system.name}{'_inverse' if inverse else ''}.fmu")
     ending_of(target, (".fmu",))
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
@@ -128,8 +137,9 @@ def export(
     if choose:
         system = _with_guesses(system, choose)
     prepared = prepare(
-        system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance, choices=choose
-    )
+        system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance, choices=choose,
+        inverse=inverse,
+    )  # fmt: skip
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)
     x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)

@@ -85,9 +85,9 @@ def linearize_model(
             raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
         return _closed(dae, q0, v0, z0, u0, p, time, chosen, own_period)
     if states:
-        found = _with_states(dae, states, chosen, lambda more: _about(dae, q0, v0, z0, u0, p, time, more))
+        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, q0, v0, z0, u0, p, time, more))
     else:
-        found = _about(dae, q0, v0, z0, u0, p, time, chosen)
+        found = linearize_about(dae, q0, v0, z0, u0, p, time, chosen)
     return found if period is None else held_over(found, period)
 
 
@@ -136,10 +136,24 @@ class _Slopes(NamedTuple):
     z: Array
 
 
-def _about(
+def linearize_about(
     dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
 ) -> Linear:
-    """Return the form about a point."""
+    """Return the state-space form of equations about a state that meets their constraints.
+
+    Args:
+        dae: the equations.
+        q0: coordinates, shape (n,).
+        v0: rates, shape (n,).
+        z0: first-order states, shape (n_z,).
+        u0: inputs, shape (n_u,).
+        p0: parameters, shape (n_p,).
+        t0: time, s.
+        chosen: names of the outputs.
+
+    Raises:
+        UsageError: the equations or their derivatives are not finite there.
+    """
     return _slopes(dae, q0, v0, z0, u0, p0, t0, chosen)[0]
 
 

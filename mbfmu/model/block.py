@@ -194,7 +194,7 @@ class Block(Description):
             )
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "Block":
-        """Return the block with some parameters or start values of states replaced, by name.
+        """Return the block with some parameters or start values of states and inputs replaced, by name.
 
         Args:
             values: what they are to be.
@@ -206,7 +206,8 @@ class Block(Description):
         """
         for name in free:
             raise ValueRangeError(f"'{name}' cannot be free: '{self.name}' is a block, whose start values determine it")
-        return replace_values(self, values, self._places())
+        ports = {item.name: ("inputs", item.name, "start") for item in self.inputs}
+        return replace_values(self, values, {**self._places(), **ports})
 
     def start_values(self) -> tuple[str, ...]:
         """Return the names of all start values."""

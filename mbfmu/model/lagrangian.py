@@ -1,7 +1,7 @@
 """LagrangianSystem: a system given by its energies, constraints and coordinates, as text."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
@@ -9,6 +9,7 @@ from mbfmu.model.component import Quantity, check_value, guess, is_name, never_f
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
+from mbfmu.model.system import check_input_starts
 from mbfmu.model.values import replace_values
 
 
@@ -71,6 +72,7 @@ class LagrangianSystem(Description):
         parameters: the quantities that the texts refer to.
         description: one line for the user.
         stepper: name of the default stepper; empty: a stepper that suits the equations.
+        input_starts: start values of inputs, by name, in SI units; the others start at 0.
 
     Raises:
         NameInUseError: two things share a name.
@@ -88,8 +90,10 @@ class LagrangianSystem(Description):
     parameters: tuple[Parameter, ...] = ()
     description: str = ""
     stepper: str = ""
+    input_starts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_input_starts(self.input_starts)
         check_items(f"coordinates of system '{self.name}'", self.coordinates, Coordinate)
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"position of system '{self.name}'", self.position, str)
@@ -110,7 +114,7 @@ class LagrangianSystem(Description):
                 raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "LagrangianSystem":
-        """Return the system with some parameters or start values replaced, by name (``theta``, ``der(theta)``).
+        """Return the system with some parameters, start values or inputs replaced, by name (``theta``, ``der(theta)``).
 
         Args:
             values: what they are to be.
@@ -121,7 +125,11 @@ class LagrangianSystem(Description):
             UnknownNameError: there is no parameter or start value of that name.
             ValueRangeError: a value is not finite or outside its bounds, or a parameter is to be free.
         """
-        found, places = replace_values(self, values, self._places()), self._places()
+        driven = {name: value for name, value in values.items() if name in self.inputs.values()}
+        others = {name: value for name, value in values.items() if name not in driven}
+        found, places = replace_values(self, others, self._places()), self._places()
+        if driven:
+            found = replace(found, input_starts={**self.input_starts, **driven})
         for name in free:
             if name in places and places[name][0] == "parameters":
                 raise never_free(name)

@@ -24,7 +24,7 @@ from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxisForce
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
 from mbfmu.model.sampled import Sampled
@@ -77,6 +77,7 @@ class Mechanism:
         held: values before the first sampling, of the defined quantities of sampled blocks, by full name.
         names: other names of variables, by full name.
         choices: coordinates whose start values are met or guesses, as an entry `FIXED` with their full name says.
+        input_starts: start values of inputs, by full name.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Mechanism:
     held: Mapping[str, Entry] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
+    input_starts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def world(self) -> str:
@@ -183,13 +185,14 @@ class _Parts:
     states: dict[str, Entry] = field(default_factory=dict)
     held: dict[str, Entry] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    input_starts: dict[str, float] = field(default_factory=dict)
 
     def mechanism(self, name: str, description: str, formulas: Mapping[str, str]) -> Mechanism:
         """Return the mechanism of these parts."""
         return Mechanism(
             name, self.planar, description, self.components, tuple(self.connections), self.entries, self.starts,
             {self.names.get(key, key): text for key, text in formulas.items()}, self.blocks, tuple(self.wires),
-            self.states, self.held, self.names,
+            self.states, self.held, self.names, (), self.input_starts,
         )  # fmt: skip
 
     def add_system(self, system: System, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
@@ -217,6 +220,7 @@ class _Parts:
             self.connect(prefix + pair.a, prefix + pair.b)
         self.wires.extend((prefix, item) for item in system.wires)
         self.names.update({prefix + name: prefix + other for name, other in system.names.items()})
+        self.input_starts.update({prefix + name: value for name, value in system.input_starts.items()})
 
     def add_parameters(
         self, system: System | Block | Sampled, prefix: str, overrides: Mapping[str, Value], outer: str
@@ -547,3 +551,31 @@ def quantities(
         ]
         values[label] = ca.vertcat(*parts)
     return SimpleNamespace(**values)
+
+
+def input_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the full names of all inputs without wires: efforts of joints, inputs of components and of blocks."""
+    planar, time = mechanism.planar, ca.SX.sym("time")
+    dim, turn = (2, 1) if planar else (3, 3)
+    here = Frame(identity(planar), ca.SX(dim, 1), ca.SX(turn, 1))
+    found: list[str] = []
+    for path, joint in mechanism.of(Joint).items():
+        if joint.actuated:
+            given = {item.name: ca.SX.sym(item.name, item.size) for item in joint.inputs(planar)}
+            given.update((name, ca.SX.sym(name)) for name in joint.states())
+            motions = joint.motion(quantities(mechanism, path, {}, time, time, given), here, here)
+            for item in motions:
+                rate = item.value if item.rate_value is None else item.rate_value
+                found += _labels(f"{path}.{item.effort}", ca.vertcat(rate).numel())
+    for path, component in mechanism.components.items():
+        for item in component.inputs(planar):
+            found += _labels(f"{path}.{item.name}", item.size)
+    for path, block in mechanism.blocks.items():
+        found += [prefix_of(path) + item.name for item in (block.block if isinstance(block, Sampled) else block).inputs]
+    ends = (prefix + item.target for prefix, item in mechanism.wires)
+    driven = {mechanism.names.get(end, end) for end in ends}
+    return tuple(name for name in found if name not in driven and name.partition("[")[0] not in driven)
+
+
+def _labels(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]

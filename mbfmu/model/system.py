@@ -5,7 +5,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from mbfmu.errors import FrameConnectionError, ModelError, NameInUseError, UnknownNameError, nearest
+from mbfmu.errors import (
+    FrameConnectionError,
+    ModelError,
+    NameInUseError,
+    UnknownNameError,
+    ValueRangeError,
+    nearest,
+)
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component, Quantity, Value, check_value, freed, is_name, never_free
 from mbfmu.model.description import Description, check_items
@@ -14,6 +21,18 @@ from mbfmu.model.sampled import Sampled
 
 FREED = object()
 """Stands for the value of a start value that is to be free."""
+
+
+def check_input_starts(given: Mapping[str, float]) -> None:
+    """Raise an error if a start value of an input is no finite number.
+
+    Raises:
+        ValueRangeError: it is not.
+    """
+    for name, value in given.items():
+        if isinstance(value, str):
+            raise ValueRangeError(f"{name} = {value!r}: the start value of an input is a number")
+        check_value(name, value, Quantity("", "start value of an input"))
 
 
 class Connection(NamedTuple):
@@ -76,6 +95,7 @@ class System(Description):
         stepper: name of the default stepper; empty: a stepper that suits the equations.
         wires: made with `wire`; an input that no wire goes to is an input of the system.
         names: other names, by which a user calls variables of the components: ``{"q": "hinge.phi"}``.
+        input_starts: start values of inputs, by full name, in SI units; the others start at 0.
 
     Raises:
         NameInUseError: two parts of the system share a name.
@@ -93,8 +113,10 @@ class System(Description):
     stepper: str = ""
     wires: tuple[Wire, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    input_starts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_input_starts(self.input_starts)
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"components of system '{self.name}'", self.components, Component, Subsystem, Block, Sampled)
         check_items(f"connections of system '{self.name}'", self.connections, Connection)
@@ -170,7 +192,8 @@ class System(Description):
         """Return the system with some parameters, component quantities or start values replaced, and some freed.
 
         Args:
-            values: by dotted name, such as ``{"l1": 0.5, "world.g": 1.62, "shoulder.phi": 0.1}``.
+            values: by dotted name, such as ``{"l1": 0.5, "world.g": 1.62, "shoulder.phi": 0.1, "shoulder.tau": 2.0}``,
+                where the last one is an input.
             free: names of start values that need not be met: those of coordinates become guesses, and those of rates
                 are left out. With it another start value of a loop can be given.
 
@@ -180,8 +203,25 @@ class System(Description):
         """
         system = self
         for name, value in [*values.items(), *((name, FREED) for name in free)]:
-            system = system._with_value(self.names.get(name, name), value, name)
+            try:
+                system = system._with_value(self.names.get(name, name), value, name)
+            except UnknownNameError:
+                if value is FREED or not self._has_input(name):
+                    raise
+                system = replace(system, input_starts={**system.input_starts, name: value})
         return system
+
+    def input_names(self) -> tuple[str, ...]:
+        """Return the names of the values that are given from outside during a run."""
+        from mbfmu.model.mechanism import flatten, input_names  # they read systems
+
+        return input_names(flatten(self))
+
+    def _has_input(self, name: str) -> bool:
+        try:
+            return name in self.input_names()
+        except ModelError:  # told where the system is used
+            return False
 
     def _with_value(self, name: str, value: Any, full: str) -> "System":
         head, _, rest = name.partition(".")

@@ -16,6 +16,7 @@ from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
 from mbfmu.dae.energy import with_balance
+from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, missed, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
@@ -201,6 +202,7 @@ def prepare(
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
     choices: Sequence[str] = (),
+    inverse: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -215,6 +217,7 @@ def prepare(
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
         energy_balance: whether `energy.balance` is an output.
         choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
+        inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -228,7 +231,7 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
-    asked = formulas, energy_balance, tuple(choices)
+    asked = formulas, energy_balance, tuple(choices), inverse
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
     cached = start_cache.load(key) if key else None
     if cached:
@@ -243,12 +246,14 @@ def prepare(
 
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str],
+    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
 ) -> Parts:  # fmt: skip
     dae = derive(system, coordinates, formulas, choices)
     if energy_balance:
         dae = with_balance(dae)
-    stepper = stepper or system.stepper or usual_stepper(dae)[0]
+    if inverse:
+        dae = inverse_of(dae)
+    stepper = stepper or ("" if inverse else system.stepper) or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

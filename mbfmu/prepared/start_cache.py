@@ -61,6 +61,7 @@ def cache_key(
     formulas: Mapping[str, str] | None = None,
     energy_balance: bool = False,
     choices: Sequence[str] = (),
+    inverse: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -73,6 +74,7 @@ def cache_key(
         formulas: inputs that are formulas in the equations, by name.
         energy_balance: the output `energy.balance` is asked for.
         choices: coordinates for which a parameter chooses between a start value and a guess.
+        inverse: the equations are those of the inverse dynamics.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -81,7 +83,17 @@ def cache_key(
         return None
     try:
         request = _canonical(
-            [system, stepper, dict(options), coordinates, tolerant, dict(formulas or {}), energy_balance, list(choices)]
+            [
+                system,
+                stepper,
+                dict(options),
+                coordinates,
+                tolerant,
+                dict(formulas or {}),
+                energy_balance,
+                list(choices),
+                inverse,
+            ]
         )
     except _ForeignError:
         return None

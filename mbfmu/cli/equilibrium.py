@@ -1,0 +1,137 @@
+"""mbfmu equilibrium."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import Coordinates, Model, Start, Values, begun, numbers, present
+from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
+
+if TYPE_CHECKING:
+    from mbfmu.equilibria import Equilibrium, Item
+
+ROUNDED = 1e-12
+"""Largest coordinate that is shown as zero, m or rad."""
+NEXT = re.compile(r",(?=[^,()]+=)")
+"""A comma between two texts NAME=VALUE, not one inside a function's parentheses."""
+
+
+@with_robot
+def equilibrium(
+    tell: Tell,
+    model: Model,
+    free: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--free",
+            metavar="NAME,...",
+            help="inputs and parameters that are unknown too; may be repeated",
+            autocompletion=complete.inputs_and_parameters,
+        ),
+    ] = None,
+    hold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hold",
+            metavar="NAME=VALUE,...",
+            help="values that coordinates, rates, states, inputs or other outputs have; may be repeated",
+            autocompletion=complete.held,
+        ),
+    ] = None,
+    values: Values = None,
+    start: Start = None,
+    coordinates: Coordinates = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="START.json|.toml", help="file to write, which --start takes"),
+    ] = None,
+    robot: Any = None,
+) -> Report:
+    """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
+    from mbfmu.equilibria import ENDINGS
+    from mbfmu.files import ending_of, refuse_overwriting
+
+    if output:
+        ending_of(output, ENDINGS)
+    refuse_overwriting((output,), (model, *present(start)))
+    given = begun(start, values)
+    held = [item for text in hold or () for item in NEXT.split(text)]
+    tell("equilibrium", 0.0)
+    found = mbfmu.equilibrium(
+        mbfmu.load(model, given, (), robot),
+        free=[name.strip() for text in free or () for name in text.split(",") if name.strip()],
+        hold=numbers(held, "--hold"),
+        coordinates=coordinates,
+    )
+    found = replace(found, values={**given, **found.values})
+    if output:
+        found.write(output)
+    data = _data(found) | {"branches": [_data(item) for item in found.branches]}
+    return Report(data, tuple(_shown(found)), present(output), found.notices)
+
+
+def _data(found: "Equilibrium") -> dict[str, Any]:
+    return {
+        "model": found.name,
+        "stability": found.stability,
+        "items": found.items,
+        "values": found.values,
+        "eigenvalues": found.eigenvalues,
+        "residual": found.residual,
+        "unknowns": found.unknowns,
+        "equations": found.equations,
+        "outputs": found.outputs,
+    }
+
+
+def _shown(found: "Equilibrium") -> list[RenderableType]:
+    table = Table()
+    table.add_column("quantity")
+    table.add_column("unit")
+    for heading in ("value", "at the start"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for item in found.items:
+        role = (
+            "" if item.role == "coordinate" else item.role if item.role in {"held", "state"} else f"freed {item.role}"
+        )
+        table.add_row(escape(item.name), escape(item.unit), _value(item, 9), f"{item.start:.6g}", role)
+    count = f"{len(found.equations)} equations, {len(found.unknowns)} unknowns, {found.corrections} corrections"
+    lines: list[RenderableType] = [f"{found.name}: {found.stability}", table, f"{count}, residual {found.residual:.1e}"]
+    if found.eigenvalues.size:
+        lines.append(f"eigenvalues [1/s]: {', '.join(_number(value) for value in found.eigenvalues)}")
+    if found.branches:
+        lines += ["further equilibria near the start", _branches(found)]
+    return lines
+
+
+def _branches(found: "Equilibrium") -> Table:
+    """Return the table of further equilibria: what differs, one column each."""
+    table = Table()
+    table.add_column("quantity")
+    for number in range(1, len(found.branches) + 1):
+        table.add_column(str(number), justify="right")
+    for row, item in enumerate(found.items):
+        if item.role != "held":
+            table.add_row(escape(item.name), *(_value(other.items[row], 6) for other in found.branches))
+    table.add_row("", *(other.stability for other in found.branches))
+    return table
+
+
+def _value(item: "Item", digits: int) -> str:
+    """Return a value as text, without the round-off of a coordinate that is zero."""
+    small = item.role == "coordinate" and abs(item.value) < ROUNDED
+    return f"{0.0 if small else item.value:.{digits}g}"
+
+
+def _number(value: complex) -> str:
+    return f"{value.real:.4g}" + (f" +- {value.imag:.4g}i" if value.imag else "")

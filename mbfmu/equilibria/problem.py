@@ -1,0 +1,248 @@
+"""The unknowns and equations of an equilibrium, and what they are at the start."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae import Dae
+from mbfmu.dae.start import assembled
+from mbfmu.errors import UnknownNameError, UsageError, nearest
+
+Array = npt.NDArray[np.float64]
+SX = Any
+
+
+@dataclass(frozen=True)
+class Start:
+    """The state from which the search begins, at t = 0."""
+
+    q: Array
+    v: Array
+    s: Array
+    u: Array
+    p: Array
+
+    @classmethod
+    def of(cls, dae: Dae, hold: Mapping[str, float]) -> "Start":
+        s, p = dae.s_default(), dae.p_default()
+        names = [item.name for item in dae.inputs]
+        u = np.array([hold.get(name, value) for name, value in zip(names, dae.u_default(), strict=True)])
+        q = column(assembled(dae, list(s), list(whole(dae, u, p)), 0.0))
+        return cls(q, np.zeros(dae.n), s, u, p)
+
+
+def whole(dae: Dae, u: Any, p: Any) -> Any:
+    """Return p of the equations, with the sampled inputs as they are at t = 0; arrays or expressions."""
+    if not dae.sampled:
+        return p
+    held = [u[k] for k in dae.sampled]
+    return np.array([*p, 0.0, *held]) if isinstance(p, np.ndarray) else ca.vertcat(p, 0, *held)
+
+
+@dataclass(frozen=True)
+class State:
+    """The unknowns as the equations take them; arrays or expressions."""
+
+    q: Any
+    v: Any
+    z: Any
+    u: Any
+    p: Any
+
+
+class Problem:
+    """Unknowns and equations of an equilibrium.
+
+    Args:
+        dae: the equations of the model.
+        start: where the search begins.
+        free: names of inputs and parameters that are unknown.
+        hold: values of outputs and inputs, by name.
+    """
+
+    def __init__(self, dae: Dae, start: Start, free: tuple[str, ...], hold: dict[str, float]) -> None:
+        self.dae, self.start = dae, start
+        self.free = tuple(dict.fromkeys(free))
+        self.positions, self.rates, self.gains = chains(dae)
+        inputs = [item.name for item in dae.inputs]
+        self.hold = {name: value for name, value in hold.items() if name not in inputs}
+        self.given = {name: value for name, value in hold.items() if name in inputs}
+        self._refuse_names(inputs)
+        own = len(dae.assembly.starts)
+        q, v, _, u, p, _ = dae.symbols()
+        s = ca.SX.sym("s", len(dae.starts) - own)
+        still = (
+            column(dae.Phi_t(start.q, whole(dae, start.u, start.p), 0.0)),
+            column(dae.g(start.q, whole(dae, start.u, start.p), 0.0)),
+        )
+        turning = [name for name in self.rates if self.hold.get(name)]
+        self.moving = bool(turning) or any(np.any(item) for item in still)
+        for name in turning:  # its place along the motion stays
+            place = next(item.derivative_of for item in dae.outputs if item.name == name)
+            if place and place not in self.hold:
+                self.hold[place] = self.at_start(place)
+        free_u = [inputs.index(name) for name in self.free if name in inputs]
+        parameters = [item.name for item in dae.parameters]
+        free_p = [parameters.index(name) for name in self.free if name in parameters]
+        u_all, p_all = ca.SX(ca.DM(start.u)), ca.SX(ca.DM(start.p))
+        for k in free_u:
+            u_all[k] = u[k]
+        for k in free_p:
+            p_all[k] = p[k]
+        if not dae.inputs:
+            u_all = ca.SX(0, 1)
+        if not dae.parameters:
+            p_all = ca.SX(0, 1)
+        p_whole, zero = whole(dae, u_all, p_all), ca.SX(0)
+        v_all = v if self.moving else ca.SX.zeros(dae.n)
+        known = ca.vertcat(ca.SX(ca.DM(start.s[:own])), s) if own else s
+        z_all = dae.first_states(q, v_all, known[own:], p_whole, zero) if dae.first_states else s
+        states = [item for item in dae.states if item.start is not None]
+        x = ca.vertcat(q, v if self.moving else ca.SX(0, 1), s, *(u[k] for k in free_u), *(p[k] for k in free_p))
+        self.sizes = np.array([
+            *np.ones(dae.n), *np.ones(dae.n if self.moving else 0), *(item.nominal for item in states),
+            *(dae.inputs[k].nominal or max(1.0, abs(start.u[k])) for k in free_u),
+            *(abs(start.p[k]) or 1.0 for k in free_p),
+        ])  # fmt: skip
+        self.first = np.concatenate([
+            start.q, start.v if self.moving else [], start.s[own:], start.u[free_u], start.p[free_p]
+        ])  # fmt: skip
+        self.names = (
+            *dae.coordinates, *(f"der({name})" for name in dae.coordinates if self.moving),
+            *(item.name for item in states), *(inputs[k] for k in free_u), *(parameters[k] for k in free_p),
+        )  # fmt: skip
+        self.bounds = {dae.parameters[k].name: (dae.parameters[k].min, dae.parameters[k].max) for k in free_p}
+        state = State(q, v_all, z_all, u_all, p_all)
+        rows = self._rows(state, p_whole)
+        self.equations, self.kinds = tuple(name for name, _, _ in rows), tuple(kind for _, kind, _ in rows)
+        f = ca.densify(ca.vertcat(ca.SX(0, 1), *(value for _, _, value in rows)))
+        self.function = ca.Function("equilibrium", [x], [f, ca.densify(ca.jacobian(f, x))])
+        self.state = ca.Function("state", [x], [ca.densify(item) for item in (q, v_all, z_all, u_all, p_all)])
+
+    def _refuse_names(self, inputs: list[str]) -> None:
+        """Raise an error for names that are unknown, or both free and held."""
+        dae = self.dae
+        outputs = [item.name for item in dae.outputs]
+        parameters = [item.name for item in dae.parameters]
+        bound = [item.name for item in dae.bound]
+        solved = [*dae.coordinates, *self.positions, *(item.name for item in dae.states)]
+        for name in self.free:
+            if name in bound:
+                raise UsageError(f"'{name}' of '{dae.name}' follows from other parameters: free one of these")
+            if name not in (*inputs, *parameters, *solved):
+                raise UnknownNameError(
+                    f"'{dae.name}' has no input, parameter, state or coordinate '{name}'; "
+                    + nearest(name, [*inputs, *parameters, *solved])
+                )
+        for name in self.hold:
+            if name in parameters:
+                raise UsageError(f"'{name}' is a parameter, which keeps its value: give it with --set {name}=VALUE")
+            if name not in outputs:
+                raise UnknownNameError(
+                    f"'{dae.name}' has no output or input '{name}'; {nearest(name, [*outputs, *inputs])}"
+                )
+        for name in self.free:
+            if name in self.hold or name in self.given:
+                raise UsageError(f"'{name}' is both free and held: drop one of the two")
+
+    def at_start(self, name: str) -> float:
+        """Return an output at the start, at rest."""
+        dae, start = self.dae, self.start
+        p = whole(dae, start.u, start.p)
+        s = start.s[len(dae.assembly.starts) :]
+        z = dae.first_states(start.q, start.v, s, p, 0.0) if dae.first_states else s
+        angles = dae.angles(start.q, p, 0.0)
+        y = dae.output(start.q, start.v, z, angles, 0 * start.q, np.zeros(dae.m + dae.k), start.u, p, 0.0)
+        return float(y[[item.name for item in dae.outputs].index(name)])
+
+    def _rows(self, state: State, p: SX) -> list[tuple[str, str, SX]]:
+        """Return the equations: name, kind and what is to be zero."""
+        dae, zero = self.dae, ca.SX(0)
+        q, v, z, u = state.q, state.v, state.z, state.u
+        units = {item.name: item.unit for item in dae.outputs}
+        rows: list[tuple[str, str, SX]] = []
+
+        def add(names: Iterable[str], kind: str, values: SX) -> None:
+            rows.extend((name, kind, values[k]) for k, name in enumerate(names))
+
+        turned = ca.SX.sym("turned", dae.n_angles)
+        wanted = [name for name in self.hold if name not in dae.coordinates]
+        quiet = [name for name in self.rates if name not in self.hold] if self.moving else []
+        shown = [*wanted, *quiet, *(self.gains if self.moving else ())]
+        a, lambda_ = dae.acceleration(q, v, z, u, p, zero)
+        y: dict[str, SX] = {}
+        if shown:
+            numbers = {item.name: k for k, item in enumerate(dae.outputs)}
+            every = dae.output(q, v, z, turned, a, lambda_, u, p, zero)
+            y = {name: every[numbers[name]] for name in shown}
+        angles = dae.angles(q, p, zero)
+
+        def counted(value: SX) -> SX:
+            return ca.substitute(value, turned, angles) if dae.n_angles else value
+
+        add((f"constraint of {name}" for name in dae.row_names), "constraint", dae.Phi(q, p, zero))
+        if self.moving:
+            C = ca.vertcat(dae.Phi_q(q, p, zero), dae.G(q, p, zero))
+            speeds = C @ v + ca.vertcat(dae.Phi_t(q, p, zero), dae.g(q, p, zero))
+            names = [*dae.row_names, *(f"nonholonomic row {k}" for k in range(1, dae.k + 1))]
+            add((f"rate of the constraint of {name}" for name in names), "speed", speeds)
+            add((f"{name} = 0" for name in quiet), "speed", [counted(y[name]) for name in quiet])
+            add((f"{name} = 0" for name in self.gains), "acceleration", [counted(y[name]) for name in self.gains])
+        else:
+            add((f"acceleration of {name}" for name in dae.coordinates), "acceleration", a)
+        flow = dae.flow(q, v, z, u, p, zero) / ca.DM(dae.nominal_states) if dae.n_z else ca.SX(0, 1)
+        add((f"rate of {item.name}" for item in dae.states), "flow", flow)
+        for name, value in self.hold.items():
+            if name in dae.coordinates:
+                gap = q[dae.coordinates.index(name)] - value
+            else:
+                gap = counted(y[name] - value)
+                if dae.n_angles and units[name] == "rad" and ca.depends_on(y[name], turned):
+                    gap = ca.atan2(ca.sin(gap), ca.cos(gap))
+            rows.append((f"{name} = {value:g}", "place" if name in self.positions else "held", gap))
+        return rows
+
+    def at(self, x: Array) -> State:
+        """Return what unknowns stand for."""
+        return State(*(column(item) for item in self.state(x)))
+
+
+def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the coordinates, of their rates and of their accelerations, of all joints or of the model."""
+    if not dae.n:
+        return (), (), ()
+    joints = {item.name for item in dae.skeleton.joints} if dae.skeleton else {""}
+    own = [item for item in dae.outputs if item.kind == "output" and item.name.rpartition(".")[0] in joints]
+    differentiated = {item.derivative_of for item in own}
+    gains = [item for item in own if item.derivative_of and item.name not in differentiated]
+    rates = tuple(item.derivative_of for item in gains if item.derivative_of)
+    last = {*rates, *(item.name for item in gains)}
+    return tuple(item.name for item in own if item.name not in last), rates, tuple(item.name for item in gains)
+
+
+def outputs_at(dae: Dae, at: State, p: Any) -> dict[str, float]:
+    """Return all outputs, by name."""
+    a, lambda_ = dae.acceleration(at.q, at.v, at.z, at.u, p, 0.0)
+    y = column(dae.output(at.q, at.v, at.z, dae.angles(at.q, p, 0.0), a, lambda_, at.u, p, 0.0))
+    return {item.name: float(value) + 0.0 for item, value in zip(dae.outputs, y, strict=True)}
+
+
+def position_slopes(dae: Dae, at: State, p: Any, names: Sequence[str]) -> Array:
+    """Return the slopes of joints' coordinates with respect to q, shape (number of names, n)."""
+    q, turned = ca.SX.sym("q", dae.n), ca.SX.sym("turned", dae.n_angles)
+    still, nothing = ca.SX.zeros(dae.n), ca.SX.zeros(dae.m + dae.k)
+    numbers = {item.name: k for k, item in enumerate(dae.outputs)}
+    y = dae.output(q, still, ca.DM(at.z), turned, still, nothing, ca.DM(at.u), ca.DM(p), 0.0)
+    some = y[[numbers[name] for name in names]]
+    if dae.n_angles:
+        some = ca.substitute(some, turned, dae.angles(q, ca.DM(p), 0.0))
+    return np.array(ca.Function("slopes", [q], [ca.densify(ca.jacobian(some, q))])(at.q)).reshape(len(names), dae.n)
+
+
+def column(value: Any) -> Array:
+    """Return a column of CasADi as an array, shape (n,)."""
+    return np.array(value, dtype=float).reshape(-1)

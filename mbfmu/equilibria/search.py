@@ -1,0 +1,201 @@
+"""The search for equilibria: from the start, and from where the mechanism can get from there."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.equilibria.failures import failure, outside, refuse_loose
+from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
+from mbfmu.equilibria.problem import Problem, outputs_at, whole
+from mbfmu.linearization.mechanism import linearize_about
+
+Array = npt.NDArray[np.float64]
+
+COARSE = 0.03
+"""The same for a second try: where a whole line of equilibria bends, the first asks for corrections along it."""
+AROUND = (3.0, 1.0)
+"""Distances of other starts, m, rad or nominal sizes: nearly opposite, and beside."""
+UNEVEN = 0.05
+"""Largest further shift of a start, for starts that are singular positions."""
+MOST_STARTS = 8
+"""Largest number of freedoms along which other starts lie."""
+PARALLEL = 0.99
+"""Cosine from which two freedoms are one."""
+SAME = 1e-6
+"""Largest difference of two equilibria that count as one, relative to the sizes of the unknowns."""
+MOST_BRANCHES = 6
+"""Largest number of further equilibria that are told."""
+AS_NEAR = 1.1
+"""Largest ratio of the distances of two equilibria from the start that makes them equally near."""
+QUATERNION = 4
+"""Number of entries of a quaternion, which with all signs reversed is the same rotation."""
+
+
+def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
+    """Return the equilibrium, those around, and notices.
+
+    Raises:
+        EquilibriumError: there is none, or it is not determined.
+    """
+    begin = newton(problem, problem.first)
+    if not begin.met:
+        again = newton(problem, problem.first, COARSE)
+        begin = again if again.met else begin
+    if begin.met:
+        refuse_loose(problem, begin)
+    found = [begin] if begin.met else []
+    seen = [_signature(problem, item) for item in found]
+    loose = None
+    for x in _around(problem):
+        other = newton(problem, x)
+        if other.met and other.rank < len(other.x):
+            loose = loose or other
+        elif other.met:
+            own = _signature(problem, other)
+            if not any(_is_one(own, signature) for signature in seen):
+                found.append(other)
+                seen.append(own)
+    inside = [item for item in found if not outside(problem, item)]
+    if loose and not found:
+        refuse_loose(problem, loose)
+    if not inside:
+        raise failure(problem, found[0] if found else begin)
+
+    def distance(item: Found) -> float:
+        return float(np.linalg.norm((item.x - problem.first) / problem.sizes))
+
+    if begin in inside:
+        others = sorted(inside[1:], key=distance)
+        return begin, others[:MOST_BRANCHES], ()
+    nearest_first = sorted(inside, key=distance)
+    near = [item for item in nearest_first if distance(item) <= AS_NEAR * distance(nearest_first[0])]
+    first = next((item for item in near if _stable(problem, item)), near[0])
+    text = "Newton's method fails from the start values; this equilibrium was found from a start beside them"
+    others = [item for item in nearest_first if item is not first]
+    return first, others[:MOST_BRANCHES], (f"{problem.dae.name}: {text}",)
+
+
+def _around(problem: Problem) -> Iterable[Array]:
+    """Yield other starts: where the mechanism comes to rest, and where it gets along each of its freedoms."""
+    dae = problem.dae
+    n_q = dae.n
+    first_state = n_q * (2 if problem.moving else 1)
+    states = range(first_state, first_state + sum(item.start is not None for item in dae.states))
+    uneven = np.zeros(len(problem.first))
+    for number, k in enumerate([*range(n_q), *states], 1):
+        uneven[k] = UNEVEN * math.sin(number)
+    ways: list[Array] = []
+    for k in range(n_q):
+        ahead = _way(problem, problem.first, np.eye(n_q)[k])[0]
+        if ahead.any() and not any(abs(ahead @ way) > PARALLEL for way in ways) and len(ways) < MOST_STARTS:
+            ways.append(ahead / np.linalg.norm(ahead))
+    if n_q and not problem.moving:
+        yield _released(problem, _walked(problem, problem.first, uneven[:n_q], UNEVEN))
+    for sign in (1.0, -1.0):
+        beside = _walked(problem, problem.first, sign * uneven[:n_q], UNEVEN).copy()
+        beside[n_q:] += sign * (uneven * problem.sizes)[n_q:]
+        yield beside
+        for distance in AROUND:
+            for way in ways:
+                yield _walked(problem, beside, sign * way, distance)
+            for k in states:
+                moved = beside.copy()
+                moved[k] += sign * distance * problem.sizes[k]
+                yield moved
+
+
+def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
+    """Return the part of a direction of the coordinates that constraints leave free, and the correction to meet them.
+
+    Both have the shape (n,); the values of coordinates that are held count as constraints.
+    """
+    n = problem.dae.n
+    f, J = evaluated(problem, x)
+    bound = np.array([kind in {"constraint", "place"} for kind in problem.kinds], dtype=bool)
+    C = J[bound, :n]
+    if not (np.all(np.isfinite(C)) and np.all(np.isfinite(f[bound]))):
+        return np.zeros(n), np.zeros(n)
+    inverse = np.linalg.pinv(C, rcond=RANK)
+    free = ahead - inverse @ (C @ ahead)
+    return np.where(np.abs(free) > RANK, free, 0.0), -inverse @ f[bound]
+
+
+def _walked(problem: Problem, x: Array, ahead: Array, distance: float) -> Array:
+    """Return where the mechanism gets in a direction, with its loops closed all the way.
+
+    Args:
+        problem: unknowns and equations.
+        x: unknowns at the start.
+        ahead: direction of the coordinates, shape (n,).
+        distance: how far the fastest coordinate moves, m or rad.
+    """
+    n, steps = problem.dae.n, math.ceil(distance / LONGEST)
+    if not n:
+        return x
+    for _ in range(steps):
+        free, _ = _way(problem, x, ahead)
+        size = float(np.max(np.abs(free), initial=0.0))
+        if not size:
+            break
+        ahead, x = free / size, x.copy()
+        x[:n] += distance / steps * ahead
+        x[:n] += _way(problem, x, ahead)[1]
+    return x
+
+
+def _released(problem: Problem, x: Array) -> Array:
+    """Return about where the mechanism comes to rest if it is released and hardly moves for resistance.
+
+    Each step goes along the accelerations at rest, which are the steepest descent of the potential energy in the metric
+    of the mass matrix; its length halves when the direction turns back.
+    """
+    n, length, last = problem.dae.n, LONGEST, np.zeros(problem.dae.n)
+    moved = np.array([kind == "acceleration" for kind in problem.kinds], dtype=bool)
+    for _ in range(MOST_STEPS):
+        ahead, closing = _way(problem, x, evaluated(problem, x)[0][moved])
+        size = float(np.max(np.abs(ahead), initial=0.0))
+        if ahead @ last < 0:
+            length /= 2
+        if length < SHORT or not SETTLED < size < math.inf:
+            break
+        last, x = ahead, x.copy()
+        x[:n] += length * ahead / size + closing
+    return x
+
+
+def _signature(problem: Problem, found: Found) -> Array:
+    """Return numbers that are the same for one equilibrium, whatever full turns and signs of quaternions it came by."""
+    dae, at = problem.dae, problem.at(found.x)
+    numbers = list((found.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
+    if not dae.n:
+        return np.array(numbers)
+    y, units = outputs_at(dae, at, whole(dae, at.u, at.p)), {item.name: item.unit for item in dae.outputs}
+    groups: dict[str, list[str]] = {}
+    for name in problem.positions:
+        groups.setdefault(name.partition("[")[0], []).append(name)
+    for names in groups.values():
+        values = np.array([y[name] for name in names])
+        if units[names[0]] == "rad":
+            numbers += [*np.cos(values), *np.sin(values)]
+        elif units[names[0]] == "1" and len(names) == QUATERNION:
+            numbers += np.outer(values, values).ravel().tolist()
+        else:
+            numbers += values.tolist()
+    return np.array(numbers)
+
+
+def _is_one(one: Array, other: Array) -> bool:
+    return bool(np.max(np.abs(one - other) / np.maximum(1, np.abs(other)), initial=0.0) <= SAME)
+
+
+def _stable(problem: Problem, found: Found) -> bool:
+    return not np.any(eigenvalues(problem, found).real > 0)
+
+
+def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
+    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once."""
+    dae, at = problem.dae, problem.at(found.x)
+    linear = linearize_about(dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ())
+    return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
