@@ -229,7 +229,9 @@ def test_an_argument_of_a_wrong_type_is_a_usage_error_that_names_it(name: str, a
 
 
 def test_a_wrong_type_inside_a_list_or_dictionary_is_named_by_its_place() -> None:
-    with pytest.raises(UsageError, match=r"simulate: inputs\['f_x'\] = \[1\] must be a text, a number, True or False or a fun"):
+    with pytest.raises(
+        UsageError, match=r"simulate: inputs\['f_x'\] = \[1\] must be a text, a number, True or False or a fun"
+    ):
         mbfmu.simulate("pendulum", 1.0, inputs={"f_x": [1]})  # type: ignore[dict-item]
     with pytest.raises(UsageError, match=r"compare: steps\[1\] = '0.1' must be a number, not a str"):
         mbfmu.compare("pendulum", 1.0, steps=(0.1, "0.1"))  # type: ignore[arg-type]
