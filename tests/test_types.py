@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import fmpy.fmi2 as fmi2
+import jsonschema
 import numpy as np
 import pytest
 from masters import Array, Instance, Unpacked, refused, run_ecos, run_fmpy, run_libcosim, status_of
@@ -25,6 +26,7 @@ from test_ssp import run as run_ssp
 from test_toolbox import tool
 
 import mbfmu
+from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.fmu.modelica import package
 from mbfmu.fmu.reading import OuterFmu, parse_fmu
@@ -32,7 +34,8 @@ from mbfmu.fmu.ssp import Wire, write_ssp
 from mbfmu.linearization import linearize
 from mbfmu.listing import description
 from mbfmu.model import Block, Defined, Parameter, Port, State
-from mbfmu.model.toml import from_toml, to_toml
+from mbfmu.model.toml import from_toml, schema, to_toml
+from mbfmu.model.toml.reader import tomllib
 
 H = 1e-2
 DISCARD, ERROR = fmi2.fmi2Discard, fmi2.fmi2Error
@@ -170,6 +173,29 @@ def test_a_mechanism_in_toml_has_switches_among_its_parameters() -> None:
     same = TOML.replace('"braked*plates"', "3").replace('braked = {value = true, type = "Boolean"}', "")
     assert braked == mbfmu.simulate(from_toml(same), 0.5, step=H)["hinge.w"][-1]
     assert abs(braked) < abs(free)
+
+
+def test_a_sub_system_gets_its_switches_from_outside() -> None:
+    inner = TOML.replace('["world.frame_b", "hinge.frame_a"], ', "").replace('[components.world]\ntype = "World"\n', "")
+    outer = """
+    name = "outer"
+    planar = true
+    connections = [["world.frame_b", "left.hinge.frame_a"]]
+    [components.world]
+    type = "World"
+    [components.left]
+    values = {braked = false, plates = 7}
+    """ + inner.replace('name = "swing"', '[components.left.system]\nname = "swing"').replace(
+        "\n[", "\n[components.left.system."
+    ).replace("components.left.system.components.left.system]", "components.left.system]")
+    system = from_toml(outer)
+    jsonschema.validate(tomllib.loads(to_toml(system)), schema())
+    assert from_toml(to_toml(system)) == system
+    found = {item.name: (item.value, item.type) for item in derive(system).parameters}
+    assert found["left.braked"] == (0.0, "Boolean")
+    assert found["left.plates"] == (7.0, "Integer")
+    with pytest.raises(ValueRangeError, match=r"left\.braked = 2 must be true or false"):
+        from_toml(outer.replace("braked = false", "braked = 2"))
 
 
 def test_a_mechanism_as_an_fmu_has_them_too(tmp_path: Path) -> None:

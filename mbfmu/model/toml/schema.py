@@ -39,7 +39,7 @@ def schema() -> dict[str, Any]:
         "description": "a system as a component: the path of its file, or the system itself",
         "properties": {
             "system": {"anyOf": [{"type": "string", "pattern": r"\.toml$"}, {"$ref": "#/definitions/system"}]},
-            "values": {"type": "object", "additionalProperties": {"type": ["number", "string"]}},
+            "values": {"type": "object", "additionalProperties": {"type": ["boolean", "number", "string"]}},
         },
         "required": ["system"],
         "additionalProperties": False,
