@@ -580,7 +580,13 @@ def test_a_simulation_takes_switches_and_refuses_what_is_none() -> None:
 def test_a_sweep_varies_a_switch(where: str) -> None:
     model: Any = drive() if where == "model" else packed(where)
     rows = mbfmu.sweep(
-        model, 0.5, measures={"on": "last(on)"}, vary={"ready": [0, 1, 0.5]}, step=H, inputs={"enable": True}, workers=1
+        model,
+        0.5,
+        measures={"on": "last(on)"},
+        vary={"ready": [False, True, 0.5]},
+        step=H,
+        inputs={"enable": True},
+        workers=1,
     )
     assert [row.measures.get("on") for row in rows] == [0.0, 1.0, None]
     assert rows[2].failure.startswith("ready = 0.5")
