@@ -85,7 +85,8 @@ def couple(
             repeated with a shorter one while its real outputs differ by more, relative to 1 and their size; all FMUs
             must save their state.
         values: parameters and start values by ``component.variable``.
-        inputs: by ``component.variable``, numbers, expressions of ``time``, paths of tables, or functions of the time.
+        inputs: by ``component.variable``, numbers, True or False, expressions of ``time``, paths of tables, or
+            functions of the time.
         outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
@@ -202,13 +203,15 @@ class _Part:
             fmi2CallbackLoggerTYPE,
         )
 
-        from mbfmu.checker.probe.drive import VALUES, Messages
+        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages
 
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)
         if self.description.coSimulation is None:
             raise FmuError(f"'{path}' is not for co-simulation")
         self.variables = {item.name: item for item in self.description.modelVariables if item.type in VALUES}
+        self._kinds: dict[str, str] = {name: KINDS.get(item.type, item.type) for name, item in self.variables.items()}
+        self._values = {name: VALUES[item.type] for name, item in self.variables.items()}
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
@@ -234,10 +237,8 @@ class _Part:
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
-        from mbfmu.checker.probe.drive import VALUES
-
         for kind, names in self._by_kind(values).items():
-            given = [VALUES[self.variables[name].type](values[name]) for name in names]
+            given = [self._values[name](values[name]) for name in names]
             self._call("a value", getattr(self.slave, f"set{kind}"), [self._reference(name) for name in names], given)
 
     def get(self, names: Sequence[str]) -> list[float]:
@@ -250,7 +251,7 @@ class _Part:
 
     def is_real(self, name: str) -> bool:
         """Return whether a variable is of type Real."""
-        return bool(self.variables[name].type == "Real")
+        return self._kinds[name] == "Real"
 
     def ramp(self, slopes: Mapping[str, float]) -> None:
         """Set the time derivatives of the real ones of some inputs by name."""
@@ -288,12 +289,9 @@ class _Part:
 
     def _by_kind(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Return names by the type whose functions get and set the variables."""
-        from mbfmu.checker.probe.drive import KINDS
-
         found: dict[str, list[str]] = {}
         for name in names:
-            kind = self.variables[name].type
-            found.setdefault(KINDS.get(kind, kind), []).append(name)
+            found.setdefault(self._kinds[name], []).append(name)
         return found
 
     def _reference(self, name: str) -> int:

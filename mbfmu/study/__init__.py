@@ -33,7 +33,7 @@ def sweep(
     stop: float,
     *,
     measures: Mapping[str, str],
-    vary: Mapping[str, Sequence[float]] | None = None,
+    vary: Mapping[str, Sequence[float | bool]] | None = None,
     sample: int = 0,
     distributions: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -59,7 +59,7 @@ def sweep(
         model: a model, a name in models/, the path of a model file, or the path of an .fmu file.
         stop: end of each run, s.
         measures: numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output.
-        vary: values by name of a parameter or start value, in SI units; every combination is run.
+        vary: values by name of a parameter or start value, in SI units, True or False; every combination is run.
         sample: number of random samples of each combination.
         distributions: distributions by name, ``normal(mean,sd)`` or ``uniform(a,b)``.
         seed: seed of the samples.

@@ -60,7 +60,7 @@ def drawn(name: str, text: str, count: int, seed: int) -> Array:
 
 
 def points(
-    vary: Mapping[str, Sequence[float]], sample: int, distributions: Mapping[str, str], seed: int
+    vary: Mapping[str, Sequence[float | bool]], sample: int, distributions: Mapping[str, str], seed: int
 ) -> tuple[tuple[str, ...], list[Point]]:
     """Return the names and the points of a study: every combination of `vary`, each with every sample.
 

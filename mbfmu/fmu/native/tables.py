@@ -23,15 +23,16 @@ TYPED_ROW = ROW.replace("\n};", "\n    enum type type; /* see core.h, which come
 
 def variables_header(interface: Interface) -> str:
     """Return the C header with the table of variables, by value reference."""
+    typed = interface.typed
     return "\n".join(
         [
             "#ifndef VARIABLES_H",
             "#define VARIABLES_H",
             "#include <math.h>",
             _enumeration("kind", KINDS),
-            TYPED_ROW if interface.typed else ROW,
+            TYPED_ROW if typed else ROW,
             "static const struct variable VARIABLES[] = {",
-            *(f"    {{{_row(item, interface.typed)}}}," for item in interface.variables),
+            *(f"    {{{_row(item, typed)}}}," for item in interface.variables),
             "};",
             "#endif",
             "",
