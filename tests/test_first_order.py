@@ -1,16 +1,16 @@
 """First-order states beside coordinates: every stepper integrates them with its order, whatever their unit."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
-from harness import DEFAULTS, ENDS, SCHEMES, Array, Run, both_kernels, label, named, run, thorough
+from harness import DEFAULTS, ENDS, SCHEMES, Array, Run, both_kernels, label, run, thorough
 from mechanisms import oscillator, slider_crank
 from scipy.integrate import solve_ivp
 
@@ -18,12 +18,26 @@ import mbfmu
 from mbfmu.dae import Dae, Signal, StateSignal, derive
 from mbfmu.errors import StartError, StepperError
 from mbfmu.kernel import Interpreted, compose, describe, vector
-from mbfmu.model import Block, Defined, Port, State
+from mbfmu.model import (
+    Block,
+    Body,
+    Defined,
+    FixedTranslation,
+    MaxwellDamper,
+    Port,
+    Revolute,
+    State,
+    System,
+    World,
+    connect,
+    wire,
+)
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import FAMILIES, make_scheme
 
 Scheme = tuple[str, Mapping[str, Any]]
 ARM = derive(mbfmu.load("two_link"), "absolute")
+TREE = derive(mbfmu.load("two_link"), "joint")
 UNIT = 1e6
 """How many units of the Maxwell element's force there are to the newton."""
 
@@ -67,6 +81,8 @@ DECAY = {"oscillator": 1.0, "slow oscillator": 0.5}
 """1/s, of the first-order states of two oscillators; `direct method=ab7` is not stable with the first."""
 LOW = [scheme for scheme in SCHEMES if make_scheme(ARM, *scheme).order <= 4]
 HIGH = [scheme for scheme in SCHEMES if scheme not in LOW]
+HIGH_IN_TREES = [scheme for scheme in LOW if make_scheme(TREE, *scheme).order > 4]
+"""Schemes whose order constraints lower."""
 WINDOW = {
     "projected-8": 0.3,
     "projected-9": 2.7,
@@ -85,9 +101,41 @@ BLOCKS = {
 """Stop, step, inputs, and how far the steppers may be apart, in units of the nominal sizes."""
 
 
+WIRED = {
+    "wired two_link": (mbfmu.load("two_link"), "shoulder", (2.0, 1.0), "link2.frame_b"),
+    "wired crank": (slider_crank(), "crank", (0.0, 2.0), "coupler.frame_b"),
+}
+"""Mechanism, the joint that a block drives, and the two ends of a Maxwell damper."""
+COORDINATES = ("joint", "absolute")
+MIXED = [f"{name}, {coordinates}" for name in WIRED for coordinates in COORDINATES]
+"""Mechanisms whose motion and states depend on each other."""
+
+
+def wired(system: System, axis: str, peg: tuple[float, float], end: str) -> System:
+    """Return a mechanism with a Maxwell damper, and with a late drive that follows an angle and its rate by wires."""
+    drive = Block(
+        "drive",
+        inputs=(Port("phi", "rad"), Port("w", "rad/s")),
+        states=(State("lag", "(8*sin(2*phi) - 2*w - lag)/0.2", "N.m", start=1.0, nominal=10.0),),
+        defined=(Defined("tau", "lag", "N.m", output=True),),
+    )
+    parts = FixedTranslation("peg", r=peg), MaxwellDamper("damper", c=30.0, d=6.0), drive
+    ends = ("world.frame_b", "peg.frame_a"), ("peg.frame_b", "damper.frame_a"), ("damper.frame_b", end)
+    signals = (f"{axis}.phi", "drive.phi"), (f"{axis}.w", "drive.w"), ("drive.tau", f"{axis}.tau")
+    return replace(
+        system,
+        components=(*system.components, *parts),
+        connections=(*system.connections, *(connect(*pair) for pair in ends)),
+        wires=tuple(wire(*pair) for pair in signals),
+    )
+
+
 @cache
 def problem(name: str) -> Dae:
     """A mechanism with first-order states."""
+    if name in MIXED:
+        base, coordinates = name.split(", ")
+        return derive(wired(*WIRED[base]), coordinates)
     if name in DECAY:
         rate = DECAY[name]
         mass = derive(oscillator(), "absolute")
@@ -152,19 +200,29 @@ def errors_of(name: str, scheme: Scheme, stop: float, counts: tuple[int, ...]) -
     return errors
 
 
-def orders(errors: dict[int, tuple[float, float]], floor: float) -> tuple[float, float]:
+def orders(errors: dict[int, tuple[float, float]], floor: float, floor_z: float | None = None) -> tuple[float, float]:
     """Return the orders of [q; v] and of z, each from the finest pair of steps that stands clear of round-off."""
     found = []
-    for kind in (0, 1):
-        n = max(n for n in errors if 2 * n in errors and errors[2 * n][kind] > floor)
+    for kind, least in enumerate((floor, floor_z or floor)):
+        n = max(n for n in errors if 2 * n in errors and errors[2 * n][kind] > least)
         found.append(math.log2(errors[n][kind] / errors[2 * n][kind]))
     return found[0], found[1]
 
 
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    thorough(product(["two_link", "crank"], LOW), lambda name, scheme: name == "crank" or scheme in DEFAULTS),
-    ids=named,
+    thorough(
+        (
+            (name, scheme)
+            for name in ("two_link", "crank", *MIXED)
+            for scheme in LOW
+            if not (name == "wired two_link, joint" and scheme in HIGH_IN_TREES)
+        ),
+        lambda name, scheme: (
+            name == "wired crank, joint" or (name == "wired two_link, absolute" and scheme in DEFAULTS)
+        ),
+    ),
+    ids=str,
 )
 def test_first_order_states_have_the_order_of_coordinates_and_rates(name: str, scheme: Scheme) -> None:
     claimed = make_scheme(problem(name), *scheme).order
@@ -177,6 +235,64 @@ def test_first_order_states_have_high_order_on_an_oscillator(scheme: Scheme) -> 
     counts = (5, 6, 7, 8, 10, 12, 14, 16, 20, 28, 40, 56, 80, 112)
     claimed, window = make_scheme(problem(name), *scheme).order, WINDOW.get(label(scheme), 0.2)
     assert orders(errors_of(name, scheme, 8.0, counts), floor) == pytest.approx((claimed, claimed), abs=window)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "scheme"),
+    thorough(
+        [*itertools.product(COORDINATES, HIGH), *(("joint", scheme) for scheme in HIGH_IN_TREES)],
+        lambda coordinates, scheme: coordinates == "absolute" and scheme in [*DEFAULTS, *HIGH[:4]],
+    ),
+    ids=str,
+)
+def test_states_coordinates_and_rates_of_a_mechanism_have_high_order_together(coordinates: str, scheme: Scheme) -> None:
+    """From order 7 on a few steps lead from the coarsest to round-off: errors may fall faster than the order says."""
+    name = f"wired two_link, {coordinates}"
+    made_for, block = make_scheme(problem(name), *scheme), scheme[0] == "block"
+    claimed, most = made_for.order, {5: 20}.get(scheme[1]["stages"], 64) if block else 160
+    counts = (4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160)
+    floor = 1e-11 if block else 1e-12  # its errors of rounding grow with the number of steps
+    errors = errors_of(name, scheme, 0.4 if made_for.multistep else 0.8, tuple(n for n in counts if n <= most))
+    found = orders(errors, floor, floor / 20)
+    if claimed > 6:
+        assert min(found) > claimed - 0.5
+    else:
+        assert found == pytest.approx((claimed, claimed), abs=0.35)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    thorough(
+        ((name, scheme) for name in MIXED for scheme in SCHEMES),
+        lambda name, scheme: name == "wired crank, absolute" and scheme in ENDS,
+    ),
+    ids=str,
+)
+def test_states_leave_the_constraints_at_round_off_and_a_rollback_is_bitwise(name: str, scheme: Scheme) -> None:
+    """The steps are 1/128 s, so that times are exact: two calls of 8 steps are one of 16, from a copied state too."""
+    this = made(problem(name), scheme)
+    dae, kernel, h = this.dae, Interpreted(describe(this.bundle)), 1 / 128
+    u, p = vector([HELD] * len(dae.inputs)), vector(dae.p_default())
+    still, x = vector([0.0] * len(u)), first_state(this, kernel, h)
+
+    def advanced(x: Any, t: float, count: int) -> Any:
+        found, status = kernel.advance(x, u, still, p, t, h, count)
+        assert status.code == 0, status
+        return found
+
+    whole, half = advanced(x, 0.0, 16), advanced(x, 0.0, 8)
+    kept = bytes(half)
+    end = advanced(half, 8 * h, 8)
+    assert bytes(end) == bytes(whole)
+    assert bytes(advanced(type(half).from_buffer_copy(kept), 8 * h, 8)) == bytes(whole)
+    q, v, _ = read(this, whole, 16 * h)
+    Phi = np.array(dae.Phi(q, p, 16 * h)).ravel()
+    rates = np.array(dae.Phi_q(q, p, 16 * h) @ v + dae.Phi_t(q, p, 16 * h)).ravel()
+    more = 1e3 if scheme[0] == "block" else 1.0  # its history's errors of rounding grow
+    if "position" in this.scheme.exact:
+        assert np.abs(Phi).max(initial=0.0) < 1e-14 * more
+    if "velocity" in this.scheme.exact:
+        assert np.abs(rates).max(initial=0.0) < 1e-13 * more
 
 
 def test_a_stepper_that_takes_no_first_order_states_is_refused_by_name_with_those_that_do(
@@ -255,15 +371,114 @@ STIFF = Block(
 """A state that is far off what it follows, and would be there after some microseconds."""
 
 
-def test_radau_damps_stiff_states_at_once_and_the_others_do_not() -> None:
-    def off(stepper: str, **options: Any) -> float:
-        found = mbfmu.simulate(STIFF, 0.05, stepper=stepper, options=options, step=0.01)
-        return abs(found["late"][-1] - math.cos(0.05))
+def test_radau_settles_stiff_states_at_once_generalized_alpha_soon_and_the_others_do_not() -> None:
+    def off(stepper: str, stop: float = 0.05, **options: Any) -> float:
+        this = made(derive(STIFF), (stepper, options))
+        end = run(this, stop, 0.01, kernel=Interpreted(describe(this.bundle)))
+        return abs(float(end.z[0]) - math.cos(stop))
 
     for stages in (1, 2, 3):
         assert off("radau", stages=stages) < 2e-6  # what it follows moves by 5e-8 in a microsecond
-    for stepper in ("rattle", "local", "generalized_alpha", "nodal_impulse", "lobatto", "gauss"):
+    for stepper in ("rattle", "local", "nodal_impulse", "lobatto", "gauss"):
         assert 0.9 < off(stepper) < 1.1, stepper
+    assert off("generalized_alpha", rho=0.0) < 2e-6
+    assert off("generalized_alpha", rho=0.5) < 6 * 0.5**5
+    assert off("generalized_alpha", stop=1.0) < 2e-6 + 100 * 0.8**100  # n rho^n after n steps
+    assert 0.9 < off("generalized_alpha", rho=1.0) < 1.1
+
+
+def one_step(scheme: Scheme, rate: float) -> Array:
+    """Return the matrix of a step of 1 s for z' = -rate z; a state z' of the stepper counts in units of the rate."""
+    shown = (Defined("y", "z", output=True),)
+    this = made(derive(Block("decay", states=(State("z", f"-{rate!r}*z", start=1.0),), defined=shown)), scheme, 1.0)
+    kernel, none = Interpreted(describe(this.bundle)), vector([])
+    size = np.array([1.0, rate])[: this.scheme.step.x.numel()]
+    columns = []
+    for column in np.diag(size):
+        x, status = kernel.advance(vector([*column, 1.0]), none, none, none, 0.0, 1.0, 1)
+        assert status.code == 0, status
+        columns.append(np.array(x)[: len(size)] / size)  # the last entry is the step
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize(
+    ("scheme", "factor"),
+    [
+        *((("radau", {"stages": stages}), 0.0) for stages in (1, 2, 3)),
+        *((("gauss", {"stages": stages}), (-1.0) ** stages) for stages in (1, 2, 3, 4)),
+        *((("lobatto", {"stages": stages}), -((-1.0) ** stages)) for stages in (2, 3, 4)),
+        *((("nodal_impulse", {"action": action}), -1.0) for action in ("midpoint", "trapezoid")),
+        (("rattle", {}), -1.0),
+        (("local", {}), -1.0),
+    ],
+    ids=str,
+)
+def test_a_step_multiplies_the_error_of_a_stiff_state_by_the_factor_of_the_table(scheme: Scheme, factor: float) -> None:
+    """At a rate of 1e8 per step; the next term of the stability function is some 1/1e8."""
+    step = one_step(scheme, 1e8)
+    assert step.shape == (1, 1)
+    assert step[0, 0] == pytest.approx(factor, abs=1e-6)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.8, 1.0])
+def test_generalized_alpha_multiplies_the_error_of_a_stiff_state_by_minus_rho(rho: float) -> None:
+    """Both eigenvalues of a step go to -rho (Jansen, Whiting & Hulbert 2000), and with rho = 1 nothing grows."""
+    step = one_step(("generalized_alpha", {"rho": rho}), 1e8)
+    assert np.trace(step) == pytest.approx(-2 * rho, abs=1e-6)
+    assert np.linalg.det(step) == pytest.approx(rho**2, abs=1e-6)
+    for rate in np.geomspace(1e-2, 1e4, 7):
+        assert max(abs(np.linalg.eigvals(one_step(("generalized_alpha", {"rho": rho}), float(rate))))) < 1 + 1e-7
+
+
+@pytest.mark.parametrize(("rho", "index"), [(0.0, 2), (0.5, 2), (1.0, 2), (0.0, 3), (0.5, 3)])
+def test_generalized_alpha_has_order_2_with_states_for_every_rho(rho: float, index: int) -> None:
+    errors = errors_of("wired crank, joint", ("generalized_alpha", {"rho": rho, "index": index}), 0.4, (40, 80, 160))
+    assert orders(errors, 1e-11) == pytest.approx((2, 2), abs=0.15)
+
+
+def boom(size: float) -> System:
+    """A boom held up by a rotary actuator, with the oil pressure in units that are `size` times less than 10 MPa."""
+    oil = Block(
+        "oil",
+        inputs=(Port("w", "rad/s"),),
+        states=(
+            # stiffness 1e12 Pa/m3; 1e-4 m3/rad; a flow of 2e-5 m3/s that swings, and a leak of 1e-12 m3/s/Pa
+            State("p", f"{size!r}*(1e5*(2e-5*sin(3*time) - 1e-4*w) - p/{size!r})", start=0.8 * size, nominal=size),
+        ),
+        defined=(Defined("tau", f"1e3*p/{size!r}", "N.m", output=True),),
+    )
+    return System(
+        "boom",
+        (
+            World(g=9.81),
+            Revolute("hinge", phi=0.1, w=0.0, actuated=True),
+            Body("arm", m=100.0, r_CM=(1, 0), I_33=5.0),
+            oil,
+        ),
+        (connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", "arm.frame_a")),
+        planar=True,
+        wires=(wire("hinge.w", "oil.w"), wire("oil.tau", "hinge.tau")),
+    )
+
+
+@pytest.mark.parametrize(("stepper", "bound"), [("radau", 1e-9), ("generalized_alpha", 2e-3)])
+def test_a_pressure_of_1e7_beside_an_angle_is_solved_like_one_of_1(stepper: str, bound: float) -> None:
+    def slope(t: float, y: Array) -> list[float]:
+        phi, w, p = y
+        a = (1e3 * p - 981 * math.cos(phi)) / 105
+        return [w, a, 1e5 * (2e-5 * math.sin(3 * t) - 1e-4 * w) - p]
+
+    exact = solve_ivp(slope, (0.0, 1.0), [0.1, 0.0, 0.8], method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    for coordinates in COORDINATES:
+        ends = []
+        for size in (1.0, 1e7):
+            dae = derive(boom(size), coordinates)
+            this = made(dae, (stepper, {}), 0.01)
+            ends.append(run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle))))
+            end = [ends[-1].y["hinge.phi"], ends[-1].y["hinge.w"], ends[-1].z[0] / size]
+            np.testing.assert_allclose(end, exact, atol=bound)
+        assert ends[0].status.iterations == ends[1].status.iterations
+        np.testing.assert_allclose(ends[1].z / 1e7, ends[0].z, rtol=1e-11)
 
 
 @pytest.mark.parametrize("scheme", [("rattle", {}), ("lobatto", {}), ("gauss", {"projection": "symmetric"})], ids=label)

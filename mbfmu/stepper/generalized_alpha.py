@@ -8,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.errors import StepperError
-from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
 
 def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
@@ -22,7 +22,6 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
         v1 = v0 + h ((1 - gamma) a0 + gamma a1)
         (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) w1 + alpha_f w0
         M(q1) w1 = force(q1, v1, z1, t1) - C(q1)^T lambda1,    Phi(q1) = 0,    G v1 + g = 0
-        z1 = z0 + h/2 (z'(q0, v0, z0, t0) + z'(q1, v1, z1, t1))
 
     and ``index=2``: also Phi_q v1 + Phi_t = 0, with the additional multiplier mu; ``index=3``: mu = 0.
     alpha_m = (2 rho - 1)/(rho + 1), alpha_f = rho/(rho + 1), gamma = 1/2 + alpha_f - alpha_m, beta = (gamma + 1/2)^2/4.
@@ -32,12 +31,23 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     step, and with ``index=2`` lambda too. With ``index=3`` the method's own velocities leave the constraints by O(h^2)
     and those of the start do not: lambda has an error O(h) that decays like rho^n; no output is made from it.
 
-    First-order states are integrated by the trapezoidal rule for every rho: stiff ones are not damped. The unknowns are
-    (z1 - z0) / nominal.
+    First-order states are integrated by the method's form for them, with the same rho (Jansen, Whiting & Hulbert, A
+    generalized-alpha method for integrating the filtered Navier-Stokes equations with a stabilized finite element
+    method, Comput. Methods Appl. Mech. Eng. 190, 2000; with the rates weighted at the step ends as above: Bruls &
+    Golinval, The generalized-alpha method in mechatronic applications, Z. Angew. Math. Mech. 86, 2006):
 
-    The state holds (a - w) / h, which does not depend on h, so that the step may change. With ``index=3`` it should
-    not change often: if steps h and h/3 alternate, the velocities off the constraints grow (their spectral radius over
-    the two steps is 1.05 for rho = 0.8). State x = [q; v; z; w; (a - w) / h; lambda].
+        z1 = z0 + h ((1 - gamma_z) b0 + gamma_z b1)
+        (1 - delta_m) b1 + delta_m b0 = (1 - delta_f) z'(q1, v1, z1, t1) + delta_f z'(q0, v0, z0, t0)
+
+    delta_m = (3 rho - 1)/(2 (rho + 1)), delta_f = rho/(rho + 1), gamma_z = 1/2 + delta_f - delta_m. An error of a stiff
+    state is multiplied by -rho in a step; rho = 1 is the trapezoidal rule. The unknowns are (z1 - z0) / nominal. The
+    auxiliary b starts as z', and the first a leaves the rates of z out: the derivative of z' times h would be far off
+    where a stiff state has not settled. The errors of b and a, O(h), decay like rho^n, so that order 2 holds.
+
+    The state holds (a - w) / h and (b - z') / h, which do not depend on h, so that the step may change. With
+    ``index=3`` it should not change often: if steps h and h/3 alternate, the velocities off the constraints grow (their
+    spectral radius over the two steps is 1.05 for rho = 0.8).
+    State x = [q; v; z; w; (a - w) / h; (b - z') / h; lambda].
 
     Args:
         dae: the equations.
@@ -54,14 +64,14 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
     gamma = 1 / 2 + alpha_f - alpha_m
     beta = (gamma + 1 / 2) ** 2 / 4
-    n_y = problem.n_y
-    x = ca.SX.sym("x", n_y + 2 * n + m + k)
-    y0, w0, slope, lambda0 = ca.vertsplit(x, [0, n_y, n_y + n, n_y + 2 * n, x.numel()])
+    n_y, n_z = problem.n_y, problem.n_z
+    x = ca.SX.sym("x", n_y + 2 * n + n_z + m + k)
+    y0, w0, slope, bend, lambda0 = ca.vertsplit(x, [0, n_y, n_y + n, n_y + 2 * n, n_y + 2 * n + n_z, x.numel()])
     q0, v0, z0 = problem.split(y0)
     a0, t1 = w0 + h * slope, t + h
 
     s1 = ca.SX.sym("s1", n)  # h^2 a1
-    Zz = ca.SX.sym("Zz", problem.n_z)
+    Zz = ca.SX.sym("Zz", n_z)
     L = ca.SX.sym("L", m + k)  # h^2 lambda1
     mu = ca.SX.sym("mu", m if index == 2 else 0)
     off = problem.over_mass(q0)(problem.Phi_q(q0, t).T)
@@ -72,17 +82,20 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     C = problem.C(q1, t1)
     rates = C @ hv1 + h * problem.c(q1, t1)
     flow0 = problem.scaled_flow(q0, v0, z0, t)
+    flow1 = problem.scaled_flow(q1, hv1 / h, z1, t1)
+    b0 = flow0 + h * bend / problem.nominal
+    b1, off_z = _first_order(rho, b0, flow0, flow1, Zz / h)
     residual = ca.vertcat(
         problem.M(q1) @ w1 - h**2 * problem.force(q1, hv1 / h, z1, t1) + C.T @ L,
         problem.Phi(q1, t1),
         rates[m - mu.numel() :, :],
-        Zz - h / 2 * (flow0 + problem.scaled_flow(q1, hv1 / h, z1, t1)),
+        h * off_z,
     )
     stage = Stage(
         ca.vertcat(s1, Zz, L, mu),
         ca.vertcat(h**2 * a0, h * flow0, h**2 * lambda0, ca.SX.zeros(mu.numel())),
         residual,
-        watched=n + problem.n_z,
+        watched=n + n_z,
     )
     return Scheme(
         name="generalized_alpha",
@@ -92,19 +105,38 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
         begin=_begin(problem, alpha_m - alpha_f),
         step=Formula(
             x, problem.given, (stage,),
-            ca.vertcat(q1, hv1 / h, z1, w1 / h**2, (s1 - w1) / h**3, L / h**2),
+            ca.vertcat(
+                q1, hv1 / h, z1, w1 / h**2, (s1 - w1) / h**3, problem.nominal * (b1 - flow1) / h, L / h**2
+            ),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
     )  # fmt: skip
 
 
+def _first_order(rho: float, b0: SX, flow0: SX, flow1: SX, rate: SX) -> tuple[SX, SX]:
+    """Return b1, and the residual of the first-order states, 1/s, which is the error of their mean rate.
+
+    Args:
+        rho: spectral radius at infinite frequency.
+        b0: auxiliary at the start of the step, 1/s, shape (n_z,).
+        flow0: z' at the start of the step, 1/s, shape (n_z,).
+        flow1: z' at its end, 1/s, shape (n_z,).
+        rate: (z1 - z0) / h, 1/s, shape (n_z,).
+    """
+    delta_m, delta_f = (3 * rho - 1) / (2 * (rho + 1)), rho / (rho + 1)
+    gamma = 1 / 2 + delta_f - delta_m
+    b1 = (rate - (1 - gamma) * b0) / gamma
+    weighted = ((1 - delta_f) * flow1 + delta_f * flow0 - delta_m * b0) / (1 - delta_m)
+    return b1, rate - (1 - gamma) * b0 - gamma * weighted
+
+
 def _begin(problem: Problem, ahead: float) -> Formula:
     """Return the formula [q; v; z] -> x; (a - w) / h starts as the derivative of the acceleration times `ahead`."""
     y, u, t = ca.SX.sym("y", problem.n_y), problem.given.u, problem.t
-    a, lambda_ = problem.acceleration(*problem.split(y), t)
-    moving, rates = ca.vertcat(y, u, t), ca.vertcat(problem.rate(y, t), problem.given.du, 1)
-    slope = ahead * ca.jtimes(a, moving, rates)
-    return Formula(y, problem.given, (), ca.vertcat(y, a, slope, lambda_))
+    q, v, z = problem.split(y)
+    a, lambda_ = problem.acceleration(q, v, z, t)
+    slope = ahead * ca.jtimes(a, ca.vertcat(q, v, u, t), ca.vertcat(v, a, problem.given.du, 1))
+    return Formula(y, problem.given, (), ca.vertcat(y, a, slope, ca.SX.zeros(problem.n_z), lambda_))
 
 
 @dataclass(frozen=True)
@@ -124,5 +156,5 @@ FAMILY = Family(
     order="2",
     preserves="position constraints, and with index=2 velocity constraints, at every step end; damps high frequencies",
     needs="any model",
-    source="Arnold & Bruls 2007; stabilised: Arnold, Cardona & Bruls 2016",
+    source="Arnold & Bruls 2007; stabilised: Arnold, Cardona & Bruls 2016; states: Jansen, Whiting & Hulbert 2000",
 )
