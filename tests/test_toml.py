@@ -780,6 +780,7 @@ BLOCKS = st.builds(
 
 
 @given(BLOCKS, st.floats(1e-9, 1e9), st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["k", "2*k"]))
+@examples()
 def test_every_block_and_wire_written_and_read_is_the_same(block: Block, period: float, number: Any) -> None:
     sampled = Sampled(Block("s", (Port("u"),), (), block.defined[:1], (), block.description), period) if (
         not {"x", "a"} & set(re.findall("[a-z]+", block.defined[0].value))
@@ -809,6 +810,7 @@ def test_definitions_of_a_block_that_double_each_other_are_read_at_once() -> Non
 
 
 @given(VALUES, st.data())
+@examples(2)
 def test_a_document_with_blocks_and_one_random_value_is_read_or_refused(value: Any, data: st.DataObject) -> None:
     assignments = list(re.finditer(r"(?<= = )[^,{}\n]+(?=[,\n}])", PLANT))
     place = data.draw(st.sampled_from(assignments))
@@ -816,6 +818,7 @@ def test_a_document_with_blocks_and_one_random_value_is_read_or_refused(value: A
 
 
 @given(st.integers(0, len(PLANT)), st.integers(0, 20), st.text(max_size=6) | st.sampled_from("[]{}=,.\"'#\n\\"))
+@examples(3)
 def test_a_document_with_blocks_and_a_piece_replaced_is_read_or_refused(start: int, length: int, new: str) -> None:
     read_or_refused(PLANT[:start] + new + PLANT[start + length :])
 
