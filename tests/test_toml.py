@@ -39,6 +39,7 @@ from mbfmu.model import (
     Parameter,
     Port,
     Revolute,
+    RotationalMaxwellDamper,
     Sampled,
     State,
     Subsystem,
@@ -699,6 +700,49 @@ def test_start_values_of_a_block_follow_its_parameters() -> None:
         '  ["hinge.phi", "drive.w2"],\n', "")), 0.01, values={"drive.c": 5.0})  # fmt: skip
     assert run["drive.x"][0] == 0.1 / 5.0
     assert run["q"][0] == 0.0
+
+
+def test_switches_and_modes_are_read_and_written() -> None:
+    text = """\
+name = "clutch"
+type = "Block"
+
+[parameters]
+back = {value = true, type = "Boolean"}
+gear = {value = 3, type = "Integer"}
+
+[inputs]
+enable = {start = true, type = "Boolean"}
+
+[defined]
+w = {value = "where(enable, gear, back)", output = true}
+"""
+    clutch = Block(
+        "clutch",
+        inputs=(Port("enable", start=True, type="Boolean"),),
+        defined=(Defined("w", "where(enable, gear, back)", output=True),),
+        parameters=(Parameter("back", True, type="Boolean"), Parameter("gear", 3, type="Integer")),
+    )
+    assert from_toml(text) == clutch
+    assert to_toml(clutch) == text
+    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    twice = System("twice", (clutch, Subsystem("other", clutch, {"back": False})))
+    assert from_toml(to_toml(twice)) == twice
+    jsonschema.validate(tomllib.loads(to_toml(twice)), SCHEMA)
+    error = refused(text.replace('{value = true, type = "Boolean"}', "true"))
+    assert "line 5: back = True is not a value" in str(error)
+
+
+def test_first_order_states_of_components_are_read_and_written() -> None:
+    text = """name = "s"\n[components]\nf = {type = "RotationalMaxwellDamper", joint = "h", c = 1, tau = "2*k"}"""
+    (damper,) = from_toml(text).components
+    assert damper == RotationalMaxwellDamper("f", joint="h", c=1, tau="2*k")
+    assert from_toml(to_toml(from_toml(text))) == from_toml(text)
+    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    assert (
+        "torque on the axis [N.m]"
+        in SCHEMA["definitions"]["RotationalMaxwellDamper"]["properties"]["tau"]["description"]
+    )
 
 
 BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
