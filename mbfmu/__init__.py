@@ -3,9 +3,11 @@
 Models
     load                read a model: a name in models/, or a .py, .toml or .urdf file
     mbfmu.model         what a model is assembled of: Body, Revolute, Spring, connect, ...
-    System              a mechanism of parts, joints and forces; Connection: two frames that coincide
+    System              a machine of parts, joints, forces and blocks; Connection: two frames that coincide
+    wire                a signal from a joint, sensor or block to an input
     LagrangianSystem    a mechanism given by its energies
     Block               first-order equations, such as a controller or a hydraulic drive
+    Sampled             a block that computes at equal intervals
 
 Runs
     simulate            run a model or an FMU; it returns a Result
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
     from mbfmu.linearization import linearize
-    from mbfmu.model import Block, Connection, LagrangianSystem, System, connect
+    from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
     from mbfmu.plot import plot_result
     from mbfmu.result import Result
@@ -89,6 +91,7 @@ __all__ = [
     "Radau",
     "Rattle",
     "Result",
+    "Sampled",
     "Simulation",
     "System",
     "Wire",
@@ -109,6 +112,7 @@ __all__ = [
     "steppers",
     "sweep",
     "view",
+    "wire",
     "write_ssp",
 ]
 
@@ -122,7 +126,7 @@ _HOMES = {
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
     "linearization": ("linearize",),
-    "model": ("Block", "Connection", "LagrangianSystem", "System", "connect"),
+    "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
     "plot": ("plot_result",),
     "result": ("Result",),

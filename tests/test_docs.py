@@ -37,6 +37,7 @@ RUN = (
                 "excavator",
                 "sweep",
                 "actuators",
+                "machines",
                 "steppers",
                 "couplings",
                 "extending",

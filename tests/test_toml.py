@@ -39,6 +39,7 @@ from mbfmu.model import (
     Parameter,
     Port,
     Revolute,
+    RotationalMaxwellDamper,
     Sampled,
     State,
     Subsystem,
@@ -701,6 +702,49 @@ def test_start_values_of_a_block_follow_its_parameters() -> None:
     assert run["q"][0] == 0.0
 
 
+def test_switches_and_modes_are_read_and_written() -> None:
+    text = """\
+name = "clutch"
+type = "Block"
+
+[parameters]
+back = {value = true, type = "Boolean"}
+gear = {value = 3, type = "Integer"}
+
+[inputs]
+enable = {start = true, type = "Boolean"}
+
+[defined]
+w = {value = "where(enable, gear, back)", output = true}
+"""
+    clutch = Block(
+        "clutch",
+        inputs=(Port("enable", start=True, type="Boolean"),),
+        defined=(Defined("w", "where(enable, gear, back)", output=True),),
+        parameters=(Parameter("back", True, type="Boolean"), Parameter("gear", 3, type="Integer")),
+    )
+    assert from_toml(text) == clutch
+    assert to_toml(clutch) == text
+    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    twice = System("twice", (clutch, Subsystem("other", clutch, {"back": False})))
+    assert from_toml(to_toml(twice)) == twice
+    jsonschema.validate(tomllib.loads(to_toml(twice)), SCHEMA)
+    error = refused(text.replace('{value = true, type = "Boolean"}', "true"))
+    assert "line 5: back = True is not a value" in str(error)
+
+
+def test_first_order_states_of_components_are_read_and_written() -> None:
+    text = """name = "s"\n[components]\nf = {type = "RotationalMaxwellDamper", joint = "h", c = 1, tau = "2*k"}"""
+    (damper,) = from_toml(text).components
+    assert damper == RotationalMaxwellDamper("f", joint="h", c=1, tau="2*k")
+    assert from_toml(to_toml(from_toml(text))) == from_toml(text)
+    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    assert (
+        "torque on the axis [N.m]"
+        in SCHEMA["definitions"]["RotationalMaxwellDamper"]["properties"]["tau"]["description"]
+    )
+
+
 BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('["hinge.phi", "drive.phi"]', '["hinge.phi"]'): (ModelFileError, 5, "a wire is an array of two names"),
     ('["hinge.phi", "drive.phi"]', "[1, 2]"): (ModelFileError, 5, "source must be a text, not an integer"),
@@ -780,6 +824,7 @@ BLOCKS = st.builds(
 
 
 @given(BLOCKS, st.floats(1e-9, 1e9), st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["k", "2*k"]))
+@examples()
 def test_every_block_and_wire_written_and_read_is_the_same(block: Block, period: float, number: Any) -> None:
     sampled = Sampled(Block("s", (Port("u"),), (), block.defined[:1], (), block.description), period) if (
         not {"x", "a"} & set(re.findall("[a-z]+", block.defined[0].value))
@@ -809,6 +854,7 @@ def test_definitions_of_a_block_that_double_each_other_are_read_at_once() -> Non
 
 
 @given(VALUES, st.data())
+@examples(2)
 def test_a_document_with_blocks_and_one_random_value_is_read_or_refused(value: Any, data: st.DataObject) -> None:
     assignments = list(re.finditer(r"(?<= = )[^,{}\n]+(?=[,\n}])", PLANT))
     place = data.draw(st.sampled_from(assignments))
@@ -816,6 +862,7 @@ def test_a_document_with_blocks_and_one_random_value_is_read_or_refused(value: A
 
 
 @given(st.integers(0, len(PLANT)), st.integers(0, 20), st.text(max_size=6) | st.sampled_from("[]{}=,.\"'#\n\\"))
+@examples(3)
 def test_a_document_with_blocks_and_a_piece_replaced_is_read_or_refused(start: int, length: int, new: str) -> None:
     read_or_refused(PLANT[:start] + new + PLANT[start + length :])
 

@@ -136,6 +136,7 @@ class Network:
         known = {
             name: Source(item.unit, ca.SX(0), type=_type(item)) for name, item in self._items(Port | State | Defined)
         }
+        known.update({name: Source(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()})
         known.update(sources or {})
         wires = self._wires(targets, known)
         resolved = _Signals(self, symbols, wires, sources or {}, None)
@@ -338,11 +339,11 @@ class _Signals:
             return network._formulas[name]
         if name in self._symbols:
             return self._symbols[name]
+        if name in network.z:
+            return network.z[name]
         if name in self._sources:
             return self._of_mechanism(name)
         path, item = self._places[name]
-        if isinstance(item, State):
-            return network.z[name]
         if not isinstance(network._mechanism.blocks[path], Sampled):
             return self.text(name, item.value)
         held = network.d[name]

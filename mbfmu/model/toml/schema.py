@@ -52,7 +52,7 @@ def schema() -> dict[str, Any]:
                 "then": {"pattern": rf"\.toml$|{IDENTIFIER}"},
                 "else": {"$ref": "#/definitions/model"},
             },
-            "values": {"type": "object", "additionalProperties": {"type": ["boolean", "number", "string"]}},
+            "values": {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean"]}},
         },
         "required": ["system"],
         "additionalProperties": False,
