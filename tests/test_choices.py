@@ -129,6 +129,19 @@ def test_what_is_not_asked_for_changes_no_function() -> None:
     assert not [item.name for item in plain.dae.parameters if item.name.startswith("start.")]
 
 
+def test_the_states_of_a_linearization_are_those_whose_start_values_are_met(tmp_path: Path) -> None:
+    plain, chosen = (
+        mbfmu.export("slider_crank", tmp_path / f"{len(choose)}.fmu", choose=choose, backend="native")
+        for choose in ((), ("crank.phi", "slider.s"))
+    )
+    expected, same, other = (
+        mbfmu.linearize(path, values=values) for path, values in ((plain, {}), (chosen, {}), (chosen, BY_SLIDER))
+    )
+    assert same.states == expected.states == ("crank.phi", "crank.w")
+    np.testing.assert_allclose(same.A, expected.A, rtol=1e-9, atol=1e-9)
+    assert other.states == ("crank.w", "slider.s")
+
+
 def geared(ratio: float) -> System:
     """Two wheels on bearings, coupled by a gear."""
     return System(

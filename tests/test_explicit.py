@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 from harness import run, thorough
 from mechanisms import planar_rig, slider_crank, spatial_arm
+from scipy.integrate import DOP853, RK45
 
 import mbfmu
 from mbfmu.dae import absolute
@@ -215,6 +216,17 @@ def test_a_tableau_meets_all_conditions_of_its_order_and_not_of_the_next(tableau
     assert np.all(np.triu(tableau.A) == 0)
     assert max(gap(tableau, nodes) for nodes in range(1, tableau.order + 1)) < 1e-14
     assert gap(tableau, tableau.order + 1) > 1e-6
+
+
+def test_the_coefficients_of_dormand_and_prince_are_those_of_scipy_to_the_last_bit() -> None:
+    for ours, theirs in ((DOPRI5, RK45), (DOPRI8, DOP853)):
+        stages = len(theirs.B)
+        np.testing.assert_array_equal(ours.A[:, : theirs.A.shape[1]], theirs.A)
+        np.testing.assert_array_equal(ours.b, theirs.B)
+        np.testing.assert_array_equal(ours.c, theirs.C)
+        assert ours.A.shape == (stages, stages)
+    np.testing.assert_array_equal(DOPRI8.errors, (DOP853.E5, DOP853.E3))
+    assert DOPRI8.estimate_order == DOP853.error_estimator_order
 
 
 def test_adams_bashforth_weights_integrate_polynomials_of_degree_6_exactly_and_7_not() -> None:

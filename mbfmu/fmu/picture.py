@@ -1,7 +1,9 @@
 """Pictures of a mechanism at its start: an SVG for the documentation, a PNG for the icon; drawn without a library."""
 
+import math
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -93,23 +95,31 @@ def svg(picture: Drawing, title: str) -> str:
     return "\n".join([*found, "</svg>"])
 
 
+def _around(x: Sequence[float], y: Sequence[float], reach: float) -> tuple[slice, slice]:
+    """Return the rows and columns of the pixels within reach of the box that holds some points."""
+    top, left = (max(0, math.floor(min(each) - reach)) for each in (y, x))
+    return slice(top, max(top, math.ceil(max(y) + reach))), slice(left, max(left, math.ceil(max(x) + reach)))
+
+
 def png(picture: Drawing) -> bytes:
     """Return the picture as a PNG file."""
     rows, columns = np.mgrid[0:HEIGHT, 0:WIDTH].astype(float)
     image = np.full((HEIGHT, WIDTH, 3), 255.0)
 
-    def paint(cover: Array, colour: str) -> None:
+    def paint(where: tuple[slice, slice], cover: Array, colour: str) -> None:
         ink = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=float)
-        image[:] += np.clip(cover, 0.0, 1.0)[..., None] * (ink - image)
+        image[where] += np.clip(cover, 0.0, 1.0)[..., None] * (ink - image[where])
 
     for _, colour, x1, y1, x2, y2 in picture.lines:
-        dx, dy = x2 - x1, y2 - y1
-        along = np.clip(((columns - x1) * dx + (rows - y1) * dy) / max(dx * dx + dy * dy, 1e-9), 0.0, 1.0)
-        paint(LINE / 2 + 0.5 - np.hypot(columns - x1 - along * dx, rows - y1 - along * dy), colour)
-    for _, x, y in picture.joints:
-        away = np.hypot(columns - x, rows - y)
-        paint(DOT + 1.5 - away, INK)
-        paint(DOT - 0.5 - away, "#ffffff")
+        where, dx, dy = _around((x1, x2), (y1, y2), LINE / 2 + 1), x2 - x1, y2 - y1
+        x, y = columns[where] - x1, rows[where] - y1
+        along = np.clip((x * dx + y * dy) / max(dx * dx + dy * dy, 1e-9), 0.0, 1.0)
+        paint(where, LINE / 2 + 0.5 - np.hypot(x - along * dx, y - along * dy), colour)
+    for _, x1, y1 in picture.joints:
+        where = _around((x1,), (y1,), DOT + 2)
+        away = np.hypot(columns[where] - x1, rows[where] - y1)
+        paint(where, DOT + 1.5 - away, INK)
+        paint(where, DOT - 0.5 - away, "#ffffff")
     pixels = np.round(image).astype(np.uint8)
     raw = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)

@@ -11,13 +11,12 @@ that are needed after the next turn are kept in the work vector, a row for each 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
 from mbfmu.kernel.operations import literal
-from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
+from mbfmu.kernel.program import Flags, Instruction, Nodes, Output, Program, read_program
 
 LONG = 4000
 """Smallest number of operations for which loops are sought: shorter code fits into the processor's caches."""
@@ -57,36 +56,37 @@ class Loops:
     size: int
 
 
-def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
+def with_loops(name: str, instructions: Sequence[Instruction], unwanted: Collection[int]) -> Loops | None:
     """Return a function's body with loops; None if they do not pay.
 
     Args:
-        function: CasADi SX Function.
+        name: name of the function, for the message.
+        instructions: its instructions.
         unwanted: numbers of the results that a caller may leave out.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    if function.n_instructions() < LONG:
+    if len(instructions) < LONG:
         return None
-    program = read_program(function)
+    program = read_program(name, instructions)
     families = find_families(program)
     if families is None:
         return None
-    plan = make_plan(program, families)
-    if plan is None or plan.looped.sum() < WORTH * (~program.leaf).sum():
+    plan = make_plan(program, families, max(1.0, WORTH * (~program.leaf).sum()))
+    if plan is None:
         return None
     writer = _Writer(program, families, plan, unwanted)
     return Loops(writer.text(), writer.size)
 
 
-def make_plan(program: Program, families: Families) -> Plan | None:
-    """Return the place of each operation; None without loops."""
+def make_plan(program: Program, families: Families, least: float) -> Plan | None:
+    """Return the place of each operation; None if less than `least` of them are in loops."""
     window = _window(families)
     if window is None:
         return None
     first, last, kept = window
-    while kept.any():
+    while kept.sum() * (last - first + 1) >= least:
         graph = _Graph(program, families, kept, first, last)
         tangled = graph.tangled()
         if not tangled.any():

@@ -1,5 +1,6 @@
-"""CasADi SX Function -> Program: its operations in single assignment."""
+"""CasADi SX Function -> its instructions -> Program: its operations in single assignment."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from mbfmu.kernel.operations import operation
 
 Nodes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+Instruction = tuple[int, Any, list[int]]
+"""CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills."""
 
 CONSTANT = "constant"
 """Kind of the nodes that are constants."""
@@ -55,8 +59,21 @@ class Program:
         return self.kinds[int(self.kind[node])]
 
 
-def read_program(function: Any) -> Program:
-    """Return the program of a CasADi SX Function.
+def read_instructions(function: Any) -> list[Instruction]:
+    """Return the instructions of a CasADi SX Function; each is asked for once, as that takes CasADi a while."""
+    code, given, to, constant = (
+        function.instruction_id, function.instruction_input, function.instruction_output, function.instruction_constant,
+    )  # fmt: skip
+    codes = map(code, range(function.n_instructions()))
+    return [(each, constant(k) if each == ca.OP_CONST else given(k), to(k)) for k, each in enumerate(codes)]
+
+
+def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
+    """Return the program of a function.
+
+    Args:
+        function: its name, for the message.
+        instructions: its instructions.
 
     Raises:
         KernelError: the function has an unknown operation.
@@ -83,13 +100,12 @@ def read_program(function: Any) -> Program:
             numbers[leaves[key]] = value
         return leaves[key]
 
-    for k in range(function.n_instructions()):
-        code, given = function.instruction_id(k), function.instruction_input(k)
+    for code, given, to in instructions:
         if code == ca.OP_OUTPUT:
-            which, element = function.instruction_output(k)
+            which, element = to
             outputs.append(Output(which, element, registers[given[0]]))
             continue
-        (register,) = function.instruction_output(k)
+        (register,) = to
         if code == ca.OP_INPUT:
             which, element = given
             key = str(which), element
@@ -97,9 +113,9 @@ def read_program(function: Any) -> Program:
                 leaves[key] = node(key[0], [], element)
             registers[register] = leaves[key]
         elif code == ca.OP_CONST:
-            registers[register] = number(function.instruction_constant(k))
+            registers[register] = number(given)
         else:
-            name, places = operation(code, function.name())
+            name, places = operation(code, function)
             registers[register] = node(
                 name, [number(item) if isinstance(item, float) else registers[given[item]] for item in places]
             )

@@ -10,6 +10,7 @@ from typing import Any
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
+from mbfmu.kernel.program import read_instructions
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
@@ -128,8 +129,9 @@ class _File:
     def _body(self, function: Any) -> tuple[str, int]:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
-            loops = with_loops(function, unwanted)
-            return (loops.body, loops.size) if loops else (straight(function, unwanted), 0)
+            name, instructions = function.name(), read_instructions(function)
+            loops = with_loops(name, instructions, unwanted)
+            return (loops.body, loops.size) if loops else (straight(name, instructions, unwanted), 0)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return frame.text, frame.work

@@ -1,34 +1,32 @@
 """SX Function -> C text, operation by operation, in CasADi's order and with its registers."""
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import casadi as ca
 
 from mbfmu.kernel.operations import literal, operation
+from mbfmu.kernel.program import Instruction
 
 
-def straight(function: Any, unwanted: Collection[int]) -> str:
+def straight(function: str, instructions: Sequence[Instruction], unwanted: Collection[int]) -> str:
     """Return a function's body without loops.
 
     Operations that only optional results need come last, and run only if such a result is asked for. A function with
     optional results has a variable for each operation instead of CasADi's registers, which are used again and again.
 
     Args:
-        function: CasADi SX Function.
+        function: its name, for the message.
+        instructions: its instructions.
         unwanted: numbers of the optional results, which a caller may leave out.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    numbers = range(function.n_instructions())
-    codes = [function.instruction_id(k) for k in numbers]
-    needed = _needed(function, codes, unwanted) if unwanted else set(numbers)
+    needed = _needed(instructions, unwanted) if unwanted else range(len(instructions))
     names: dict[int, str] = {}
     always: list[str] = []
     sometimes: list[str] = []
-    for k in numbers:
-        code, given, to = codes[k], function.instruction_input(k), function.instruction_output(k)
+    for k, (code, given, to) in enumerate(instructions):
         lines = always if k in needed else sometimes
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
@@ -37,9 +35,9 @@ def straight(function: Any, unwanted: Collection[int]) -> str:
         if code == ca.OP_INPUT:
             expression = f"arg[{given[0]}][{given[1]}]"
         elif code == ca.OP_CONST:
-            expression = literal(function.instruction_constant(k))
+            expression = literal(given)
         else:
-            name, places = operation(code, function.name())
+            name, places = operation(code, function)
             operands = (literal(item) if isinstance(item, float) else names[given[item]] for item in places)
             expression = f"{name}({', '.join(operands)})"
         names[to[0]] = f"a{k if unwanted else to[0]}"
@@ -53,20 +51,19 @@ def straight(function: Any, unwanted: Collection[int]) -> str:
     return "".join(f"  {line}\n" for line in always)
 
 
-def _needed(function: Any, codes: list[int], unwanted: Collection[int]) -> set[int]:
+def _needed(instructions: Sequence[Instruction], unwanted: Collection[int]) -> set[int]:
     """Return the instructions that the other results, which are always asked for, depend on."""
     found: set[int] = set()
     current: dict[int, int] = {}  # register -> instruction that filled it
     made_by: list[list[int]] = []
-    for k, code in enumerate(codes):
-        given = [] if code in {ca.OP_INPUT, ca.OP_CONST} else function.instruction_input(k)
-        made_by.append([current[register] for register in given])
+    for k, (code, given, to) in enumerate(instructions):
+        made_by.append([] if code in {ca.OP_INPUT, ca.OP_CONST} else [current[register] for register in given])
         if code == ca.OP_OUTPUT:
-            if function.instruction_output(k)[0] not in unwanted:
+            if to[0] not in unwanted:
                 found.add(k)
         else:
-            current[function.instruction_output(k)[0]] = k
-    for k in reversed(range(len(codes))):
+            current[to[0]] = k
+    for k in reversed(range(len(instructions))):
         if k in found:
             found.update(made_by[k])
     return found

@@ -1,8 +1,9 @@
 """The state-space form of an FMU about its start, from its directional derivatives in initialisation mode.
 
-The states x are the outputs with an exact start value whose time derivative is a variable too: in an FMU of mbfmu the
-joint coordinates and rates that the model gives a start, `shoulder.phi` with `shoulder.w` and `shoulder.w` with
-`shoulder.a`. Where they are all the states of the FMU, x' = A x + B u follows from the derivatives of x' by x and u.
+The states x are the outputs with a start value that is met whose time derivative is a variable too: in an FMU of mbfmu
+the joint coordinates and rates that the model gives a start, `shoulder.phi` with `shoulder.w` and `shoulder.w` with
+`shoulder.a`; of those that can be chosen, the ones that are met. Where they are all the states of the FMU,
+x' = A x + B u follows from the derivatives of x' by x and u.
 """
 
 import tempfile
@@ -16,6 +17,7 @@ from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu_run import read_fmu, start_value
 from mbfmu.inputs import Course, as_type
 from mbfmu.linearization.linear import Array, Linear
+from mbfmu.model.mechanism import FIXED
 
 
 def linearize_fmu(
@@ -47,7 +49,7 @@ def linearize_fmu(
     every = {item.name: item for item in description.modelVariables}
     variables = {name: item for name, item in every.items() if item.type == "Real"}
     rate_of = {item.derivative.name: name for name, item in variables.items() if item.derivative is not None}
-    states = [name for name, item in variables.items() if _is_state(item) and name in rate_of]
+    states = [name for name, item in variables.items() if name in rate_of and _is_met(item, variables, values)]
     if not states:
         raise FmuError(
             f"'{path}' has no outputs with start values whose derivatives are variables: no states are known"
@@ -116,5 +118,11 @@ def linearize_fmu(
     )  # fmt: skip
 
 
-def _is_state(variable: Any) -> bool:
-    return bool(variable.causality == "output" and variable.initial == "exact")
+def _is_met(variable: Any, variables: Mapping[str, Any], values: Mapping[str, float]) -> bool:
+    """Return whether a variable is an output whose start value is met, always or by the choice of the user."""
+    if variable.causality != "output" or variable.initial not in {"exact", "approx"}:
+        return False
+    choice = variables.get(FIXED + variable.name)
+    if choice is None:
+        return bool(variable.initial == "exact")
+    return float(values.get(choice.name, choice.start)) != 0.0

@@ -7,6 +7,7 @@ polynomial and the norm remains a constraint like any other.
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -34,7 +35,7 @@ class Pose:
         """Return whether this is a pose in the plane."""
         return bool(self.r.numel() == 2)
 
-    @property
+    @cached_property
     def R(self) -> SX:
         """Rotation matrix, shape (2, 2) or (3, 3)."""
         if self.rotation is not None:

@@ -9,10 +9,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import DOP853, RK45
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
+from mbfmu.stepper.dormand_prince import ERRORS_8, NODES_5, NODES_8, ROWS_5, ROWS_8, WEIGHTS_5, WEIGHTS_8
 from mbfmu.stepper.scheme import SX, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
@@ -74,6 +74,11 @@ class Tableau:
         return k
 
 
+def lower_triangle(rows: Sequence[Sequence[float]]) -> Array:
+    """Return a square matrix of rows that are given up to their last entry which is not zero."""
+    return np.array([[*row, *[0.0] * (len(rows) - len(row))] for row in rows])
+
+
 RK4 = Tableau(
     A=np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]]),
     b=np.array([1, 2, 2, 1]) / 6,
@@ -81,14 +86,19 @@ RK4 = Tableau(
     order=4,
 )
 """The classical method, of order 4."""
-DOPRI5 = Tableau(np.pad(RK45.A, ((0, 0), (0, 1))), RK45.B, RK45.C, order=5)
+DOPRI5 = Tableau(lower_triangle(ROWS_5), np.array(WEIGHTS_5), np.array(NODES_5), order=5)
 """The method of Dormand & Prince, solution of order 5 (Hairer, Norsett & Wanner, II.5).
 
 Its estimate, of order 4, is left out: against an error per unit of time it asks for more and shorter steps than two
 half steps do, and twice the time at a tolerance of 1e-10.
 """
 DOPRI8 = Tableau(
-    DOP853.A, DOP853.B, DOP853.C, order=8, errors=(DOP853.E5, DOP853.E3), estimate_order=DOP853.error_estimator_order
+    lower_triangle(ROWS_8),
+    np.array(WEIGHTS_8),
+    np.array(NODES_8),
+    order=8,
+    errors=tuple(np.array(weights) for weights in ERRORS_8),
+    estimate_order=7,
 )
 """The method of Dormand & Prince, order 8, with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
 

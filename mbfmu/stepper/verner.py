@@ -7,7 +7,7 @@ the theory see Verner, SIAM J. Numer. Anal. 15 (1978). The last stage serves an 
 
 import numpy as np
 
-from mbfmu.stepper.explicit import Tableau
+from mbfmu.stepper.explicit import Tableau, lower_triangle
 
 NODES = (
     0, 0.03462, 0.097024350638780445948, 0.14553652595817066892, 0.561, 0.22900791159048501267,
@@ -58,7 +58,7 @@ WEIGHTS = (
 )  # fmt: skip
 
 VERNER9 = Tableau(
-    A=np.array([[*row, *[0.0] * (len(NODES) - len(row))] for row in ROWS]),
+    A=lower_triangle(ROWS),
     b=np.array(WEIGHTS),
     c=np.array(NODES),
     order=9,
