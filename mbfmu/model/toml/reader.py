@@ -13,6 +13,7 @@ from mbfmu.errors import (
     FrameConnectionError,
     MassError,
     MbfmuError,
+    ModelError,
     ModelFileError,
     NameInUseError,
     UnknownNameError,
@@ -24,7 +25,7 @@ from mbfmu.model.mechanism import Mechanism, flatten, resolve
 from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.source import Source, read_bytes
-from mbfmu.model.system import Connection, Parameter, Subsystem, System
+from mbfmu.model.system import Connection, Parameter, Subsystem, System, check_input_starts
 from mbfmu.model.toml.kinds import component_type, component_types, fields_of, kind_of, taken
 from mbfmu.model.toml.lines import Place, lines_of
 from mbfmu.model.urdf import RobotOptions, read_urdf
@@ -43,6 +44,7 @@ DEEPEST = 16
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list, "urdf": dict,
+    "input_starts": dict,
 }  # fmt: skip
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that a class may raise for an unexpected value."""
@@ -195,6 +197,7 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
             table.get("planar", False), table.get("description", ""), table.get("stepper", usual),
+            _input_starts(document, table, place),
         )  # fmt: skip
     except NameInUseError as error:
         counts = Counter(item.name for item in (*parameters, *components))
@@ -206,6 +209,16 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         index = said.index(True) if isinstance(error, UnknownNameError) else len(said) - 1 - said[::-1].index(True)
         raise document.at((*place, "connections", index), error) from None
     return _Found(system, size)
+
+
+def _input_starts(document: Document, table: dict[str, Any], place: Place) -> dict[str, float]:
+    """Return the start values of inputs, such as ``input_starts = {"shoulder.tau" = 2.0}``."""
+    given = table.get("input_starts", {})
+    try:
+        check_input_starts(given)
+    except ModelError as error:
+        raise document.at((*place, "input_starts"), error) from None
+    return dict(given)
 
 
 def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
