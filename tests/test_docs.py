@@ -42,7 +42,7 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "linearize"),
+            *("view", "linearize", "equilibrium"),
         )
     ),
 )

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from mbfmu import cli
 from mbfmu.dae import derive
 from mbfmu.dae.energy import EXPECTED, with_balance
 from mbfmu.equilibria import STABLE, UNDECIDED, UNSTABLE, Equilibrium, equilibrium_of, read_start
-from mbfmu.errors import EquilibriumError, MbfmuError, UnknownNameError, UsageError, ValueRangeError
+from mbfmu.errors import EquilibriumError, MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.model import BodyShape, Revolute, RotationalDamper, System, World, connect
+from mbfmu.model.toml import from_toml, to_toml
 
 COORDINATES = ("joint", "absolute")
 
@@ -290,6 +292,17 @@ def test_the_start_value_of_an_input_acts_until_the_input_is_set(two_link: Syste
             two_link.with_values({"shoulder.tau": wrong})
     with pytest.raises(UnknownNameError, match=r"shoulder\.tua"):
         two_link.with_values({"shoulder.tua": 3.0})
+
+
+def test_start_values_of_inputs_are_part_of_a_toml_model(two_link: System) -> None:
+    begun = two_link.with_values({"shoulder.tau": 3.0})
+    assert from_toml(to_toml(begun)) == begun
+    with pytest.raises(ModelError, match=r"line \d+: shoulder\.tau = '3'"):
+        from_toml(to_toml(begun).replace("= 3.0}", '= "3"}'))
+    with pytest.raises(UnknownNameError, match=r"there is no input 'shoulder\.tua'; did you mean 'shoulder\.tau'"):
+        derive(from_toml(to_toml(begun).replace('"shoulder.tau"', '"shoulder.tua"')))
+    with pytest.raises(UnknownNameError, match="there is no input 'f_y'; did you mean 'f_x'"):
+        replace(mbfmu.load("pendulum"), input_starts={"f_y": 1.0})
 
 
 def test_blocks_and_lagrangians_have_start_values_of_inputs_too() -> None:

@@ -150,8 +150,11 @@ class Problem:
                 raise UsageError(f"'{name}' is both free and held: drop one of the two")
 
     def at_start(self, name: str) -> float:
-        """Return an output at the start, at rest."""
+        """Return an output at the start: its start value, or what it is at rest."""
         dae, start = self.dae, self.start
+        begun = dict(zip((item.name for item in dae.starts), start.s.tolist(), strict=True))
+        if name in begun:
+            return float(begun[name])
         p = whole(dae, start.u, start.p)
         s = start.s[len(dae.assembly.starts) :]
         z = dae.first_states(start.q, start.v, s, p, 0.0) if dae.first_states else s

@@ -94,6 +94,11 @@ class LagrangianSystem(Description):
 
     def __post_init__(self) -> None:
         check_input_starts(self.input_starts)
+        for name in self.input_starts:
+            if name not in self.inputs.values():
+                raise UnknownNameError(
+                    f"input_starts of '{self.name}': there is no input '{name}'; {nearest(name, self.inputs.values())}"
+                )
         check_items(f"coordinates of system '{self.name}'", self.coordinates, Coordinate)
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"position of system '{self.name}'", self.position, str)

@@ -357,6 +357,13 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}' acts on the joint '{name}', which is not there; "
                     + nearest(name, joints)
                 )
+    if mechanism.input_starts:
+        known = input_names(mechanism)
+        for name in mechanism.input_starts:
+            if name not in known:
+                raise UnknownNameError(
+                    f"input_starts of '{mechanism.name}': there is no input '{name}'; {nearest(name, known)}"
+                )
     _check_numbers(mechanism)
 
 

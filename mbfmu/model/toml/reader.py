@@ -28,7 +28,7 @@ from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.source import Source, read_bytes
-from mbfmu.model.system import Connection, Subsystem, System, Wire
+from mbfmu.model.system import Connection, Subsystem, System, Wire, check_input_starts
 from mbfmu.model.toml.kinds import (
     BLOCKS,
     ENDS,
@@ -59,6 +59,7 @@ DEEPEST = 16
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list, "wires": list, "names": dict, "urdf": dict,
+    "input_starts": dict,
 }  # fmt: skip
 NOUNS: dict[type, str] = {Parameter: "parameter", Port: "input", State: "state", Defined: "quantity"}
 """Names of the entries of a block's tables, in messages."""
@@ -285,10 +286,12 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
                 + kind_of(value),
             )  # fmt: skip
     inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
+    starts = _input_starts(document, table, place)
     try:
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
             table.get("planar", False), table.get("description", ""), table.get("stepper", usual), wires, names,
+            starts,
         )  # fmt: skip
     except ModelError as error:
         raise document.at((*place, *_fault(error, table, parameters, components, connections, wires)), error) from None
@@ -315,6 +318,16 @@ def _fault(
     counts = Counter(item.name for item in (*parameters, *components))
     twice = next(name for name, count in counts.items() if count > 1)
     return ("components" if twice in table.get("components", {}) else "parameters", twice)
+
+
+def _input_starts(document: Document, table: dict[str, Any], place: Place) -> dict[str, float]:
+    """Return the start values of inputs, such as ``input_starts = {"shoulder.tau" = 2.0}``."""
+    given = table.get("input_starts", {})
+    try:
+        check_input_starts(given)
+    except ModelError as error:
+        raise document.at((*place, "input_starts"), error) from None
+    return dict(given)
 
 
 def _robot(document: Document, table: dict[str, Any], place: Place) -> System:

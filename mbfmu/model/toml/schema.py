@@ -64,6 +64,11 @@ def schema() -> dict[str, Any]:
             "name": {"type": "string", "pattern": IDENTIFIER},
             "description": {"type": "string", "description": "one line"},
             "stepper": {"type": "string", "description": "name of the default stepper"},
+            "input_starts": {
+                "type": "object",
+                "description": "start values of inputs, by full name, in SI units",
+                "additionalProperties": {"type": "number"},
+            },
             "urdf": {
                 "type": "object",
                 "description": "the robot whose description the system is based on",

@@ -46,6 +46,8 @@ def _system(system: System, prefix: str) -> Iterator[str]:
         yield f"stepper = {_text(system.stepper)}"
     if system.planar:
         yield "planar = true"
+    if system.input_starts:
+        yield f"input_starts = {_table(system.input_starts)}"
     if system.connections:
         yield from ("", "connections = [")
         yield from (f"  [{_text(pair.a)}, {_text(pair.b)}]," for pair in system.connections)
