@@ -171,6 +171,11 @@ def test_every_stepper_runs_between_the_samplings_and_comes_to_the_reference(
     assert errors[1] < errors[0] / 8 or errors[1] < 1e-11  # at least of order 1.5, as 4^1.5 = 8
 
 
+def test_the_energy_balance_closes_over_torques_that_jump() -> None:
+    run = mbfmu.simulate("sampled_pid", stop=0.5, step=1e-3, stepper="projected", energy_balance=True)
+    assert np.abs(run["energy.balance"]).max() < 1e-10  # J; measured 3e-12, of 5 J that the motion exchanges
+
+
 # -- FMUs --------------------------------------------------------------------------------------------------------
 
 

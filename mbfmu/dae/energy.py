@@ -67,6 +67,11 @@ def with_balance(dae: Dae) -> Dae:
     first = dae.first_states(q, v, s, p, t) if dae.first_states else s
     every = [q, v, z, turned, a, lambda_, u, p, t]
     shown = dae.output(q, v, own, turned, a, lambda_, u, p, t)
+    sampling = dae.sampling
+    if sampling:
+        due = ca.SX.sym("due", dae.n_c)
+        after = sampling.update(q, v, own, u, p, t, due)
+        sampling = replace(sampling, update=function("update", [*given, due], after))
     text = "kinetic and potential energy, plus losses, minus what was put in; 0 without errors of the steps"
     return replace(
         longer,
@@ -74,6 +79,7 @@ def with_balance(dae: Dae) -> Dae:
         output=function("output", every, ca.vertcat(shown, stored - z[-1])),
         power=function("power", list(given), dae.power(q, v, own, u, p, t)),
         first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored)),
+        sampling=sampling,
         **{name: function(name, list(given), result) for name, result in changed.items()},
     )
 
