@@ -15,8 +15,11 @@ from masters import Instance, Unpacked, refused
 import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError
+from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel.runtime import OK
 from mbfmu.model import Body, Gear, Revolute, System, World, connect
 from mbfmu.prepared.prepare import prepare
+from mbfmu.stepper import make_scheme
 
 BACKENDS = ("python", "native")
 CRANK, SLIDER, PIN = "start.fixed.crank.phi", "start.fixed.slider.s", "start.fixed.pin.phi"
@@ -169,6 +172,33 @@ def test_a_coupling_is_started_from_either_side(tmp_path: Path) -> None:
     values = {"load.phi": 0.5, "start.fixed.load.phi": 1.0, "start.fixed.motor.phi": 0.0}
     run = mbfmu.simulate(path, STEP, values=values)
     assert (run["load.phi"][0], run["motor.phi"][0]) == pytest.approx((0.5, -1.5), abs=1e-12)
+
+
+def test_a_platform_starts_by_the_lengths_of_its_legs() -> None:
+    """The pose that gives the lengths is found again, orientation included."""
+    place = [f"platform.r_0[{k}]" for k in (1, 2, 3)]
+    legs = [f"leg{k}.s" for k in range(1, 7)]
+    model = mbfmu.load("stewart").with_values({**dict.fromkeys(legs, "guess(0)")})
+    dae = prepare(model, "direct", None, STEP, choices=(*legs, *place, "platform.Q")).dae
+    kernel = Interpreted(describe(compose(dae, make_scheme(dae, "direct"))))
+    starts, parameters = [item.name for item in dae.starts], [item.name for item in dae.parameters]
+
+    def pose(values: Mapping[str, float]) -> dict[str, float]:
+        s, p, u = dae.s_default(), dae.p_default(), vector(dae.u_default())
+        for name, value in values.items():
+            vector_, names = (p, parameters) if name in parameters else (s, starts)
+            vector_[names.index(name)] = value
+        x, status = kernel.initialize(vector(s), u, vector(p), 0.0, STEP)
+        assert status.code == OK, status
+        y = kernel.outputs(x, u, vector(p), 0.0)
+        return dict(zip((item.name for item in dae.outputs), y, strict=False))
+
+    turned = {"platform.Q[1]": 0.99, "platform.Q[2]": 0.06, "platform.Q[3]": -0.03, "platform.Q[4]": 0.08}
+    wanted = pose({**dict(zip(place, (0.03, -0.05, 2.04), strict=True)), **turned})
+    free = {f"start.fixed.{name}": 0.0 for name in (*place, "platform.Q")}
+    found = pose({**free, **{f"start.fixed.{leg}": 1.0 for leg in legs}, **{leg: wanted[leg] for leg in legs}})
+    for name in (*place, *turned, *legs):
+        assert found[name] == pytest.approx(wanted[name], abs=1e-10), name
 
 
 @pytest.mark.parametrize(

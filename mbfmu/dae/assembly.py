@@ -128,11 +128,8 @@ class _Asked:
         elif neutral and all(entry is not None for entry in begun):
             away = quaternion_product(ca.vertcat(*begun) * ca.SX([1, -1, -1, -1]), value)
             for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
-                if complete:
-                    self.positions[f"{path}.{name}[{number + 1}]"] = 2 * away[number]
-                    self.sizes[f"{path}.{name}[{number + 1}]"] = ca.SX(1)
-                else:
-                    self.leanings.append(2 * away[number])
+                row = f"{path}.{name}[{number + 1}]"
+                self._ask(row, 2 * away[number], ca.SX(1), guess=not complete, choice=f"{path}.{name}")
         else:
             for full, entry, asked, guess in zip(
                 labels(f"{path}.{name}", value), ca.vertsplit(ca.vertcat(value)), wanted, guesses, strict=True
@@ -146,7 +143,7 @@ class _Asked:
         placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))
         return ca.vertcat(*placed), all(entry is not None for entry in begun)
 
-    def _ask(self, name: str, apart: SX, asked: SX, guess: bool) -> None:
+    def _ask(self, name: str, apart: SX, asked: SX, guess: bool, choice: str | None = None) -> None:
         """Add the equation of a coordinate's start value, or of its guess; of both, one zero, if that is to be chosen.
 
         Args:
@@ -154,8 +151,9 @@ class _Asked:
             apart: its distance from the start value.
             asked: the start value.
             guess: whether it is a guess, unless that is to be chosen.
+            choice: what the choice names, if not the coordinate.
         """
-        met = self._met.get(name)
+        met = self._met.get(choice or name)
         if met is not None or not guess:
             self.positions[name] = apart if met is None else met * apart
             self.sizes[name] = size_of(asked)

@@ -167,7 +167,9 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     """
     if not isinstance(model, System):
         return model
-    open_ = [name for name in names if name in model.start_values() and name not in flatten(model).starts]
+    given = {name for start in flatten(model).starts for name in (start, start.partition("[")[0])}
+    left = {name for name in names if name not in given}
+    open_ = [start for start in model.start_values() if left & {start, start.partition("[")[0]}]
     if not open_:
         return model
     prepared = prepare(model, "direct", None, 1e-3)

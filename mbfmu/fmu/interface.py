@@ -5,6 +5,7 @@ vector of that kind; nothing else is derived from value references.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from sys import float_info
 from typing import Any
@@ -161,7 +162,7 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     usual = nominal_of(dae)
     names = {item.name for item in dae.parameters}
     starts = {
-        item.name: (offset, item.value, "approx" if item.guess or FIXED + item.name in names else "exact")
+        item.name: (offset, item.value, "approx" if item.guess or _is_chosen(item.name, names) else "exact")
         for offset, item in enumerate(dae.starts)
     }
     found: list[Variable] = []
@@ -206,6 +207,11 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
 def _variability(signal: Signal) -> str:
     """Return how a quantity varies in time: FMI has no other than real variables that are continuous."""
     return "continuous" if signal.type == "Real" else "discrete"
+
+
+def _is_chosen(start: str, parameters: Collection[str]) -> bool:
+    """Return whether one of the parameters says whether a start value is met; a quaternion has one for all entries."""
+    return any(FIXED + name in parameters for name in (start, start.partition("[")[0]))
 
 
 def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None:

@@ -30,6 +30,8 @@ from mbfmu.model.parts import Part, World
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
 
+QUATERNION = (4,)
+"""Lengths that the start value of a quaternion may have."""
 FIXED = "start.fixed."
 """Beginning of the name of a parameter that says whether a start value is met; the coordinate's name follows."""
 
@@ -128,7 +130,11 @@ def flatten(system: System, formulas: Mapping[str, str] | None = None, choices: 
 
 def _with_choices(mechanism: Mechanism, choices: tuple[str, ...]) -> Mechanism:
     """Return a mechanism with a parameter for each start value that is met or a guess."""
-    known = {name: entry for name, entry in mechanism.starts.items() if may_be_chosen(entry.quantity)}
+    known: dict[str, list[Entry]] = {}
+    for name, entry in mechanism.starts.items():
+        if not entry.quantity.is_rate:
+            whole = entry.quantity.sizes == QUATERNION  # its entries are met together
+            known.setdefault(name.partition("[")[0] if whole else name, []).append(entry)
     entries = dict(mechanism.entries)
     for name in choices:
         if name not in known:
@@ -138,14 +144,9 @@ def _with_choices(mechanism: Mechanism, choices: tuple[str, ...]) -> Mechanism:
         text = f"whether the start value of {name} is met: 1; 0: it is a guess, where the search for the start begins"
         if FIXED + name in entries:
             raise NameInUseError(f"'{FIXED + name}' is the name of a parameter already: rename its component")
-        met = 0.0 if known[name].guess else 1.0
+        met = 0.0 if any(entry.guess for entry in known[name]) else 1.0
         entries[FIXED + name] = Entry(FIXED + name, met, "", Quantity("1", text, 0.0, 1.0))
     return replace(mechanism, entries=entries, choices=choices)
-
-
-def may_be_chosen(declared: Quantity) -> bool:
-    """Return whether a start value can be met or a guess: that of a coordinate which is one number, or an entry."""
-    return not declared.is_rate and declared.sizes != (4,)  # the entries of a quaternion are met together
 
 
 def flatten_block(block: Block | Sampled, formulas: Mapping[str, str] | None = None) -> Mechanism:
