@@ -218,6 +218,15 @@ def test_an_input_that_no_wire_goes_to_is_an_input_of_the_machine(tmp_path: Path
         mbfmu.simulate(machine(), 0.2, inputs={"hinge.tau": 1.0})
 
 
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_machine_becomes_an_fmu_without_a_problem_that_runs_as_it_does(backend: str, tmp_path: Path) -> None:
+    path = mbfmu.export(machine(), tmp_path / "m.fmu", step=1e-3, backend=backend)
+    assert mbfmu.check(path) == []
+    found, wanted = mbfmu.simulate(path, 0.2), mbfmu.simulate(machine(), 0.2)
+    for name in ("hinge.phi", "law.I", "law.tau", "law.e"):
+        np.testing.assert_allclose(found[name][-1], wanted[name][-1], rtol=1e-11)
+
+
 def test_wires_lead_inside_sub_systems_and_into_them() -> None:
     inner = System(
         "inner", (Subsystem("a", GAIN), Subsystem("c", LAG)), wires=(wire("a.y", "c.u"),), names={"out": "c.y"}

@@ -32,7 +32,7 @@ class Port(Description):
     name: str
     unit: str = "1"
     description: str = ""
-    start: float = 0.0
+    start: bool | float = 0.0
     nominal: float = 1.0
     type: VariableType = "Real"
 
@@ -92,7 +92,7 @@ class Defined(Description):
     description: str = ""
     output: bool = False
     nominal: float = 1.0
-    start: Value = 0.0
+    start: bool | Value = 0.0
     type: VariableType = "Real"
 
     def __post_init__(self) -> None:

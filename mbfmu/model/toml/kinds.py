@@ -73,12 +73,6 @@ def default_of(item: Field[Any]) -> Any:
     return item.default_factory() if item.default_factory is not MISSING else item.default
 
 
-def may_be_switch(kind: type, item: Field[Any]) -> bool:
-    """Return whether a field holds true or false where the ``type`` of its entry is Boolean."""
-    hint = hints_of(kind)[item.name]
-    return "type" in fields_of(kind) and item.name in {"value", "start"} and float in {hint, *get_args(hint)}
-
-
 def taken(kind: type, item: Field[Any], value: Any) -> Any:
     """Return the value of a field for a value in a document (arrays become tuples).
 
@@ -170,8 +164,7 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **number}
     if "direction" in item.metadata:
         return {"description": "a unit vector", **_array({"type": "number"}, 2, 3)}
-    plain = _schema_of_hint(hints_of(kind)[item.name])
-    return {"anyOf": [plain, {"type": "boolean"}]} if may_be_switch(kind, item) else plain
+    return _schema_of_hint(hints_of(kind)[item.name])
 
 
 def _array(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from mbfmu.model.toml.kinds import (
     component_types,
     fields_of,
     kind_of,
-    may_be_switch,
     taken,
 )
 from mbfmu.model.toml.lines import Place, lines_of
@@ -408,10 +407,6 @@ def _arguments(document: Document, kind: type, table: dict[str, Any], place: Pla
                 (*place, key), UnknownNameError(f"'{place[-1]}': a {kind.__name__} has no '{key}'; "
                 f"{nearest(key, fields)}{hint}"),
             )  # fmt: skip
-        switch = value is True or value is False
-        if switch and may_be_switch(kind, fields[key]) and table.get("type") == "Boolean":
-            found[key] = value
-            continue
         try:
             found[key] = taken(kind, fields[key], value)
         except MbfmuError as error:
