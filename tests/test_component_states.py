@@ -39,6 +39,7 @@ from mbfmu.model import (
     quantity,
     state,
 )
+from mbfmu.model.toml import from_toml, to_toml
 from mbfmu.stepper import usual_stepper
 
 Array = npt.NDArray[np.float64]
@@ -290,6 +291,18 @@ def test_a_part_of_ones_own_may_have_states() -> None:
     high = 1 / (1 + np.exp(-25 * np.sin(run["hinge.phi"])))
     up = 1 + np.concatenate([[0.0], np.cumsum((high[1:] + high[:-1]) / 2 * np.diff(run["time"]))])
     np.testing.assert_allclose(run["arm.up"], up, atol=1e-4)
+
+
+def test_components_with_states_are_written_to_toml_and_read_with_their_start_values() -> None:
+    brake = TranslationalLuGreFriction("brake", joint="rail", f_c=2.0, sigma_1=80.0, z=1e-5)
+    system = on_rail(brake, MaxwellDamper("damper", c=C, d="2*d", f="d/4"), s=1.0, v=0.5)
+    system = replace(system, parameters=(Parameter("d", 8.0, "N.s/m"),))
+    read = from_toml(to_toml(system))
+    assert read == system
+    runs = [mbfmu.simulate(item, 0.1, step=1e-3) for item in (system, read)]
+    for name, first in (("brake.z", 1e-5), ("damper.f", 2.0)):
+        assert runs[1][name][0] == first
+        np.testing.assert_array_equal(runs[0][name], runs[1][name])
 
 
 # -- the stepper they get -------------------------------------------------------------------------------------------
