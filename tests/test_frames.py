@@ -67,6 +67,7 @@ FRAMES = {
     "solved, sparse": ca.solve(LOWER + ca.MX.eye(3), Y[:3], "qr"),
     "two right sides": ca.solve(FULL, ca.horzcat(Y[:3], X[3:]), "qr"),
     "norm": ca.norm_1(X - 0.3),
+    "dot": ca.dot(X - 0.3, X) * X,
     "split": sum(ca.vertsplit(X, 2)) * 2,
     "chosen": ca.if_else(Y[0] < Y[1], X, -X),
     "called if chosen": ca.if_else(Y[0] < Y[1], inner()(Y)[1], inner()(X[:4])[1], True),
