@@ -278,9 +278,9 @@ def test_a_run_that_starts_there_stays_there(name: str, ending: str, tmp_path: P
     for item in found.items:
         if item.name not in turning:
             size = max(1.0, abs(item.value))
-            assert np.abs(run[item.name] - item.value).max() < 1e-8 * size  # measured: up to 3e-11, unstable ones
+            assert np.abs(run[item.name] - item.value).max() < 1e-10 * size  # measured: up to 1.2e-15
     about = mbfmu.linearize(name, values)
-    assert about.rest < 1e-6
+    assert about.rest < 1e-8  # measured: up to 4e-10, of a pressure in Pa
 
 
 def test_a_branch_is_a_start_too() -> None:
