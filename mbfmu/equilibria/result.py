@@ -1,6 +1,7 @@
 """Equilibrium: the state that was found, and the start file that takes a run there."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -161,6 +162,9 @@ def told(
     y = outputs_at(dae, at, p) | {name: problem.hold.get(name, 0.0) for name in problem.rates if problem.moving}
     units = {item.name: item.unit for item in (*dae.outputs, *dae.inputs)}
     first = {name: problem.at_start(name) for name in (*problem.hold, *problem.positions)}
+    for name in problem.positions:
+        if units[name] == "rad" and name not in dae.coordinates:  # known up to full turns
+            y[name] += math.tau * round((problem.hold.get(name, first[name]) - y[name]) / math.tau)
     items = [Item(name, units[name], "coordinate", y[name], first[name]) for name in problem.positions]
     begun = dict(zip(problem.names, problem.first.tolist(), strict=True))
     values = dict(zip(problem.names, found.x.tolist(), strict=True))
