@@ -422,7 +422,10 @@ def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave:
     (before,) = slave.get([name])
     slave.set({name: before + 0.5})
     assert slave.messages[-1].category == "logStatusError"
-    why = {"l1": "constraints or the places of bodies depend on it", "m2": "the stepper 'rattle' keeps momenta"}[name]
+    why = {
+        "l1": "constraints, places of bodies or times of sampling depend on it",
+        "m2": "the stepper 'rattle' keeps momenta",
+    }[name]
     told = f"{name} = {before + 0.5}: a fixed parameter cannot be set after initialisation, as {why}"
     assert slave.messages[-1].text.startswith(told)
     assert slave.get([name]) == (before,)

@@ -176,6 +176,13 @@ def test_the_energy_balance_closes_over_torques_that_jump() -> None:
     assert np.abs(run["energy.balance"]).max() < 1e-10  # J; measured 3e-12, of 5 J that the motion exchanges
 
 
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-9])
+def test_blocks_without_a_continuous_state_run_with_a_tolerance_too(tolerance: float) -> None:
+    run = mbfmu.Simulation(Sampled(block(), period=0.1), tolerance=tolerance)
+    run.step(None, 0.55)
+    assert run["n"] == 6
+
+
 # -- FMUs --------------------------------------------------------------------------------------------------------
 
 
@@ -264,6 +271,27 @@ def test_ten_million_samplings_take_no_more_memory() -> None:
         run.step(None, 100.0)
     assert run["n"] == 10_100_001
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # kB
+
+
+def test_a_period_is_set_before_a_run_and_fixed_during_it(tmp_path: Path) -> None:
+    slow = Sampled(
+        block(parameters=(Parameter("Ts", 0.1, min=1e-6), Parameter("T0", 0.0), Parameter("K", 1.0))), "Ts", "T0"
+    )
+    tunable = {
+        name: [item.name for item in prepare(model, "radau", {}, 0.01).dae.parameters if item.tunable]
+        for name, model in (("alone", slow), ("wired", mbfmu.load("sampled_pid")))
+    }
+    assert tunable["alone"] == ["K"]
+    assert "pid.Ts" not in tunable["wired"]
+    assert "Ts" not in tunable["wired"]
+    assert "Kp" in tunable["wired"]
+    path = mbfmu.export(slow, tmp_path / "count.fmu", step=0.1, backend="python")
+    with Instance(Unpacked(path, tmp_path)).start({"Ts": 0.05}) as run:
+        run.step(0.0, 0.22)
+        assert run.get(["n"]) == (5.0,)
+        run.set({"Ts": 0.01})
+        assert "times of sampling depend on it" in run.messages[-1].text
+        assert run.get(["Ts"]) == (0.05,)
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------

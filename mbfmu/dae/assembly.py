@@ -1,6 +1,7 @@
 """Assembly: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -222,6 +223,21 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
     if bodies.tree.loops:
         placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
     return placed
+
+
+def parameters(entries: Sequence[Entry], p: SX, shaping: SX) -> tuple[ParameterSignal, ...]:
+    """Return free parameters as signals of a Dae.
+
+    Args:
+        entries: the parameters.
+        p: their symbols, and more after them.
+        shaping: what may not change during a run.
+    """
+    fixed = ca.which_depends(shaping, p, 1, False) if p.numel() and shaping.numel() else [False] * len(entries)
+    return tuple(
+        parameter(entry, tunable=not item and not entry.name.startswith(FIXED))
+        for entry, item in zip(entries, fixed, strict=False)
+    )
 
 
 def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:

@@ -140,8 +140,8 @@ class ParameterSignal:
         value: default.
         min: least value allowed.
         max: greatest value allowed.
-        tunable: whether it may change during a run: neither the constraints nor the places of the bodies depend on it.
-            The state of some steppers depends on more, see `Scheme.depends_on`.
+        tunable: whether it may change during a run: neither constraints, places of bodies nor sampling times depend on
+            it. The state of some steppers depends on more, see `Scheme.depends_on`.
         guess: whether it is a start value that need not be met: the search begins there.
         type: type of the variable; the values of all types are numbers here.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.assembly import assembly, parameter
+from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Dae, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
@@ -20,7 +20,7 @@ from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
-from mbfmu.model.mechanism import FIXED, resolve
+from mbfmu.model.mechanism import resolve
 from mbfmu.model.parts import Body
 
 
@@ -61,17 +61,13 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         whole = network.insert(result)
         return ca.Function(name, arguments, [ca.cse(ca.densify(whole) if whole.is_column() else whole)])
 
-    shape = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies)))
-    shaping = ca.which_depends(shape, p, 1, False) if p.numel() else []
+    shaping = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies), network.timing))
     dae = Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
         coordinates=bodies.coordinates.names,
         inputs=network.signals,
-        parameters=tuple(
-            parameter(entry, tunable=not fixed and not entry.name.startswith(FIXED))
-            for entry, fixed in zip(bodies.entries, shaping, strict=False)
-        ),
+        parameters=parameters(bodies.entries, p, shaping),
         bound=tuple(
             Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
         ),

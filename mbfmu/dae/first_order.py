@@ -4,7 +4,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.assembly import parameter
+from mbfmu.dae.assembly import parameters
 from mbfmu.dae.dae import Assembly, Dae, Signal
 from mbfmu.dae.equations import network_parts
 from mbfmu.dae.naming import with_names
@@ -42,7 +42,7 @@ def first_order(mechanism: Mechanism) -> Dae:
         description=mechanism.description,
         coordinates=(),
         inputs=network.signals,
-        parameters=tuple(parameter(entry, tunable=True) for entry in free),
+        parameters=parameters(free, p, network.timing),
         bound=tuple(
             Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
         ),

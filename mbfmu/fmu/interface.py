@@ -31,7 +31,7 @@ TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
 )  # fmt: skip
 """Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and the report on the last step."""
 
-SHAPING = "constraints or the places of bodies depend on it; use reset"
+SHAPING = "constraints, places of bodies or times of sampling depend on it; use reset"
 HIDDEN = (
     "the stepper '{stepper}' keeps momenta, which depend on it; use reset, or export with a stepper that keeps "
     "velocities, such as 'projected'"
