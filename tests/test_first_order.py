@@ -271,7 +271,10 @@ def test_states_coordinates_and_rates_of_a_mechanism_have_high_order_together(co
     ids=str,
 )
 def test_states_leave_the_constraints_at_round_off_and_a_rollback_is_bitwise(name: str, scheme: Scheme) -> None:
-    """The steps are 1/128 s, so that times are exact: two calls of 8 steps are one of 16, from a copied state too."""
+    """The steps are 1/128 s, so that times are exact: two calls of 8 steps are one of 16, from a copied state too.
+
+    Residuals measured: 4e-16 of Phi and 1.3e-15 of the rates; with `block` 9e-12 of the rates.
+    """
     this = made(problem(name), scheme)
     dae, kernel, h = this.dae, Interpreted(describe(this.bundle)), 1 / 128
     u, p = vector([HELD] * len(dae.inputs)), vector(dae.p_default())
@@ -290,11 +293,11 @@ def test_states_leave_the_constraints_at_round_off_and_a_rollback_is_bitwise(nam
     q, v, _ = read(this, whole, 16 * h)
     Phi = np.array(dae.Phi(q, p, 16 * h)).ravel()
     rates = np.array(dae.Phi_q(q, p, 16 * h) @ v + dae.Phi_t(q, p, 16 * h)).ravel()
-    more = 1e3 if scheme[0] == "block" else 1.0  # its history's errors of rounding grow
+    more = 2e3 if scheme[0] == "block" else 1.0  # its history's errors of rounding grow
     if "position" in this.scheme.exact:
-        assert np.abs(Phi).max(initial=0.0) < 1e-14 * more
+        assert np.abs(Phi).max(initial=0.0) < 1e-14
     if "velocity" in this.scheme.exact:
-        assert np.abs(rates).max(initial=0.0) < 1e-13 * more
+        assert np.abs(rates).max(initial=0.0) < 5e-14 * more
 
 
 def test_the_energy_balance_of_a_mechanism_with_states_closes() -> None:
