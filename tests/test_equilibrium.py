@@ -427,3 +427,18 @@ def test_an_equilibrium_names_its_quantities() -> None:
     assert found["spring.f"] == pytest.approx(300 * 9.81, rel=1e-12)
     with pytest.raises(UnknownNameError, match=r"no 'hub\.z'"):
         found["hub.z"]
+
+
+def test_a_sampled_loop_rests_where_its_integral_carries_the_weight_and_starts_there() -> None:
+    found = mbfmu.equilibrium("sampled_pid")
+    assert found["phi"] == pytest.approx(1.0, abs=1e-12)
+    assert found.values["pid.I"] == pytest.approx(9.81 / 2 * math.sin(1.0), rel=1e-12)
+    assert found.stability == "stable"
+    run = mbfmu.simulate("sampled_pid", 0.5, values=found.values, step=1e-3)
+    assert np.abs(run["phi"] - 1.0).max() < 1e-12
+    assert np.abs(run["omega"]).max() < 1e-11
+
+
+def test_a_boom_on_oil_rests_at_its_command() -> None:
+    found = mbfmu.equilibrium("hydraulic_monolith", values={"ref": 0.0}, hold={"p2": 5e6})
+    assert found["p1"] == pytest.approx(3673958.3333333335, rel=1e-9)

@@ -313,3 +313,11 @@ def test_several_periods_have_no_one_linear_form() -> None:
 def test_a_period_of_sampling_is_positive(period: float) -> None:
     with pytest.raises(UsageError, match="the period is"):
         mbfmu.linearize("cart_pendulum", period=period)
+
+
+def test_a_sampled_block_that_only_gives_a_command_leaves_the_form_continuous() -> None:
+    plain = mbfmu.linearize("hydraulic_monolith")
+    assert plain.period == 0
+    assert plain.states == ("hinge.phi", "der(hinge.phi)", "p1", "p2", "u", "du")
+    assert plain.eigenvalues.real[0] == pytest.approx(0, abs=1e-9)  # without leakage the pressures have no level
+    assert plain.eigenvalues.real[1] < -8

@@ -18,7 +18,8 @@ the forces of this energy: the motion is the same, only the multiplier of the no
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -348,6 +349,7 @@ class Dae(Layout):
             have one.
         resisting: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
         sampling: what sampled blocks remember, which stands at the end of p; None: there are none.
+        full_names: full dotted names of the variables that the model calls otherwise, by those names.
     """
 
     name: str
@@ -392,6 +394,7 @@ class Dae(Layout):
     first_states: Function | None = None
     resisting: bool = True
     sampling: Sampling | None = None
+    full_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

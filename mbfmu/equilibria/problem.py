@@ -18,7 +18,7 @@ SX = Any
 
 @dataclass(frozen=True)
 class Start:
-    """The state from which the search begins, at t = 0."""
+    """The state from which the search begins, at t = 0; p ends in what sampled blocks remember."""
 
     q: Array
     v: Array
@@ -29,6 +29,7 @@ class Start:
     @classmethod
     def of(cls, dae: Dae, hold: Mapping[str, float]) -> "Start":
         s, p = dae.s_default(), dae.p_default()
+        p = np.concatenate([p, dae.extended(p)[dae.n_p - dae.n_d :]])
         names = [item.name for item in dae.inputs]
         u = np.array([hold.get(name, value) for name, value in zip(names, dae.u_default(), strict=True)])
         q = column(assembled(dae, list(s), list(whole(dae, u, p)), 0.0))
@@ -36,11 +37,19 @@ class Start:
 
 
 def whole(dae: Dae, u: Any, p: Any) -> Any:
-    """Return p of the equations, with the sampled inputs as they are at t = 0; arrays or expressions."""
+    """Return p of the equations, with the sampled inputs as they are at t = 0; arrays or expressions.
+
+    Args:
+        dae: the equations.
+        u: inputs.
+        p: parameters and what sampled blocks remember.
+    """
     if not dae.sampled:
         return p
-    held = [u[k] for k in dae.sampled]
-    return np.array([*p, 0.0, *held]) if isinstance(p, np.ndarray) else ca.vertcat(p, 0, *held)
+    held, place = [0, *(u[k] for k in dae.sampled)], len(dae.parameters)
+    if isinstance(p, np.ndarray):
+        return np.array([*p[:place], *held, *p[place:]])
+    return ca.vertcat(*p.elements()[:place], *held, *p.elements()[place:])
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,9 @@ class Problem:
         free_u = [inputs.index(name) for name in self.free if name in inputs]
         parameters = [item.name for item in dae.parameters]
         free_p = [parameters.index(name) for name in self.free if name in parameters]
+        memory = tuple(item.name for item in dae.sampling.memory) if dae.sampling else ()
+        free_p += range(len(parameters), len(parameters) + dae.n_d)
+        p = ca.SX.sym("p", len(start.p))
         u_all, p_all = ca.SX(ca.DM(start.u)), ca.SX(ca.DM(start.p))
         for k in free_u:
             u_all[k] = u[k]
@@ -95,7 +107,7 @@ class Problem:
             p_all[k] = p[k]
         if not dae.inputs:
             u_all = ca.SX(0, 1)
-        if not dae.parameters:
+        if not start.p.size:
             p_all = ca.SX(0, 1)
         p_whole, zero = whole(dae, u_all, p_all), ca.SX(0)
         v_all = v if self.moving else ca.SX.zeros(dae.n)
@@ -113,9 +125,10 @@ class Problem:
         ])  # fmt: skip
         self.names = (
             *dae.coordinates, *(f"der({name})" for name in dae.coordinates if self.moving),
-            *(item.name for item in states), *(inputs[k] for k in free_u), *(parameters[k] for k in free_p),
+            *(item.name for item in states), *(inputs[k] for k in free_u), *((*parameters, *memory)[k] for k in free_p),
         )  # fmt: skip
-        self.bounds = {dae.parameters[k].name: (dae.parameters[k].min, dae.parameters[k].max) for k in free_p}
+        bounded = [dae.parameters[k] for k in free_p if k < len(parameters)]
+        self.bounds = {item.name: (item.min, item.max) for item in bounded}
         state = State(q, v_all, z_all, u_all, p_all)
         rows = self._rows(state, p_whole)
         self.equations, self.kinds = tuple(name for name, _, _ in rows), tuple(kind for _, kind, _ in rows)
@@ -199,6 +212,9 @@ class Problem:
             add((f"acceleration of {name}" for name in dae.coordinates), "acceleration", a)
         flow = dae.flow(q, v, z, u, p, zero) / ca.DM(dae.nominal_states) if dae.n_z else ca.SX(0, 1)
         add((f"rate of {item.name}" for item in dae.states), "flow", flow)
+        if dae.sampling:
+            after = dae.sampling.update(q, v, z, u, p, zero, ca.SX.ones(dae.n_c))
+            add((f"sampling of {item.name}" for item in dae.sampling.memory), "flow", after - p[dae.n_p - dae.n_d :])
         for name, value in self.hold.items():
             if name in dae.coordinates:
                 gap = q[dae.coordinates.index(name)] - value
@@ -219,7 +235,8 @@ def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     if not dae.n:
         return (), (), ()
     joints = {item.name for item in dae.skeleton.joints} if dae.skeleton else {""}
-    own = [item for item in dae.outputs if item.kind == "output" and item.name.rpartition(".")[0] in joints]
+    shown = [item for item in dae.outputs if item.kind == "output"]
+    own = [item for item in shown if dae.full_names.get(item.name, item.name).rpartition(".")[0] in joints]
     differentiated = {item.derivative_of for item in own}
     gains = [item for item in own if item.derivative_of and item.name not in differentiated]
     rates = tuple(item.derivative_of for item in gains if item.derivative_of)

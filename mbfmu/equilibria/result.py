@@ -219,7 +219,10 @@ def _start_values(system: Model, problem: Problem, at: State, y: Mapping[str, fl
     known = dict(zip((item.name for item in dae.states), at.z.tolist(), strict=True))
     found |= {item.name: known[item.name] for item in dae.states if item.start is not None}
     inputs = dict(zip((item.name for item in dae.inputs), at.u.tolist(), strict=True))
-    parameters = dict(zip((item.name for item in dae.parameters), at.p.tolist(), strict=True))
+    own, memory = np.split(at.p, [len(dae.parameters)])
+    parameters = dict(zip((item.name for item in dae.parameters), own.tolist(), strict=True))
+    for item, value in zip(dae.sampling.memory if dae.sampling else (), memory.tolist(), strict=True):
+        found[item.name.replace("previous(", "").rstrip(")")] = value
     for name in (*problem.given, *problem.free):
         if name in inputs or name in parameters:
             found[name] = inputs.get(name, parameters.get(name))
@@ -232,7 +235,9 @@ def _joint_starts(system: System, problem: Problem, at: State, y: Mapping[str, f
     In a closed loop coordinates that follow from others become guesses, which choose how the loop closes.
     """
     dae, settable = problem.dae, set(system.start_values())
-    entries = {name: entry for name, entry in flatten(system).starts.items() if name in y and name in settable}
+    called = {full: name for name, full in dae.full_names.items()}
+    starts = {called.get(full, full): entry for full, entry in flatten(system).starts.items()}
+    entries = {name: entry for name, entry in starts.items() if name in y and name in settable}
     found: dict[str, Any] = {name: y[name] for name, entry in entries.items() if not entry.guess}
     rates = [name for name in problem.rates if name in settable]
     if problem.moving:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from mbfmu.equilibria.failures import failure, outside, refuse_loose
 from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
 from mbfmu.equilibria.problem import Problem, outputs_at, whole
-from mbfmu.linearization.mechanism import linearize_about
+from mbfmu.linearization.mechanism import linearize_about, sampled_about
+from mbfmu.linearization.sampled import common_period, following
 
 Array = npt.NDArray[np.float64]
 
@@ -197,5 +198,7 @@ def _stable(problem: Problem, found: Found) -> bool:
 def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once."""
     dae, at = problem.dae, problem.at(found.x)
-    linear = linearize_about(dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ())
+    point = dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ()
+    entries = following(dae)
+    linear = sampled_about(*point, common_period(dae, point[5], entries)) if entries else linearize_about(*point)
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)

@@ -25,7 +25,7 @@ from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.inputs import Course, as_type, formulas
 from mbfmu.kernel import vector
 from mbfmu.linearization.linear import Array, Linear
-from mbfmu.linearization.sampled import closed, common_period
+from mbfmu.linearization.sampled import closed, common_period, following
 from mbfmu.linearization.sampled import held as held_over
 from mbfmu.model import Model
 from mbfmu.model_run import run_prepared
@@ -78,12 +78,12 @@ def linearize_model(
     p = own
     if len(own) != dae.n_p:
         p = np.array([*dae.p_default(), time, *u0[list(dae.sampled)], *own[len(own) - dae.n_d :]])
-    if dae.sampling:
-        own_period = common_period(dae, p)
+    if entries := following(dae):
+        own_period = common_period(dae, p, entries)
         if states or period not in {None, own_period}:
             what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
             raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
-        return _closed(dae, q0, v0, z0, u0, p, time, chosen, own_period)
+        return sampled_about(dae, q0, v0, z0, u0, p, time, chosen, own_period)
     if states:
         found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, q0, v0, z0, u0, p, time, more))
     else:
@@ -91,25 +91,41 @@ def linearize_model(
     return found if period is None else held_over(found, period)
 
 
-def _closed(
+def sampled_about(
     dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...], period: float
 ) -> Linear:
-    """Return the sampled-data form of a model with sampled blocks, about the point after a sampling.
+    """Return the sampled-data form of equations with sampled blocks, about the point after a sampling.
 
     The rest of the model is continuous, with the blocks' memory as further inputs that are held.
+
+    Args:
+        dae: the equations, with sampled blocks that follow something.
+        q0: coordinates, shape (n,).
+        v0: rates, shape (n,).
+        z0: first-order states, shape (n_z,).
+        u0: inputs, shape (n_u,).
+        p0: parameters and memory, shape (n_p,).
+        t0: time, s.
+        chosen: names of the outputs.
+        period: of the samplings, s.
     """
     assert dae.sampling is not None
-    n_d, now = dae.n_d, np.ones(dae.n_c)
+    entries, n_u, now = list(following(dae)), len(u0), np.ones(dae.n_c)
+    place = len(p0) - dae.n_d
     m0 = np.array(dae.sampling.update(q0, v0, z0, u0, p0, t0, now)).ravel()
-    p1 = np.array([*p0[: len(p0) - n_d], *m0])
-    form, slopes = _slopes(dae, q0, v0, z0, u0, p1, t0, chosen)
+    form, slopes = _slopes(dae, q0, v0, z0, u0, np.array([*p0[:place], *m0]), t0, chosen)
+    real = form.B.shape[1] - dae.n_d  # inputs that are no switches
+    acting = [*range(real), *(real + k for k in entries)]
+    form = replace(form, B=form.B[:, acting], D=form.D[:, acting], u0=form.u0[acting])
     q, v, z, u, _, _ = dae.symbols()
-    memory = ca.SX.sym("memory", n_d)
-    after = dae.sampling.update(q, v, z, u, ca.vertcat(ca.DM(p0[: len(p0) - n_d]), memory), t0, now)
+    memory = ca.SX.sym("memory", dae.n_d)
+    after = dae.sampling.update(q, v, z, u, ca.vertcat(ca.DM(p0[:place]), memory), t0, now)[entries]
     shown = ca.Function("after", [q, v, z, u, memory], [ca.jacobian(after, of) for of in (q, v, z, memory, u)])
     M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in shown(q0, v0, z0, u0, m0))
-    M = np.hstack([M_q @ slopes.q + M_v @ slopes.v + M_z @ slopes.z, M_m, M_u])
-    return closed(held_over(form, period), _memory(dae), M, m0)
+    switches = [k for k in range(n_u) if dae.inputs[k].type != "Real"]
+    M = np.hstack([M_q @ slopes.q + M_v @ slopes.v + M_z @ slopes.z, M_m[:, entries], np.delete(M_u, switches, axis=1)])
+    names = tuple(dae.sampling.memory[k].name for k in entries)
+    return closed(held_over(form, period), names, M, m0[entries])
 
 
 def _memory(dae: Dae) -> tuple[str, ...]:
@@ -154,7 +170,9 @@ def linearize_about(
     Raises:
         UsageError: the equations or their derivatives are not finite there.
     """
-    return _slopes(dae, q0, v0, z0, u0, p0, t0, chosen)[0]
+    form, _ = _slopes(dae, q0, v0, z0, u0, p0, t0, chosen)
+    kept = form.B.shape[1] - dae.n_d
+    return replace(form, B=form.B[:, :kept], D=form.D[:, :kept], u0=form.u0[:kept], inputs=form.inputs[:kept])
 
 
 def _slopes(

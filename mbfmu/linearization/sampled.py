@@ -9,6 +9,7 @@ Dynamic Systems, 1998, 4.3). Sampled blocks compute at each instant, before the 
 import math
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 from scipy.linalg import expm
 
@@ -62,12 +63,23 @@ def closed(form: Linear, memory: tuple[str, ...], M: Array, m0: Array) -> Linear
     )
 
 
-def common_period(dae: Dae, p: Array) -> float:
+def following(dae: Dae) -> tuple[int, ...]:
+    """Return the numbers of the entries of the memory that may change: the others are constants from a sampling on."""
+    if not dae.sampling:
+        return ()
+    q, v, z, u, p, t = dae.symbols()
+    after = ca.cse(dae.sampling.update(q, v, z, u, p, t, ca.SX.ones(dae.n_c)))
+    given = ca.vertcat(q, v, z, u, p[dae.n_p - dae.n_d :])
+    return tuple(sorted(set(ca.jacobian_sparsity(after, given).row())))
+
+
+def common_period(dae: Dae, p: Array, entries: tuple[int, ...]) -> float:
     """Return the period of all sampled blocks, s.
 
     Args:
         dae: the equations, with sampled blocks.
         p: the parameters, shape (n_p,).
+        entries: numbers of the entries of the memory whose blocks count.
 
     Raises:
         UsageError: they have several periods, or compute at different instants.
@@ -75,13 +87,15 @@ def common_period(dae: Dae, p: Array) -> float:
     assert dae.sampling is not None
     timing = np.array(dae.sampling.timing(p)).ravel()
     periods, offsets = timing[0::2], timing[1::2]
-    period = float(periods[0])
-    apart = np.abs((offsets - offsets[0]) / period)
     names = [clock.name for clock in dae.sampling.clocks]
-    for name, other, away in zip(names, periods, apart, strict=True):
+    counted = [names.index(dae.sampling.memory[k].clock or dae.name) for k in entries]
+    first = counted[0]
+    period = float(periods[first])
+    apart = np.abs((offsets - offsets[first]) / period)
+    for name, other, away in ((names[k], periods[k], apart[k]) for k in sorted(set(counted))):
         if abs(other - period) > ALIKE * period or abs(away - round(away)) > ALIKE:
             raise UsageError(
-                f"{dae.name}: '{names[0]}' computes every {period:g} s and '{name}' every {other:g} s, or at other "
+                f"{dae.name}: '{names[first]}' computes every {period:g} s and '{name}' every {other:g} s, or at other "
                 "instants; a linear form needs one period for all sampled blocks"
             )
     return period
