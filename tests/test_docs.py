@@ -31,7 +31,7 @@ RUN = (
         pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.slow)
         for name in (
             *("README.md", "tutorial", "excavator", "sweep", "actuators", "steppers", "couplings", "extending"),
-            *("view", "linearize"),
+            *("view", "linearize", "fmu"),
         )
     ),
 )
