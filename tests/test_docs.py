@@ -42,7 +42,7 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "linearize", "equilibrium"),
+            *("view", "linearize", "equilibrium", "fmu"),
         )
     ),
 )
