@@ -267,53 +267,29 @@ def _is_wrapped(value: SX, turned: SX) -> bool:
 
 def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tuple[str, ...] = ()) -> Result:
     """Return efforts and outputs of a motion; arguments and errors as for `inverse`."""
-    inputs = [item.name for item in dae.inputs]
-    for name in efforts:
-        if name not in inputs:
-            raise UnknownNameError(f"'{dae.name}' has no input '{name}'; {nearest(name, inputs)}")
-    driven = [
-        k for k, item in enumerate(dae.inputs) if (item.name in efforts if efforts else item.unit in EFFORT_UNITS)
-    ]
-    q, v, z, u, p, t = dae.symbols()
-    force = dae.force(q, v, z, u, p, t)
-    B = ca.jacobian(force, u[driven]) if driven else ca.SX(dae.n, 0)
-    if dae.n_z and ca.depends_on(force, z):
-        own = _listed([item.name for item in dae.states])
-        raise UsageError(f"'{dae.name}' has forces that depend on states of their own ({own}), which no motion gives")
-    if ca.depends_on(B, u):
-        raise UsageError(f"'{dae.name}' has inputs that do not act linearly; name those that do as efforts")
-    slope = ca.Function("slope", [q, v, z, u, p, t], [ca.densify(B)])
+    drives = _Drives(dae, efforts)
     kinematics = _Kinematics(dae, motion)
-    u_0 = dae.u_default()
-    u_0[driven] = 0.0
-    p_0 = whole(dae, u_0, dae.p_default())
+    begin = float(motion.times[0])
     s = dae.s_default()
-    z_0 = np.array([item.start or 0.0 for item in dae.states])
-    pose = column(assembled(dae, list(s), list(p_0), float(motion.times[0])))
-    turned = column(dae.assembly.counted(pose, s[: len(dae.assembly.starts)], p_0, float(motion.times[0])))
+    q = column(assembled(dae, list(s), list(drives.p), begin))
+    turned = column(dae.assembly.counted(q, s[: len(dae.assembly.starts)], drives.p, begin))
     rows = []
     for number, time in enumerate(motion.times.tolist()):
-        at = [[values[number] for values in group.values()] for group in (motion.places, motion.speeds, motion.gains)]
-        pose = _pose(kinematics, pose, z_0, u_0, p_0, time, np.array(at[0]))
-        C = np.vstack([np.array(dae.Phi_q(pose, p_0, time)), np.array(dae.G(pose, p_0, time))]).reshape(-1, dae.n)
-        known = pose, np.zeros(dae.n), z_0, u_0, p_0, time
-        offset, Y = kinematics.speed(*known)
-        drift = -np.concatenate([column(dae.Phi_t(pose, p_0, time)), column(dae.g(pose, p_0, time))])
-        rate = _solved(dae, C, drift, np.array(Y), np.array(at[1]) - column(offset), "rates", time)
-        known = pose, rate, z_0, u_0, p_0, time
-        offset, Y = kinematics.gain(*known)
-        curve = np.concatenate([column(dae.gamma(pose, rate, p_0, time)), column(dae.gamma_G(pose, rate, p_0, time))])
-        gain = _solved(dae, C, curve, np.array(Y), np.array(at[2]) - column(offset), "accelerations", time)
-        lambda_, effort = _balanced(
-            dae, C, np.array(slope(*known)).reshape(dae.n, -1), column(dae.force(*known)),
-            np.array(dae.M(pose, p_0)) @ gain, [inputs[k] for k in driven], time,
-        )  # fmt: skip
-        u_now = u_0.copy()
-        u_now[driven] = effort
-        angles = column(dae.angles(pose, p_0, time))
-        turned = turned + np.remainder(angles - turned + np.pi, 2 * np.pi) - np.pi
-        y = dae.output(pose, rate, z_0, turned, gain, lambda_, u_now, p_0, time)
-        rows.append([*u_now, *column(y)])
+        places, speeds, gains = (
+            np.array([values[number] for values in group.values()])
+            for group in (motion.places, motion.speeds, motion.gains)
+        )
+        rest = drives.z, drives.u, drives.p, time
+        q = _pose(kinematics, q, *rest, places)
+        C = np.vstack([np.array(dae.Phi_q(q, drives.p, time)), np.array(dae.G(q, drives.p, time))]).reshape(-1, dae.n)
+        drift = -np.concatenate([column(dae.Phi_t(q, drives.p, time)), column(dae.g(q, drives.p, time))])
+        v = _solved(dae, C, drift, kinematics.speed(q, 0 * q, *rest), speeds, "rates", time)
+        bend = np.concatenate([column(dae.gamma(q, v, drives.p, time)), column(dae.gamma_G(q, v, drives.p, time))])
+        a = _solved(dae, C, bend, kinematics.gain(q, v, *rest), gains, "accelerations", time)
+        lambda_, u = drives.balanced(C, q, v, a, time)
+        turned = turned + _nearest_turn(column(dae.angles(q, drives.p, time)) - turned)
+        y = dae.output(q, v, drives.z, turned, a, lambda_, u, drives.p, time)
+        rows.append([*u, *column(y)])
     signals = [*dae.inputs, *dae.outputs]
     names = tuple(item.name for item in signals)
     return Result(
@@ -321,6 +297,12 @@ def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tu
         roles=roles((item.name, item.kind, item.unit, item.derivative_of) for item in signals),
         chosen=matching(show, names), notices=motion.notices,
     )  # fmt: skip
+
+
+def _nearest_turn(gap: Array) -> Array:
+    """Return differences of angles without full turns, rad."""
+    found: Array = np.remainder(gap + np.pi, 2 * np.pi) - np.pi
+    return found
 
 
 def _pose(kinematics: _Kinematics, q: Array, z: Array, u: Array, p: Any, time: float, wanted: Array) -> Array:
@@ -335,7 +317,7 @@ def _pose(kinematics: _Kinematics, q: Array, z: Array, u: Array, p: Any, time: f
         value, Y = kinematics.place(q, still, z, u, p, time)
         gap = wanted - column(value)
         turns = kinematics.angular
-        gap[turns] = np.remainder(gap[turns] + np.pi, 2 * np.pi) - np.pi
+        gap[turns] = _nearest_turn(gap[turns])
         asked = np.concatenate([-column(dae.Phi(q, p, time)), gap])
         J = np.vstack([np.array(dae.Phi_q(q, p, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)])
         dq = np.linalg.lstsq(J, asked, rcond=RANK)[0]
@@ -356,13 +338,23 @@ def _pose(kinematics: _Kinematics, q: Array, z: Array, u: Array, p: Any, time: f
     return q
 
 
-def _solved(dae: Dae, C: Array, drift: Array, Y: Array, wanted: Array, what: str, time: float) -> Array:
-    """Return rates or accelerations that meet the constraints and the motion.
+def _solved(dae: Dae, C: Array, drift: Array, rows: tuple[Any, Any], wanted: Array, what: str, time: float) -> Array:
+    """Return rates or accelerations x that meet the constraints and the motion.
+
+    Args:
+        dae: the equations.
+        C: [Phi_q; G], with C x = drift.
+        drift: right side of the constraints.
+        rows: offset and slopes of what the motion gives.
+        wanted: what it is to be.
+        what: name of x.
+        time: s.
 
     Raises:
         UsageError: they contradict each other.
     """
-    J, asked = np.vstack([C, Y.reshape(-1, dae.n)]), np.concatenate([drift, wanted])
+    offset, Y = column(rows[0]), np.array(rows[1]).reshape(-1, dae.n)
+    J, asked = np.vstack([C, Y]), np.concatenate([drift, wanted - offset])
     found: Array = np.linalg.lstsq(J, asked, rcond=RANK)[0]
     gap = float(np.max(np.abs(J @ found - asked), initial=0.0))
     if not gap <= CLOSED * max(1.0, float(np.max(np.abs(asked), initial=0.0))):
@@ -373,39 +365,77 @@ def _solved(dae: Dae, C: Array, drift: Array, Y: Array, wanted: Array, what: str
     return found
 
 
-def _balanced(
-    dae: Dae, C: Array, B: Array, force: Array, inertia: Array, names: list[str], time: float
-) -> tuple[Array, Array]:
-    """Return multipliers and efforts that balance forces of a motion.
+class _Drives:
+    """The inputs that make the motion, and the values of all else.
+
+    Args:
+        dae: the equations.
+        efforts: names of the inputs; () for all forces and torques.
 
     Raises:
-        UsageError: there are none, or the motion does not determine them.
+        UnknownNameError: there is no such input.
+        UsageError: forces depend on first-order states, or not linearly on the inputs.
     """
-    m = len(C)
-    columns = np.hstack([C.T, -B])
-    length = np.linalg.norm(columns, axis=0)
-    length[length == 0] = 1.0
-    columns = columns / length
-    asked = force - inertia
-    found, _, rank, _ = np.linalg.lstsq(columns, asked, rcond=RANK)
-    gap = np.abs(columns @ found - asked)
-    size = max(float(np.max(np.abs(force), initial=0.0)), float(np.max(np.abs(inertia), initial=0.0)), 1.0)
-    if not np.max(gap, initial=0.0) <= BALANCED * size:
-        worst = [dae.coordinates[k] for k in np.argsort(-gap)[:NAMED] if gap[k] > BALANCED * size]
-        raise UsageError(
-            f"{dae.name}: nothing drives {', '.join(worst)} as the motion asks for at t = {time:g} s (by "
-            f"{np.max(gap):.3g}): make the joint actuated, or leave its motion to the forces"
-        )
-    if rank < columns.shape[1]:
-        loose = np.linalg.svd(columns)[2][rank:, m:]
-        open_ = [name for name, share in zip(names, np.max(np.abs(loose), axis=0), strict=True) if share > RANK]
-        if open_:
+
+    def __init__(self, dae: Dae, efforts: tuple[str, ...]) -> None:
+        self.dae = dae
+        inputs = [item.name for item in dae.inputs]
+        for name in efforts:
+            if name not in inputs:
+                raise UnknownNameError(f"'{dae.name}' has no input '{name}'; {nearest(name, inputs)}")
+        self.driven = [
+            k for k, item in enumerate(dae.inputs) if (item.name in efforts if efforts else item.unit in EFFORT_UNITS)
+        ]
+        self.u = dae.u_default()
+        self.u[self.driven] = 0.0
+        self.p = whole(dae, self.u, dae.p_default())
+        self.z = np.array([item.start or 0.0 for item in dae.states])
+        q, v, z, u, p, t = given = dae.symbols()
+        force = dae.force(q, v, z, u, p, t)
+        B = ca.jacobian(force, u)[:, self.driven]
+        if dae.n_z and ca.depends_on(force, z):
+            own = _listed([item.name for item in dae.states])
             raise UsageError(
-                f"{dae.name}: the motion does not determine {_listed(open_)}: there are more drives than freedoms; "
-                "name as many as there are freedoms as efforts"
+                f"'{dae.name}' has forces that depend on states of their own ({own}), which no motion gives"
             )
-    found = found / length
-    return found[:m], found[m:]
+        if ca.depends_on(B, u):
+            raise UsageError(f"'{dae.name}' has inputs that do not act linearly; name those that do as efforts")
+        self.slope = ca.Function("slope", list(given), [ca.densify(B)])
+
+    def balanced(self, C: Array, q: Array, v: Array, a: Array, time: float) -> tuple[Array, Array]:
+        """Return multipliers and inputs that balance the forces of a motion.
+
+        Raises:
+            UsageError: there are none, or the motion does not determine them.
+        """
+        dae, m = self.dae, len(C)
+        known = q, v, self.z, self.u, self.p, time
+        B = np.array(self.slope(*known)).reshape(dae.n, -1)
+        force, inertia = column(dae.force(*known)), np.array(dae.M(q, self.p)) @ a
+        columns, asked = np.hstack([C.T, -B]), force - inertia
+        length = np.linalg.norm(columns, axis=0)
+        length[length == 0] = 1.0
+        columns = columns / length
+        found, _, rank, _ = np.linalg.lstsq(columns, asked, rcond=RANK)
+        gap = np.abs(columns @ found - asked)
+        size = max(1.0, *np.abs(force), *np.abs(inertia))
+        if not np.max(gap, initial=0.0) <= BALANCED * size:
+            worst = [dae.coordinates[k] for k in np.argsort(-gap)[:NAMED] if gap[k] > BALANCED * size]
+            raise UsageError(
+                f"{dae.name}: nothing drives {', '.join(worst)} as the motion asks for at t = {time:g} s (by "
+                f"{np.max(gap):.3g}): make the joint actuated, or leave its motion to the forces"
+            )
+        if rank < columns.shape[1]:
+            loose = np.max(np.abs(np.linalg.svd(columns)[2][rank:, m:]), axis=0)
+            free = [dae.inputs[k].name for k, share in zip(self.driven, loose, strict=True) if share > RANK]
+            if free:
+                raise UsageError(
+                    f"{dae.name}: the motion does not determine {_listed(free)}: there are more drives than freedoms; "
+                    "name as many as there are freedoms as efforts"
+                )
+        found, u = found / length, self.u.copy()
+        u[self.driven] = found[m:]
+        return found[:m], u
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from mbfmu.dae import derive
 from mbfmu.dae.energy import EXPECTED, with_balance
 from mbfmu.equilibria import STABLE, UNDECIDED, UNSTABLE, Equilibrium, equilibrium_of, read_start
 from mbfmu.errors import EquilibriumError, MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
-from mbfmu.model import BodyShape, Revolute, RotationalDamper, System, World, connect
+from mbfmu.model import Body, BodyShape, FreeMotion, Revolute, RotationalDamper, Subsystem, System, World, connect
 from mbfmu.model.toml import from_toml, to_toml
 
 COORDINATES = ("joint", "absolute")
@@ -302,6 +302,46 @@ def test_the_start_value_of_an_input_acts_until_the_input_is_set(two_link: Syste
             two_link.with_values({"shoulder.tau": wrong})
     with pytest.raises(UnknownNameError, match=r"shoulder\.tua"):
         two_link.with_values({"shoulder.tua": 3.0})
+
+
+def nested() -> System:
+    """A free body that is driven in all its freedoms, beside an arm that is a system of its own."""
+    arm = mbfmu.load("two_link").with_values({"elbow.tau": 0.5})
+    assert isinstance(arm, System)
+    parts = tuple(item for item in arm.components if not isinstance(item, World))
+    pairs = tuple(pair for pair in arm.connections if "world.frame_b" not in pair)
+    return System(
+        name="nested",
+        planar=True,
+        components=(
+            World(),
+            Subsystem("arm", replace(arm, components=parts, connections=pairs)),
+            FreeMotion("flight", actuated=True),
+            Body("stone", m=1.0, I_33=1.0),
+        ),
+        connections=(
+            connect("world.frame_b", "arm.shoulder.frame_a"),
+            connect("world.frame_b", "flight.frame_a"),
+            connect("flight.frame_b", "stone.frame_a"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["crane", "quarter_car", "hydraulic_manipulator", "driven_pendulum", "nested"])
+def test_the_inputs_of_a_system_are_those_of_its_equations(name: str) -> None:
+    system = nested() if name == "nested" else mbfmu.load(name)
+    assert isinstance(system, System)
+    inputs = derive(system, "joint").inputs
+    assert system.input_names() == tuple(item.name for item in inputs)
+    last = system.input_names()[-1:]
+    begun = derive(system.with_values(dict.fromkeys(last, 2.0)), "joint")
+    assert [item.start for item in begun.inputs][-1:] == [2.0] * len(last)
+
+
+def test_a_system_inside_another_keeps_the_start_values_of_its_inputs() -> None:
+    starts = {item.name: item.start for item in derive(nested().with_values({"flight.f_rel[2]": 9.81})).inputs}
+    assert starts["arm.elbow.tau"] == 0.5
+    assert starts["flight.f_rel[2]"] == 9.81
 
 
 def test_start_values_of_inputs_are_part_of_a_toml_model(two_link: System) -> None:

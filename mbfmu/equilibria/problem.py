@@ -81,60 +81,56 @@ class Problem:
         self.hold = {name: value for name, value in hold.items() if name not in inputs}
         self.given = {name: value for name, value in hold.items() if name in inputs}
         self._refuse_names(inputs)
-        own = len(dae.assembly.starts)
-        q, v, _, u, p, _ = dae.symbols()
-        s = ca.SX.sym("s", len(dae.starts) - own)
-        still = (
-            column(dae.Phi_t(start.q, whole(dae, start.u, start.p), 0.0)),
-            column(dae.g(start.q, whole(dae, start.u, start.p), 0.0)),
-        )
+        p = whole(dae, start.u, start.p)
+        drifts = column(dae.Phi_t(start.q, p, 0.0)), column(dae.g(start.q, p, 0.0))
         turning = [name for name in self.rates if self.hold.get(name)]
-        self.moving = bool(turning) or any(np.any(item) for item in still)
+        self.moving = bool(turning) or any(np.any(item) for item in drifts)
         for name in turning:  # its place along the motion stays
             place = next(item.derivative_of for item in dae.outputs if item.name == name)
             if place and place not in self.hold:
                 self.hold[place] = self.at_start(place)
-        free_u = [inputs.index(name) for name in self.free if name in inputs]
-        parameters = [item.name for item in dae.parameters]
-        free_p = [parameters.index(name) for name in self.free if name in parameters]
-        memory = tuple(item.name for item in dae.sampling.memory) if dae.sampling else ()
-        free_p += range(len(parameters), len(parameters) + dae.n_d)
-        p = ca.SX.sym("p", len(start.p))
-        u_all, p_all = ca.SX(ca.DM(start.u)), ca.SX(ca.DM(start.p))
-        for k in free_u:
-            u_all[k] = u[k]
-        for k in free_p:
-            p_all[k] = p[k]
-        if not dae.inputs:
-            u_all = ca.SX(0, 1)
-        if not start.p.size:
-            p_all = ca.SX(0, 1)
-        p_whole, zero = whole(dae, u_all, p_all), ca.SX(0)
-        v_all = v if self.moving else ca.SX.zeros(dae.n)
-        known = ca.vertcat(ca.SX(ca.DM(start.s[:own])), s) if own else s
-        z_all = dae.first_states(q, v_all, known[own:], p_whole, zero) if dae.first_states else s
-        states = [item for item in dae.states if item.start is not None]
-        x = ca.vertcat(q, v if self.moving else ca.SX(0, 1), s, *(u[k] for k in free_u), *(p[k] for k in free_p))
-        self.sizes = np.array([
-            *np.ones(dae.n), *np.ones(dae.n if self.moving else 0), *(item.nominal for item in states),
-            *(dae.inputs[k].nominal or max(1.0, abs(start.u[k])) for k in free_u),
-            *(abs(start.p[k]) or 1.0 for k in free_p),
-        ])  # fmt: skip
-        self.first = np.concatenate([
-            start.q, start.v if self.moving else [], start.s[own:], start.u[free_u], start.p[free_p]
-        ])  # fmt: skip
-        self.names = (
-            *dae.coordinates, *(f"der({name})" for name in dae.coordinates if self.moving),
-            *(item.name for item in states), *(inputs[k] for k in free_u), *((*parameters, *memory)[k] for k in free_p),
-        )  # fmt: skip
-        bounded = [dae.parameters[k] for k in free_p if k < len(parameters)]
-        self.bounds = {item.name: (item.min, item.max) for item in bounded}
-        state = State(q, v_all, z_all, u_all, p_all)
-        rows = self._rows(state, p_whole)
+        x, state = self._unknowns(inputs)
+        rows = self._rows(state, whole(dae, state.u, state.p))
         self.equations, self.kinds = tuple(name for name, _, _ in rows), tuple(kind for _, kind, _ in rows)
         f = ca.densify(ca.vertcat(ca.SX(0, 1), *(value for _, _, value in rows)))
         self.function = ca.Function("equilibrium", [x], [f, ca.densify(ca.jacobian(f, x))])
-        self.state = ca.Function("state", [x], [ca.densify(item) for item in (q, v_all, z_all, u_all, p_all)])
+        every = (state.q, state.v, state.z, state.u, state.p)
+        self.state = ca.Function("state", [x], [ca.densify(item) for item in every])
+
+    def _unknowns(self, inputs: list[str]) -> tuple[SX, State]:
+        """Return the symbols of the unknowns and the state they stand for; set names, sizes and first values."""
+        dae, start = self.dae, self.start
+        q, v, _, u, _, _ = dae.symbols()
+        p = ca.SX.sym("p", len(start.p))
+        memory = [item.name for item in dae.sampling.memory] if dae.sampling else []
+        parameters = [item.name for item in dae.parameters]
+        free_u = [inputs.index(name) for name in self.free if name in inputs]
+        free_p = [parameters.index(name) for name in self.free if name in parameters]
+        free_p += range(len(parameters), len(start.p))
+        u_all = ca.vertcat(ca.SX(0, 1), *(u[k] if k in free_u else start.u[k] for k in range(len(inputs))))
+        p_all = ca.vertcat(ca.SX(0, 1), *(p[k] if k in free_p else start.p[k] for k in range(len(start.p))))
+        v_all = v if self.moving else ca.SX.zeros(dae.n)
+        states = [item for item in dae.states if item.start is not None]
+        begun = dict(zip((item.name for item in dae.starts), start.s.tolist(), strict=True))
+        s = ca.SX.sym("s", len(states))
+        z = dae.first_states(q, v_all, s, whole(dae, u_all, p_all), 0) if dae.first_states else s
+        n_v = dae.n if self.moving else 0
+        self.names = (
+            *dae.coordinates, *(f"der({name})" for name in dae.coordinates[:n_v]),
+            *(item.name for item in states), *(inputs[k] for k in free_u), *([*parameters, *memory][k] for k in free_p),
+        )  # fmt: skip
+        self.sizes = np.array([
+            *np.ones(dae.n + n_v), *(item.nominal for item in states),
+            *(dae.inputs[k].nominal or max(1.0, abs(start.u[k])) for k in free_u),
+            *(abs(start.p[k]) or 1.0 for k in free_p),
+        ])  # fmt: skip
+        self.first = np.array([
+            *start.q, *start.v[:n_v], *(begun[item.name] for item in states), *start.u[free_u], *start.p[free_p]
+        ])  # fmt: skip
+        bounded = [dae.parameters[k] for k in free_p if k < len(parameters)]
+        self.bounds = {item.name: (item.min, item.max) for item in bounded}
+        x = ca.vertcat(q, v if self.moving else ca.SX(0, 1), s, *(u[k] for k in free_u), *(p[k] for k in free_p))
+        return x, State(q, v_all, z, u_all, p_all)
 
     def _refuse_names(self, inputs: list[str]) -> None:
         """Raise an error for names that are unknown, or both free and held."""
@@ -169,7 +165,7 @@ class Problem:
         if name in begun:
             return float(begun[name])
         p = whole(dae, start.u, start.p)
-        s = start.s[len(dae.assembly.starts) :]
+        s = np.array([begun[item.name] for item in dae.states if item.start is not None])
         z = dae.first_states(start.q, start.v, s, p, 0.0) if dae.first_states else s
         angles = dae.angles(start.q, p, 0.0)
         y = dae.output(start.q, start.v, z, angles, 0 * start.q, np.zeros(dae.m + dae.k), start.u, p, 0.0)
