@@ -22,6 +22,7 @@ from mbfmu.listing import description
 from mbfmu.model import (
     Block,
     Body,
+    BodyShape,
     Component,
     Defined,
     HydraulicCylinder,
@@ -369,6 +370,25 @@ WRONG: Mapping[str, tuple[Callable[[], System], type[MbfmuError], str]] = {
         lambda: machine(wires=(wire("law.tau", "hinge.tao"),)),
         UnknownNameError,
         r"there is no input 'hinge\.tao'; did you mean 'hinge\.tau'",
+    ),
+    "to a joint that is not driven": (
+        lambda: machine(components=(World(), Revolute("hinge"), ROD[1], LAW)),
+        UnknownNameError,
+        r"there is no input 'hinge\.tau'; 'hinge' has inputs if it is given actuated=True",
+    ),
+    "a power that follows from the wire itself": (
+        lambda: machine(
+            components=(World(), ROD[0], BodyShape("rod", m=1.0, r=(1.0, 0.0), I_33=0.1), WorldForce("push"), LAW),
+            connections=(*machine().connections, connect("rod.frame_b", "push.frame_b")),
+            wires=(wire("push.power", "law.phi", 2.0), wire("law.tau", "push.f[1]", 2.0)),
+        ),
+        ModelError,
+        r"signals go in a circle: .*push\.power -> law\.phi.* -> law\.tau -> push\.f\[1\]",
+    ),
+    "names that are no dictionary": (
+        lambda: machine(names=("q", "hinge.phi")),
+        ModelError,
+        "must be a dictionary of names of variables",
     ),
     "to no input of a block": (
         lambda: machine(wires=(wire("hinge.phi", "law.e"),)),

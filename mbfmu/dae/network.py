@@ -16,6 +16,7 @@ from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
+from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
@@ -252,7 +253,11 @@ class Network:
                     f"'{end}[1]'"
                 )
         if there not in targets:
-            raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, targets)}")
+            path = there.rpartition(".")[0]
+            joint = self._mechanism.components.get(path)
+            undriven = isinstance(joint, Joint) and not joint.actuated
+            clause = f"'{path}' has inputs if it is given actuated=True" if undriven else nearest(there, targets)
+            raise UnknownNameError(f"{where}: there is no input '{there}'; {clause}")
         if here not in known:
             raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
         if known[here].lacking:
