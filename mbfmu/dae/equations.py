@@ -109,7 +109,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         **network_parts(network, q, v, z, p, t),
     )
-    return with_names(dae, bodies.mechanism.names)
+    return with_names(dae, bodies.mechanism.names, network.driven)
 
 
 def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict[str, Any]:

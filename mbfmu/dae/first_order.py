@@ -91,7 +91,7 @@ def first_order(mechanism: Mechanism) -> Dae:
         formulas=tuple(item.name for item in network.signals if item.name in formulas and item.type == "Real"),
         **network_parts(network, none, none, z, p, t),
     )
-    return with_names(dae, mechanism.names)
+    return with_names(dae, mechanism.names, network.driven)
 
 
 def _column(items: Any) -> Any:

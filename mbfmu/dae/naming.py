@@ -8,12 +8,13 @@ from mbfmu.dae.dae import Dae
 from mbfmu.errors import UnknownNameError, nearest
 
 
-def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
+def with_names(dae: Dae, names: Mapping[str, str], driven: frozenset[str]) -> Dae:
     """Return the equations with some variables called otherwise.
 
     Args:
         dae: the equations.
         names: the full name of each variable that is called otherwise, by its new name.
+        driven: names of the inputs that a wire goes to: they may have other names, for wires, but are no variables.
 
     Raises:
         UnknownNameError: there is no variable of a full name.
@@ -23,10 +24,9 @@ def with_names(dae: Dae, names: Mapping[str, str]) -> Dae:
     groups = (dae.inputs, dae.parameters, dae.bound, dae.outputs, dae.states, dae.assembly.starts)
     known = [item.name for group in groups for item in group]
     for name, full in names.items():
-        if full not in known:
+        if full not in known and full not in driven:
             raise UnknownNameError(
-                f"names of '{dae.name}': {name} = '{full}', but there is no such variable (an input that a wire goes "
-                f"to is none); {nearest(full, known)}"
+                f"names of '{dae.name}': {name} = '{full}', but there is no such variable; {nearest(full, known)}"
             )
     called = {full: name for name, full in names.items()}
 

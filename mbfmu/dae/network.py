@@ -16,6 +16,7 @@ from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
+from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
@@ -48,6 +49,7 @@ class Connected:
 
     Args:
         signals: the inputs that no wire goes to.
+        driven: names of the inputs that a wire goes to.
         u: their symbols, SX, shape (n_u,).
         states: the first-order states.
         flow: their rates, SX, shape (n_z,).
@@ -63,6 +65,7 @@ class Connected:
     """
 
     signals: tuple[Signal, ...]
+    driven: frozenset[str]
     u: SX
     states: tuple[StateSignal, ...]
     flow: SX
@@ -170,6 +173,7 @@ class Network:
         every = {**{signal.name: signal for signal in inputs}, **ports}
         return Connected(
             signals=tuple(every[name] for name in left),
+            driven=frozenset(wires),
             u=_column(symbols[name] for name in left),
             states=tuple(_state(entry) for entry in mechanism.states.values()),
             flow=_column(insert(flows[name]) for name in mechanism.states),
@@ -249,7 +253,11 @@ class Network:
                     f"'{end}[1]'"
                 )
         if there not in targets:
-            raise UnknownNameError(f"{where}: there is no input '{there}'; {nearest(there, targets)}")
+            path = there.rpartition(".")[0]
+            joint = self._mechanism.components.get(path)
+            undriven = isinstance(joint, Joint) and not joint.actuated
+            clause = f"'{path}' has inputs if it is given actuated=True" if undriven else nearest(there, targets)
+            raise UnknownNameError(f"{where}: there is no input '{there}'; {clause}")
         if here not in known:
             raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
         if known[here].lacking:
@@ -293,26 +301,48 @@ class _Signals:
         }
         self._found: dict[str, SX] = {}
         self._sampled: dict[str, SX] = {}
-        self._chain: list[str] = []
 
     def value(self, name: str) -> SX:
-        """Return the value of an input, a block's quantity or a signal of the mechanism."""
+        """Return the value of an input, a block's quantity or a signal of the mechanism.
+
+        What it needs is computed first, one after the other: a row of blocks may be longer than calls can be nested.
+        """
         if name not in self._found:
-            self._found[name] = self._within(name, lambda: self._computed(name))
+            way = {name: iter(self._needs(name))}  # each name needs the one after it
+            while way:
+                last = next(reversed(way))
+                following = next((other for other in way[last] if other not in self._found), None)
+                if following is None:
+                    self._found[last] = self._computed(last)
+                    del way[last]
+                elif following in way:
+                    names = list(way)
+                    circle = " -> ".join([following, *reversed(names[names.index(following) :])])
+                    raise ModelError(
+                        f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by "
+                        "one that is sampled and uses previous(...)"
+                    )
+                else:
+                    way[following] = iter(self._needs(following))
         return self._found[name]
 
-    def _within(self, name: str, compute: Callable[[], SX]) -> SX:
-        """Return what is computed for a signal; raise an error if that leads back to it."""
-        if name in self._chain:
-            circle = " -> ".join([name, *reversed(self._chain[self._chain.index(name) :])])
-            raise ModelError(
-                f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by one that "
-                "is sampled and uses previous(...)"
-            )
-        self._chain.append(name)
-        found = compute()
-        self._chain.pop()
-        return found
+    def _needs(self, name: str) -> list[str]:
+        """Return the names of the signals that a signal follows from at the same instant."""
+        network = self._network
+        if name in self._wires:
+            return [self._wires[name][0]]
+        if name in self._symbols or name in network.z:
+            return []
+        if name in self._sources:
+            value = self._sources[name].value
+            return [
+                other for other in self._wires if other in self._symbols and ca.depends_on(value, self._symbols[other])
+            ]
+        path, item = self._places[name]
+        if self._due is None and isinstance(network._mechanism.blocks[path], Sampled):
+            return []
+        names = (prefix_of(path) + inner for inner in sorted(Expression(item.value).names))
+        return [other for other in names if other in self._places]
 
     def after(self, name: str) -> SX:
         """Return an entry of the memory after the sampling."""
@@ -349,26 +379,20 @@ class _Signals:
         held = network.d[name]
         if self._due is None:
             return held
-        if name not in self._sampled:
-            self._sampled[name] = self.text(name, item.value)
+        self._sampled[name] = self.text(name, item.value)
         return ca.if_else(self._due[path], self._sampled[name], held)
 
     def _of_mechanism(self, name: str) -> SX:
         """Return a signal of the mechanism, which may depend on inputs that have wires."""
         value = self._sources[name].value
-        for other in self._wires:
-            if other in self._symbols and ca.depends_on(value, self._symbols[other]):
-                value = ca.substitute(value, self._symbols[other], self.value(other))
+        for other in self._needs(name):
+            value = ca.substitute(value, self._symbols[other], self.value(other))
         return value
 
     def _new(self, name: str) -> SX:
         """Return what a sampled block computes for one of its quantities."""
-        _, item = self._places[name]
-        if isinstance(item, Port):
-            return self.value(name)
-        if name not in self._sampled:
-            self._sampled[name] = self._within(name, lambda: self.text(name, item.value))
-        return self._sampled[name]
+        value = self.value(name)
+        return self._sampled.get(name, value)
 
     def _inner(self, path: str, name: str) -> SX:
         """Return the value of a name in an expression of a block."""

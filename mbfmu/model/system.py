@@ -126,6 +126,11 @@ class System(Description):
             if item.name in seen:
                 raise NameInUseError(f"system '{self.name}' has two things named '{item.name}': rename one")
             seen.add(item.name)
+        if not isinstance(self.names, Mapping) or not all(isinstance(full, str) for full in self.names.values()):
+            raise ModelError(
+                f"names of system '{self.name}' = {self.names!r} must be a dictionary of names of variables, such as "
+                '{"q": "hinge.phi"}'
+            )
         for name in self.names:
             if not is_name(name) or name in seen:
                 raise NameInUseError(
