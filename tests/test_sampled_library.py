@@ -192,8 +192,8 @@ def test_a_sampled_block_exports_passes_the_check_and_gives_the_numbers_of_a_sim
     assert isinstance(mbfmu.load(name), Sampled)
     path = mbfmu.export(name, tmp_path / f"{name}.fmu", step=TS, backend=backend, **more)
     assert mbfmu.check(path) == []
-    inputs = {"measured": lambda t: t} if name == "digital_pid" else {"phi" if "observer" in name else "u": lambda t: t}
-    shown = "phi_hat" if "observer" in name else "y"
+    inputs = {{"digital_pid": "measured", "digital_state_observer": "phi"}.get(name, "u"): 0.7}
+    shown = "phi_hat" if name == "digital_state_observer" else "y"
     wanted = mbfmu.simulate(name, 0.02, step=TS, output_interval=TS, inputs=inputs)[shown]
     np.testing.assert_allclose(mbfmu.simulate(path, 0.02, step=TS, inputs=inputs)[shown], wanted, rtol=1e-12)
-    assert np.ptp(wanted) > 0
+    assert wanted[-1] != 0
