@@ -20,7 +20,7 @@ from mbfmu.model.mechanism import Entry, Mechanism, in_scope, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
 
-SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"})
+SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"}, {"rad/s2", "1/s2"})
 """Units that differ by their names only."""
 
 
