@@ -22,7 +22,7 @@ from mbfmu.model.sampled import TIMING, Sampled
 from mbfmu.model.system import Wire
 from mbfmu.model.variable_type import VariableType
 
-SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"})
+SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"}, {"rad/s2", "1/s2"})
 """Units that differ by their names only."""
 
 
