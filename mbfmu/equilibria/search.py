@@ -195,7 +195,12 @@ def _stable(problem: Problem, found: Found) -> bool:
 
 
 def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
-    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once."""
+    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once; none if it changes in time.
+
+    In a steady motion it does unless only coordinates move whose place the motion does not depend on.
+    """
     dae, at = problem.dae, problem.at(found.x)
+    if any(abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)):
+        return np.zeros(0, dtype=np.complex128)
     linear = linearize_about(dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ())
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
