@@ -430,8 +430,8 @@ class _Drives:
             free = [dae.inputs[k].name for k, share in zip(self.driven, loose, strict=True) if share > RANK]
             if free:
                 raise UsageError(
-                    f"{dae.name}: the motion does not determine {_listed(free)}: there are more drives than freedoms; "
-                    "name as many as there are freedoms as efforts"
+                    f"{dae.name}: the motion does not determine {_listed(free)} at t = {time:g} s: there are more "
+                    "drives than freedoms (name some as efforts), or in this position they do not act on them"
                 )
         found, u = found / length, self.u.copy()
         u[self.driven] = found[m:]

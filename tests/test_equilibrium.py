@@ -203,6 +203,37 @@ def test_a_governor_that_turns_steadily_balances_weight_centrifugal_force_and_sp
     assert found.values["shaft.w"] == w
 
 
+def test_the_stability_of_a_steady_motion_is_judged_in_joint_coordinates_only() -> None:
+    """A rod on a turntable about the vertical: it swings out until w^2 sin cos (I_22 - I_11) = g m l/2 sin."""
+    system = System(
+        name="turning",
+        components=(
+            World(g=9.81, n=(0, 0, -1)),
+            Revolute("table", n=(0, 0, 1), phi=0.0, w=5.0, actuated=True),
+            Body("plate", m=1.0, I_11=0.1, I_22=0.1, I_33=0.1),
+            Revolute("hinge", n=(0, 1, 0), phi=0.7, w=0.0),
+            BodyShape("bar", m=2.0, r=(1, 0, 0), r_CM=(0.5, 0, 0), I_11=0.01, I_22=0.2, I_33=0.2),
+            RotationalDamper("friction", joint="hinge", d=0.5),
+        ),
+        connections=(
+            connect("world.frame_b", "table.frame_a"),
+            connect("table.frame_b", "plate.frame_a"),
+            connect("plate.frame_a", "hinge.frame_a"),
+            connect("hinge.frame_b", "bar.frame_a"),
+        ),
+    )
+    steady = {"hold": {"table.w": 5.0}, "free": ["table.tau"]}
+    joint, absolute = (mbfmu.equilibrium(system, coordinates=item, **steady) for item in COORDINATES)
+    inertia = 0.2 + 2.0 * 0.25 - 0.01
+    assert math.sin(joint["hinge.phi"]) == pytest.approx(9.81 / (25.0 * inertia), rel=1e-9)
+    assert absolute["hinge.phi"] == pytest.approx(joint["hinge.phi"], rel=1e-9)
+    assert joint.eigenvalues.size
+    assert not np.any(joint.eigenvalues.real > 0)
+    assert absolute.eigenvalues.size == 0
+    assert absolute.stability == UNDECIDED
+    assert "judged in joint coordinates only" in absolute.notices[-1]
+
+
 def test_a_motor_turns_steadily_where_voltage_and_torque_hold_it() -> None:
     """u = R i + k_t w_m, k_t i = friction + tau/n, w = w_m/n."""
     k_t, n, tau, u = 0.0302, 156.0, 5.0, 12.0

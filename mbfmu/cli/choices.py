@@ -49,7 +49,7 @@ Values = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="parameter or start value: a number such as 0.3, pi/6 or deg(30), true or false; may be repeated",
+        help="parameter, start value or input: a number such as 0.3, pi/6 or deg(30), true or false; may be repeated",
         autocompletion=complete.values,
     ),
 ]

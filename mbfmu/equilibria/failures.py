@@ -10,6 +10,8 @@ from mbfmu.errors import EquilibriumError
 
 SHARE = 0.1
 """Smallest share of an unknown in what nothing determines for a message to name it."""
+DECIMALS = 9
+"""Number of decimals of a value that a message proposes."""
 NAMED = 3
 """Largest number of names in a message."""
 
@@ -36,7 +38,8 @@ def refuse_loose(problem: Problem, found: Found) -> None:
     ways = []
     if holdable:
         at = problem.at(found.x)
-        ways.append(f"--hold {holdable[0]}={_value(problem, at, holdable[0]):.4g}")
+        value = round(_value(problem, at, holdable[0]), DECIMALS)
+        ways.append(f"--hold {holdable[0]}={value + 0.0:.4g}")
     if freed:
         ways.append(f"leave {freed[0]} out of --free")
     raise EquilibriumError(

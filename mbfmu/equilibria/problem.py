@@ -89,13 +89,27 @@ class Problem:
             place = next(item.derivative_of for item in dae.outputs if item.name == name)
             if place and place not in self.hold:
                 self.hold[place] = self.at_start(place)
+        self.first: Array = np.zeros(0)
         x, state = self._unknowns(inputs)
         rows = self._rows(state, whole(dae, state.u, state.p))
         self.equations, self.kinds = tuple(name for name, _, _ in rows), tuple(kind for _, kind, _ in rows)
         f = ca.densify(ca.vertcat(ca.SX(0, 1), *(value for _, _, value in rows)))
         self.function = ca.Function("equilibrium", [x], [f, ca.densify(ca.jacobian(f, x))])
+        if self.moving:
+            self.first = self._set_moving(self.first)
         every = (state.q, state.v, state.z, state.u, state.p)
         self.state = ca.Function("state", [x], [ca.densify(item) for item in every])
+
+    def _set_moving(self, x: Array) -> Array:
+        """Return unknowns with the rates that are held, which are linear equations at these coordinates."""
+        n = self.dae.n
+        f, J = self.function(x)
+        rates = {f"{name} = {value:g}" for name, value in self.hold.items() if name in self.rates}
+        rows = [kind == "speed" or name in rates for name, kind in zip(self.equations, self.kinds, strict=True)]
+        slopes, gaps = np.array(J)[rows, n : 2 * n], column(f)[rows]
+        found = x.copy()
+        found[n : 2 * n] -= np.linalg.lstsq(slopes, gaps, rcond=None)[0]
+        return found if np.all(np.isfinite(found)) else x
 
     def _unknowns(self, inputs: list[str]) -> tuple[SX, State]:
         """Return the symbols of the unknowns and the state they stand for; set names, sizes and first values."""

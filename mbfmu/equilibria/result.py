@@ -67,7 +67,8 @@ class Equilibrium:
         values: start values, inputs and parameters by name, with which the model starts there, as `with_values` takes
             them.
         outputs: all outputs there, by name, such as the forces in springs and joints.
-        eigenvalues: of the linearization there, 1/s, each conjugate pair once; parts that are round-off are 0.
+        eigenvalues: of the linearization there, 1/s, each conjugate pair once; parts that are round-off are 0. There
+            are none for a steady motion in coordinates of which more than those of the held rates move.
         unknowns: names of what was solved for.
         equations: names of the equations.
         residual: what remains, at most: of accelerations, m/s2 or rad/s2, of rates of states in units of their nominal
@@ -105,7 +106,7 @@ class Equilibrium:
         """The verdict of the linearization; its zero eigenvalues decide nothing."""
         if np.any(self.eigenvalues.real > 0):
             return UNSTABLE
-        return STABLE if np.all(self.eigenvalues.real < 0) else UNDECIDED
+        return STABLE if self.eigenvalues.size and np.all(self.eigenvalues.real < 0) else UNDECIDED
 
     @checked
     def write(self, path: str | os.PathLike[str]) -> Path:
@@ -188,12 +189,15 @@ def told(
     timed: tuple[str, ...] = ()
     if _depends_on_time(dae):
         timed = (f"{dae.name}: the equations depend on the time: this is the balance at t = 0",)
+    values_there = eigenvalues(problem, found)
+    if problem.moving and not values_there.size:
+        timed += (f"{dae.name}: the stability of a steady motion is judged in joint coordinates only",)
     return Equilibrium(
         name=dae.name,
         items=tuple(items),
         values={**given, **_start_values(system, problem, at, y)},
         outputs=y,
-        eigenvalues=eigenvalues(problem, found),
+        eigenvalues=values_there,
         unknowns=problem.names,
         equations=problem.equations,
         residual=float(np.max(np.abs(found.f), initial=0.0)),

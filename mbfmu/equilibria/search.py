@@ -9,6 +9,7 @@ import numpy.typing as npt
 from mbfmu.equilibria.failures import failure, outside, refuse_loose
 from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
 from mbfmu.equilibria.problem import Problem, outputs_at, whole
+from mbfmu.errors import UsageError
 from mbfmu.linearization.mechanism import linearize_about, sampled_about
 from mbfmu.linearization.sampled import common_period, following
 
@@ -196,9 +197,18 @@ def _stable(problem: Problem, found: Found) -> bool:
 
 
 def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
-    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once."""
+    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once; none if it changes in time.
+
+    In a steady motion it does unless only coordinates move whose place the motion does not depend on; sampled blocks of
+    several periods change it too.
+    """
     dae, at = problem.dae, problem.at(found.x)
+    if any(abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)):
+        return np.zeros(0, dtype=np.complex128)
     point = dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ()
     entries = following(dae)
-    linear = sampled_about(*point, common_period(dae, point[5], entries)) if entries else linearize_about(*point)
+    try:
+        linear = sampled_about(*point, common_period(dae, point[5], entries)) if entries else linearize_about(*point)
+    except UsageError:  # several periods
+        return np.zeros(0, dtype=np.complex128)
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
