@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mbfmu
+from mbfmu.dae import first_order
 from mbfmu.errors import ValueRangeError
 from mbfmu.model import Block, Sampled, Subsystem, System, Wire
 
@@ -115,3 +118,86 @@ def test_a_driven_arm_exports_and_passes_the_check(backend: str, tmp_path: Path)
 def test_an_arm_has_one_to_six_joints(N: int) -> None:
     with pytest.raises(ValueRangeError, match=f"N = {N} must be between 1 and 6"):
         mbfmu.load("robot_arm_drives", {"N": N})
+
+
+# -- the Stewart platform --------------------------------------------------------------------------------------------
+
+LEGS = range(1, 7)
+WORST = {"place": 3e-3, "pitch": 3e-3}
+"""Bounds of the errors of the platform's height, m, and pitch, rad."""
+
+
+def subsystem(name: str) -> Subsystem:
+    """Return a block of the platform."""
+    found = next(item for item in mbfmu.load("stewart_hydraulic").components if item.name == name)
+    assert isinstance(found, Subsystem)
+    return found
+
+
+def test_valve_and_cylinder_of_a_leg_start_in_balance() -> None:
+    none = ca.SX(0, 1)
+    valve, cylinder = subsystem("valve1"), subsystem("cylinder1")
+    p_a, p_b, y = cylinder.values["p_a"], cylinder.values["p_b"], valve.values["y"]
+    equations = first_order(valve.system)
+    given = [y, 0.0], none, none, none, [y, p_a, p_b, 2.1e7, 0.0], equations.p_default(), 0.0
+    flows = dict(zip((item.name for item in equations.outputs), np.array(equations.output(none, none, *given)).ravel()))
+    rates = np.array(equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
+    assert list(rates) == [0.0, 0.0]
+    given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
+    oil = first_order(cylinder.system.with_values(given_values))
+    rates = np.array(oil.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0))
+    assert np.abs(rates).max() < 1e2  # Pa/s, of the 1e6 that a flow of 1e-6 m3/s makes
+
+
+def test_the_controller_of_the_platform_computes_the_strokes_of_its_pose_and_their_rates() -> None:
+    system = mbfmu.load("stewart")
+    mounts = {item.name: item for item in system.components}
+    feet, heads = (np.array([mounts[f"{end}{k}"].r for k in LEGS], dtype=float) for end in ("foot", "head"))
+    home = np.linalg.norm(heads + [0, 0, 2.0] - feet, axis=1)
+    found = mbfmu.simulate(subsystem("controller").system, 2.0, step=1e-3, output_interval=1e-3)
+    for row in range(0, 2001, 125):
+        turned = Rotation.from_euler("y", found["theta"][row]).apply(heads)
+        wanted = np.linalg.norm(turned + [0, 0, found["z"][row]] - feet, axis=1) - home
+        np.testing.assert_allclose([found[f"s_ref{k}"][row] for k in LEGS], wanted, atol=1e-12)
+    for k in LEGS:
+        slope = (found[f"s_ref{k}"][2:] - found[f"s_ref{k}"][:-2]) / 2e-3
+        assert np.abs(found[f"v_ref{k}"][1:-1] - slope).max() < 1e-5 * np.abs(slope).max()
+        assert np.abs(slope).max() > 0.1
+
+
+@pytest.fixture(scope="module")
+def platform() -> Any:
+    """The platform in motion: it rises for a second, and swings."""
+    return mbfmu.simulate("stewart_hydraulic", 2.5, step=5e-4, output_interval=0.01)
+
+
+@pytest.mark.slow
+def test_a_hydraulic_platform_is_at_rest_until_its_motion_begins(platform: Any) -> None:
+    early = platform.time < 0.099
+    assert max(np.abs(platform[f"leg{k}.v"][early]).max() for k in LEGS) < 1e-10  # measured 2e-14
+    assert max(np.ptp(platform[f"cylinder{k}.p_a"][early]) for k in LEGS) < 1e-2
+
+
+@pytest.mark.slow
+def test_a_hydraulic_platform_follows_the_heave_and_pitch_asked_for_within_its_constraints(platform: Any) -> None:
+    quaternion = np.array([platform[f"platform.Q[{i}]"] for i in (2, 3, 4, 1)]).T
+    pitch = Rotation.from_quat(quaternion).as_rotvec()[:, 1]
+    assert np.abs(platform["platform.r_0[3]"] - platform["controller.z"]).max() < WORST["place"]
+    assert np.abs(pitch - platform["controller.theta"]).max() < WORST["pitch"]
+    assert np.ptp(platform["platform.r_0[3]"]) > 0.15
+    assert np.ptp(pitch) > 0.08
+    assert platform["constraint.position"].max() < 1e-13  # measured 1.3e-15
+    assert platform["constraint.velocity"].max() < 1e-13
+    pressures = np.array([platform[f"cylinder{k}.p_{side}"] for k in LEGS for side in "ab"])
+    assert 0 < pressures.min() < pressures.max() < 2.1e7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_a_hydraulic_platform_exports_and_passes_the_check(backend: str, tmp_path: Path) -> None:
+    more = {"platforms": ["linux64"]} if backend == "native" else {}
+    path = mbfmu.export("stewart_hydraulic", tmp_path / "platform.fmu", step=5e-4, backend=backend, **more)
+    assert mbfmu.check(path) == []
+    wanted = mbfmu.simulate("stewart_hydraulic", 0.5, step=5e-4, output_interval=1e-2)
+    found = mbfmu.simulate(path, 0.5, step=1e-2)
+    assert np.abs(found["leg1.s"] - wanted["leg1.s"]).max() < 1e-11
