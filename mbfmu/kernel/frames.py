@@ -286,6 +286,9 @@ class Frame:
             self._lines.append(f"solve(&{name}, {matrix.text}, {right.text}, {pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
+        elif code == ca.OP_DOT:
+            x, y = given
+            self._lines.append(f"{result.element('0')} = dot({x.text}, {y.text}, {x.size});")
         else:
             operation(code, self._name)  # raises with its name
         return [result]

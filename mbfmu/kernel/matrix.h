@@ -24,6 +24,12 @@ UNUSED static V norm_1(const V *x, int n) {
     return sum;
 }
 
+UNUSED static V dot(const V *x, const V *y, int n) {
+    V sum = 0;
+    for (int i = 0; i < n; ++i) sum += x[i] * y[i];
+    return sum;
+}
+
 /* z = x y + z0, on the pattern of z; room has as many entries as z has rows. */
 UNUSED static void multiply_add(const int *px, const V *x, const int *py, const V *y, const V *z0, const int *pz, V *z,
                                 V *room) {
