@@ -1,6 +1,5 @@
 """Machines with their drives and controllers inside: at rest at first, close to their paths, the whole as its parts."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +9,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbfmu
+from examples import driven
 from mbfmu.dae import derive
 from mbfmu.errors import ValueRangeError
-from mbfmu.model import Block, Sampled, Subsystem, System, Wire
-
-
-def halves(system: System, name: str) -> tuple[System, System, list[tuple[str, str]]]:
-    """Return a machine's mechanism and its drives as two systems, and what goes between them.
-
-    Args:
-        system: a mechanism with blocks.
-        name: name of the mechanism's half.
-    """
-    driving = [
-        item for item in system.components if isinstance(item, Subsystem) and isinstance(item.system, Block | Sampled)
-    ]
-    names = {item.name for item in driving}
-
-    def sides(item: Wire) -> tuple[bool, bool]:
-        return item.source.partition(".")[0] in names, item.target.partition(".")[0] in names
-
-    def inner(side: bool) -> tuple[Wire, ...]:
-        return tuple(item for item in system.wires if sides(item) == (side, side))
-
-    moving = tuple(item for item in system.components if item not in driving)
-    mechanism = System(name, moving, system.connections, system.parameters, stepper="projected", wires=inner(False))
-    drives = System("drives", tuple(driving), wires=inner(True))
-    between = [
-        (f"drives.{item.source}", f"{name}.{item.target}")
-        if sides(item)[0]
-        else (f"{name}.{item.source}", f"drives.{item.target}")
-        for item in system.wires
-        if len(set(sides(item))) == 2
-    ]
-    return mechanism, drives, between
-
-
-def largest(found: Any, names: Iterable[str]) -> float:
-    """Return the largest magnitude of some columns."""
-    return max(float(np.abs(found[name]).max()) for name in names)
-
+from mbfmu.model import Subsystem, System
 
 # -- the robot arm ---------------------------------------------------------------------------------------------------
 
@@ -80,27 +43,27 @@ def test_in_the_end_the_motors_carry_the_weight_of_the_arm() -> None:
     assert 160.0 * 1.5 * 4 * 0.0105 * current == pytest.approx(-9.81 * 0.5 * np.cos(phi), rel=1e-6)
 
 
-def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_path: Path) -> None:
+def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to() -> None:
     soft = {"gear1.c": 3e4, "gear1.b": 15.0}  # a stiff gear between two FMUs takes steps of microseconds
     machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
     assert isinstance(machine, System)
-    mechanism, drives, between = halves(machine, "arm")
-    assert len(between) == 2
-    fmus = {
-        "arm": mbfmu.export(mechanism, tmp_path / "arm.fmu", step=1e-4, backend="native", platforms=["linux64"]),
-        "drives": mbfmu.export(
-            drives, tmp_path / "drives.fmu", step=1e-4, stepper="projected", backend="native", platforms=["linux64"]
-        ),
-    }
-    whole = mbfmu.simulate(machine, 0.2, step=1e-4, output_interval=2e-3)
-    errors = []
-    for H in (1e-3, 5e-4, 2.5e-4):
-        found = mbfmu.couple(fmus, between, 0.2, H, outputs=["arm.joint1.phi"])
-        each = round(2e-3 / H)
-        errors.append(np.abs(found["arm.joint1.phi"][::each] - whole["joint1.phi"]).max())
+    _, _, between = driven.halves(machine, "arm")
+    assert set(between) == {("arm.joint1.w", "drives.gear1.w_2"), ("drives.gear1.tau_2", "arm.joint1.tau")}
+    errors = driven.coupling_errors(machine, (1e-3, 5e-4, 2.5e-4), 0.2, (1,))
     assert errors[0] < 1e-4  # measured 2.6e-5, 6.4e-6, 1.6e-6: of second order
     assert errors[1] < errors[0] / 3
     assert errors[2] < errors[1] / 3
+
+
+@pytest.mark.slow
+def test_the_example_of_both_machines_gives_the_figures_of_its_page() -> None:
+    found = driven.main()
+    assert found["arm, rest"] < 1e-12
+    assert found["arm, error"] < 2e-3
+    assert found["arm, order"] == pytest.approx(2, abs=0.2)
+    assert found["platform, rest"] < 1e-10
+    assert found["platform, height"] < 3e-3
+    assert found["platform, residual"] < 1e-13
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])

@@ -273,7 +273,7 @@ class _Writer:
             if number < len(self.plan.steps):
                 lines += self._loop(number)
         lines += [line for each in stores.values() for line in each]
-        return "\n".join([*self._head(), *self.tables, *lines, "  return 0;", ""])
+        return "\n".join([*self._head(), *self.tables, *lines, ""])
 
     def _head(self) -> Iterator[str]:
         """Yield the declarations of arguments and results."""
