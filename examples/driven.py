@@ -86,7 +86,7 @@ def run() -> Found:
     arm = mbfmu.simulate(machine, STOP["arm"], step=1e-3, output_interval=5e-3)
     off = {i: arm[f"joint{i}.phi"] - arm[f"path{i}.y"] for i in JOINTS}
     errors = coupling_errors(machine, COUPLED_STEPS, COUPLED_STOP, JOINTS)
-    platform = mbfmu.simulate("stewart_hydraulic", STOP["platform"], step=STEP, output_interval=5e-3)
+    platform = mbfmu.simulate(mbfmu.load("stewart_hydraulic"), STOP["platform"], step=STEP, output_interval=5e-3)
     time, t = arm.time, platform.time
     pitch = Rotation.from_quat(np.array([platform[f"platform.Q[{i}]"] for i in (2, 3, 4, 1)]).T).as_rotvec()[:, 1]
     height_error = platform["platform.r_0[3]"] - platform["controller.z"]

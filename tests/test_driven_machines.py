@@ -1,5 +1,6 @@
 """Machines with their drives and controllers inside: at rest at first, close to their paths, the whole as its parts."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import mbfmu
 from examples import driven
 from mbfmu.dae import derive
 from mbfmu.errors import ValueRangeError
-from mbfmu.model import Subsystem, System
+from mbfmu.model import Block, Defined, Port, State, Subsystem, System, wire
 
 # -- the robot arm ---------------------------------------------------------------------------------------------------
 
@@ -64,6 +65,27 @@ def test_the_example_of_both_machines_gives_the_figures_of_its_page() -> None:
     assert found["platform, rest"] < 1e-10
     assert found["platform, height"] < 3e-3
     assert found["platform, residual"] < 1e-13
+
+
+def test_what_the_motor_of_an_arm_takes_is_stored_turned_into_heat_or_work() -> None:
+    machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.3, "path1.t_0": 0.02})
+    assert isinstance(machine, System)
+    flows = ("supplied", "motor_lost", "gear_lost")
+    meter = Block(
+        name="meter",
+        inputs=tuple(Port(name, "W") for name in flows),
+        states=(State("E", "supplied - motor_lost - gear_lost", "J"),),
+        defined=(Defined("out", "E", "J", output=True),),
+    )
+    sources = ("motor1.supplied", "motor1.lost", "gear1.lost")
+    wires = (wire(source, f"meter.{name}") for source, name in zip(sources, flows, strict=True))
+    metered = replace(
+        machine, components=(*machine.components, Subsystem("meter", meter)), wires=(*machine.wires, *wires)
+    )
+    found = mbfmu.simulate(metered, 0.4, step=1e-4, output_interval=1e-2)
+    stored = found["energy.total"] + found["motor1.stored"] + found["gear1.stored"]
+    assert np.ptp(found["meter.E"]) > 0.5
+    assert np.abs(stored - stored[0] - found["meter.E"]).max() < 1e-7 * np.ptp(found["meter.E"])  # measured 8e-9
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])
