@@ -62,6 +62,18 @@ class Picture:
 STATES = "examples/papers/states.py"
 SERVO = ("examples/coupled/servo.py", "models/hydraulic_servo.py", "models/pid.py")
 MANIPULATOR = ("models/hydraulic_manipulator.py", "models/manipulator_hydraulics.py")
+DRIVEN = (
+    "models/robot_arm_drives.py",
+    "models/arm6.py",
+    "models/trajectory.py",
+    "models/digital_current_controller.py",
+    "models/bldc_motor.py",
+    "models/gearbox.py",
+    "models/stewart_hydraulic.py",
+    "models/stewart.py",
+    "models/servo_valve.py",
+    "models/cylinder.py",
+)
 SKATES = ("models/ice_skate.py", "models/ice_skate_harmonic.py", "models/rolling_disk.py")
 PICTURES = (
     Picture(
@@ -89,6 +101,7 @@ PICTURES = (
     ),
     Picture("coupled/crane.png", "examples/coupled/crane.py", ("models/crane.py", *SERVO)),
     Picture("coupled/platform.png", "examples/coupled/platform.py", ("models/stewart.py", *SERVO)),
+    Picture("coupled/driven.png", "examples/driven.py", DRIVEN),
     Picture("coupled/manipulator.png", "examples/coupled/manipulator.py", MANIPULATOR),
     Picture("coupled/accuracy.png", "examples/coupled/accuracy.py", ("examples/coupled/manipulator.py", *MANIPULATOR)),
     Picture("papers/local_index_1.png", "examples/papers/local_index_1.py", ("models/two_link.py", STATES)),

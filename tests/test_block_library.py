@@ -11,7 +11,7 @@ import scipy.linalg
 from scipy.integrate import quad, solve_ivp
 
 import mbfmu
-from mbfmu.dae import first_order
+from mbfmu.dae import derive
 from mbfmu.errors import ValueRangeError
 from mbfmu.model import Block, Defined, Parameter, State
 from mbfmu.model.expression import Expression
@@ -34,7 +34,7 @@ class Machine:
     """
 
     def __init__(self, blocks: Mapping[str, Block], wires: Mapping[str, str] | None = None) -> None:
-        equations = {name: first_order(block) for name, block in blocks.items()}
+        equations = {name: derive(block) for name, block in blocks.items()}
         states = {name: ca.SX.sym(name, len(dae.states)) for name, dae in equations.items()}
         self.t, self.z = ca.SX.sym("t"), ca.vertcat(NONE, *states.values())
         inputs = {name: ca.SX(dae.u_default()) for name, dae in equations.items()}
@@ -82,7 +82,7 @@ def imbalance(block: Block, power: str, moving: Mapping[str, str] | None = None)
         power: terms of the power that goes in, an expression of its quantities.
         moving: rates of inputs that the stored energy depends on, by name.
     """
-    dae, random = first_order(block), np.random.default_rng(1)
+    dae, random = derive(block), np.random.default_rng(1)
     z, u, t = ca.SX.sym("z", len(dae.states)), ca.SX.sym("u", len(dae.inputs)), ca.SX(0.0)
     values = dict(zip((item.name for item in dae.inputs), ca.vertsplit(u), strict=True))
     outputs = dae.output(NONE, NONE, z, NONE, NONE, NONE, u, dae.p_default(), t)

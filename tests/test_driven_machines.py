@@ -1,52 +1,19 @@
 """Machines with their drives and controllers inside: at rest at first, close to their paths, the whole as its parts."""
 
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mbfmu
+from examples import driven
+from mbfmu.dae import derive
 from mbfmu.errors import ValueRangeError
-from mbfmu.model import Block, Sampled, Subsystem, System, Wire
-
-
-def halves(system: System, name: str) -> tuple[System, System, list[tuple[str, str]]]:
-    """Return a machine's mechanism and its drives as two systems, and what goes between them.
-
-    Args:
-        system: a mechanism with blocks.
-        name: name of the mechanism's half.
-    """
-    driving = [
-        item for item in system.components if isinstance(item, Subsystem) and isinstance(item.system, Block | Sampled)
-    ]
-    names = {item.name for item in driving}
-
-    def sides(item: Wire) -> tuple[bool, bool]:
-        return item.source.partition(".")[0] in names, item.target.partition(".")[0] in names
-
-    def inner(side: bool) -> tuple[Wire, ...]:
-        return tuple(item for item in system.wires if sides(item) == (side, side))
-
-    moving = tuple(item for item in system.components if item not in driving)
-    mechanism = System(name, moving, system.connections, system.parameters, stepper="projected", wires=inner(False))
-    drives = System("drives", tuple(driving), wires=inner(True))
-    between = [
-        (f"drives.{item.source}", f"{name}.{item.target}")
-        if sides(item)[0]
-        else (f"{name}.{item.source}", f"drives.{item.target}")
-        for item in system.wires
-        if len(set(sides(item))) == 2
-    ]
-    return mechanism, drives, between
-
-
-def largest(found: Any, names: Iterable[str]) -> float:
-    """Return the largest magnitude of some columns."""
-    return max(float(np.abs(found[name]).max()) for name in names)
-
+from mbfmu.model import Block, Defined, Port, State, Subsystem, System, wire
 
 # -- the robot arm ---------------------------------------------------------------------------------------------------
 
@@ -77,27 +44,48 @@ def test_in_the_end_the_motors_carry_the_weight_of_the_arm() -> None:
     assert 160.0 * 1.5 * 4 * 0.0105 * current == pytest.approx(-9.81 * 0.5 * np.cos(phi), rel=1e-6)
 
 
-def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_path: Path) -> None:
+def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to() -> None:
     soft = {"gear1.c": 3e4, "gear1.b": 15.0}  # a stiff gear between two FMUs takes steps of microseconds
     machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
     assert isinstance(machine, System)
-    mechanism, drives, between = halves(machine, "arm")
-    assert len(between) == 2
-    fmus = {
-        "arm": mbfmu.export(mechanism, tmp_path / "arm.fmu", step=1e-4, backend="native", platforms=["linux64"]),
-        "drives": mbfmu.export(
-            drives, tmp_path / "drives.fmu", step=1e-4, stepper="projected", backend="native", platforms=["linux64"]
-        ),
-    }
-    whole = mbfmu.simulate(machine, 0.2, step=1e-4, output_interval=2e-3)
-    errors = []
-    for H in (1e-3, 5e-4, 2.5e-4):
-        found = mbfmu.couple(fmus, between, 0.2, H, outputs=["arm.joint1.phi"])
-        each = round(2e-3 / H)
-        errors.append(np.abs(found["arm.joint1.phi"][::each] - whole["joint1.phi"]).max())
+    _, _, between = driven.halves(machine, "arm")
+    assert set(between) == {("arm.joint1.w", "drives.gear1.w_2"), ("drives.gear1.tau_2", "arm.joint1.tau")}
+    errors = driven.coupling_errors(machine, (1e-3, 5e-4, 2.5e-4), 0.2, (1,))
     assert errors[0] < 1e-4  # measured 2.6e-5, 6.4e-6, 1.6e-6: of second order
     assert errors[1] < errors[0] / 3
     assert errors[2] < errors[1] / 3
+
+
+@pytest.mark.slow
+def test_the_example_of_both_machines_gives_the_figures_of_its_page() -> None:
+    found = driven.main()
+    assert found["arm, rest"] < 1e-12
+    assert found["arm, error"] < 2e-3
+    assert found["arm, order"] == pytest.approx(2, abs=0.2)
+    assert found["platform, rest"] < 1e-10
+    assert found["platform, height"] < 3e-3
+    assert found["platform, residual"] < 1e-13
+
+
+def test_what_the_motor_of_an_arm_takes_is_stored_turned_into_heat_or_work() -> None:
+    machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.3, "path1.t_0": 0.02})
+    assert isinstance(machine, System)
+    flows = ("supplied", "motor_lost", "gear_lost")
+    meter = Block(
+        name="meter",
+        inputs=tuple(Port(name, "W") for name in flows),
+        states=(State("E", "supplied - motor_lost - gear_lost", "J"),),
+        defined=(Defined("out", "E", "J", output=True),),
+    )
+    sources = ("motor1.supplied", "motor1.lost", "gear1.lost")
+    wires = (wire(source, f"meter.{name}") for source, name in zip(sources, flows, strict=True))
+    metered = replace(
+        machine, components=(*machine.components, Subsystem("meter", meter)), wires=(*machine.wires, *wires)
+    )
+    found = mbfmu.simulate(metered, 0.4, step=1e-4, output_interval=1e-2)
+    stored = found["energy.total"] + found["motor1.stored"] + found["gear1.stored"]
+    assert np.ptp(found["meter.E"]) > 0.5
+    assert np.abs(stored - stored[0] - found["meter.E"]).max() < 1e-7 * np.ptp(found["meter.E"])  # measured 8e-9
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])
@@ -115,3 +103,87 @@ def test_a_driven_arm_exports_and_passes_the_check(backend: str, tmp_path: Path)
 def test_an_arm_has_one_to_six_joints(N: int) -> None:
     with pytest.raises(ValueRangeError, match=f"N = {N} must be between 1 and 6"):
         mbfmu.load("robot_arm_drives", {"N": N})
+
+
+# -- the Stewart platform --------------------------------------------------------------------------------------------
+
+LEGS = range(1, 7)
+WORST = {"place": 3e-3, "pitch": 3e-3}
+"""Bounds of the errors of the platform's height, m, and pitch, rad."""
+
+
+def subsystem(name: str) -> Subsystem:
+    """Return a block of the platform."""
+    found = next(item for item in mbfmu.load("stewart_hydraulic").components if item.name == name)
+    assert isinstance(found, Subsystem)
+    return found
+
+
+def test_valve_and_cylinder_of_a_leg_start_in_balance() -> None:
+    none = ca.DM(0, 1)
+    valve, cylinder = subsystem("valve1"), subsystem("cylinder1")
+    p_a, p_b, y = cylinder.values["p_a"], cylinder.values["p_b"], valve.values["y"]
+    equations = derive(valve.system)
+    given = [y, 0.0], none, none, none, [y, p_a, p_b, 2.1e7, 0.0], equations.p_default(), 0.0
+    shown = np.array(equations.output(none, none, *given)).ravel()
+    flows = dict(zip((item.name for item in equations.outputs), shown, strict=True))
+    rates = np.array(equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
+    assert list(rates) == [0.0, 0.0]
+    given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
+    oil = derive(cylinder.system.with_values(given_values))
+    rates = np.array(oil.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0))
+    assert np.abs(rates).max() < 1e2  # Pa/s, of the 1e6 that a flow of 1e-6 m3/s makes
+
+
+def test_the_controller_of_the_platform_computes_the_strokes_of_its_pose_and_their_rates() -> None:
+    system = mbfmu.load("stewart")
+    mounts = {item.name: item for item in system.components}
+    feet, heads = (np.array([mounts[f"{end}{k}"].r for k in LEGS], dtype=float) for end in ("foot", "head"))
+    home = np.linalg.norm(heads + np.array([0, 0, 2.0]) - feet, axis=1)
+    found = mbfmu.simulate(subsystem("controller").system, 2.0, step=1e-3, output_interval=1e-3)
+    for row in range(0, 2001, 125):
+        turned = Rotation.from_euler("y", found["theta"][row]).apply(heads)
+        wanted = np.linalg.norm(turned + np.array([0, 0, found["z"][row]]) - feet, axis=1) - home
+        np.testing.assert_allclose([found[f"s_ref{k}"][row] for k in LEGS], wanted, atol=1e-12)
+    for k in LEGS:
+        slope = (found[f"s_ref{k}"][2:] - found[f"s_ref{k}"][:-2]) / 2e-3
+        assert np.abs(found[f"v_ref{k}"][1:-1] - slope).max() < 1e-5 * np.abs(slope).max()
+        assert np.abs(slope).max() > 0.1
+
+
+@pytest.fixture(scope="module")
+def platform() -> Any:
+    """The platform in motion: it rises for a second, and swings."""
+    return mbfmu.simulate("stewart_hydraulic", 2.5, step=5e-4, output_interval=0.01)
+
+
+@pytest.mark.slow
+def test_a_hydraulic_platform_is_at_rest_until_its_motion_begins(platform: Any) -> None:
+    early = platform.time < 0.099
+    assert max(np.abs(platform[f"leg{k}.v"][early]).max() for k in LEGS) < 1e-10  # measured 2e-14
+    assert max(np.ptp(platform[f"cylinder{k}.p_a"][early]) for k in LEGS) < 1e-2
+
+
+@pytest.mark.slow
+def test_a_hydraulic_platform_follows_the_heave_and_pitch_asked_for_within_its_constraints(platform: Any) -> None:
+    quaternion = np.array([platform[f"platform.Q[{i}]"] for i in (2, 3, 4, 1)]).T
+    pitch = Rotation.from_quat(quaternion).as_rotvec()[:, 1]
+    assert np.abs(platform["platform.r_0[3]"] - platform["controller.z"]).max() < WORST["place"]
+    assert np.abs(pitch - platform["controller.theta"]).max() < WORST["pitch"]
+    assert np.ptp(platform["platform.r_0[3]"]) > 0.15
+    assert np.ptp(pitch) > 0.07
+    assert platform["constraint.position"].max() < 1e-13  # measured 1.3e-15
+    assert platform["constraint.velocity"].max() < 1e-13
+    pressures = np.array([platform[f"cylinder{k}.p_{side}"] for k in LEGS for side in "ab"])
+    assert 0 < pressures.min() < pressures.max() < 2.1e7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_a_hydraulic_platform_exports_and_passes_the_check(backend: str, tmp_path: Path) -> None:
+    more = {"platforms": ["linux64"]} if backend == "native" else {}
+    path = mbfmu.export("stewart_hydraulic", tmp_path / "platform.fmu", step=5e-4, backend=backend, **more)
+    assert mbfmu.check(path) == []
+    wanted = mbfmu.simulate("stewart_hydraulic", 0.5, step=5e-4, output_interval=1e-2)
+    found = mbfmu.simulate(path, 0.5, step=5e-4, output_interval=1e-2)
+    assert np.abs(found["leg1.s"] - wanted["leg1.s"]).max() < 1e-11
