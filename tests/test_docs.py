@@ -30,7 +30,17 @@ RUN = (
     *(
         pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.slow)
         for name in (
-            *("README.md", "tutorial", "excavator", "sweep", "actuators", "steppers", "couplings", "extending"),
+            *(
+                "README.md",
+                "tutorial",
+                "excavator",
+                "excavator_machine",
+                "sweep",
+                "actuators",
+                "steppers",
+                "couplings",
+                "extending",
+            ),
             *("view", "linearize"),
         )
     ),
