@@ -27,20 +27,11 @@ QUICK = ("modelling", "python")
 """Pages whose code is run by default; that of the others takes longer."""
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),
+    pytest.param("docs/excavator_machine.md", marks=pytest.mark.slow),
     *(
         pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.slow)
         for name in (
-            *(
-                "README.md",
-                "tutorial",
-                "excavator",
-                "excavator_machine",
-                "sweep",
-                "actuators",
-                "steppers",
-                "couplings",
-                "extending",
-            ),
+            *("README.md", "tutorial", "excavator", "sweep", "actuators", "steppers", "couplings", "extending"),
             *("view", "linearize"),
         )
     ),
