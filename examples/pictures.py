@@ -104,6 +104,18 @@ PICTURES = (
     Picture("coupled/driven.png", "examples/driven.py", DRIVEN),
     Picture("coupled/manipulator.png", "examples/coupled/manipulator.py", MANIPULATOR),
     Picture("coupled/accuracy.png", "examples/coupled/accuracy.py", ("examples/coupled/manipulator.py", *MANIPULATOR)),
+    Picture(
+        "excavator_coupled.png",
+        "examples/coupled/excavator.py",
+        (
+            "models/excavator.py",
+            "models/pump.py",
+            "models/line.py",
+            "models/servo_valve.py",
+            "models/cylinder.py",
+            "models/waypoints.py",
+        ),
+    ),
     Picture("papers/local_index_1.png", "examples/papers/local_index_1.py", ("models/two_link.py", STATES)),
     Picture("papers/survey.png", "examples/papers/survey.py", ("models/two_link.py", STATES)),
     Picture("papers/block_methods.png", "examples/papers/block_methods.py", ("models/two_link.py", STATES)),

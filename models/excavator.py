@@ -113,9 +113,9 @@ def mechanism() -> System:
             Revolute("rocker", phi=guess(1.85)),
             BodyShape("rocker_arm", m=4.0, r=(0.2, 0.0), r_CM=(0.1, 0.0), I_33=0.02),
             Body("curl_rod", m=4.0),
-            Revolute("link", phi=guess(-2.19)),
+            Revolute("link"),
             BodyShape("link_arm", m=5.0, r=(0.2, 0.0), r_CM=(0.1, 0.0), I_33=0.03),
-            Revolute("closing"),
+            Revolute("closing", phi=guess(0.04)),
             *(LineForce(name) for name in JOINTS),
             *(RelativeSensor(f"{name}_pins") for name in JOINTS),
         ),
@@ -274,31 +274,42 @@ def control() -> System:
     )
 
 
+def drives() -> System:
+    """Return hydraulics and controllers: angles and motions of the rods in, forces out."""
+    return System(
+        name="drives",
+        description="Hydraulics with their controllers",
+        planar=True,
+        components=(Subsystem("oil", oil()), Subsystem("control", control())),
+        wires=tuple(wire(f"control.{joint}.command", f"oil.{name}_valve.command") for name, joint in JOINTS.items()),
+    )
+
+
 def excavator(part: str = "whole") -> System:
     """Return the machine, or a part of it.
 
     Args:
-        part: `whole`; `mechanism`, `oil` or `control` for one of the three it is made of.
+        part: `whole`; `mechanism`, `oil` or `control` for one of the three it is made of; `drives` for the latter two.
     """
-    parts = {"mechanism": mechanism, "oil": oil, "control": control}
+    parts = {"mechanism": mechanism, "oil": oil, "control": control, "drives": drives}
     if part in parts:
         return parts[part]()
     if part != "whole":
         raise ValueRangeError(f"part = {part} must be whole, {', '.join(parts)}")
-    machine = mechanism()
+    machine, driven = mechanism(), drives()
+    wires = (
+        item
+        for name, joint in JOINTS.items()
+        for item in (
+            wire(f"{name}_pins.distance", f"oil.{name}.s"),
+            wire(f"{name}_pins.distance_rate", f"oil.{name}.v"),
+            wire(f"oil.{name}.f", f"{name}.f"),
+            wire(f"{joint}.phi", f"control.{joint}.measured"),
+        )
+    )
     return replace(
         machine,
         stepper="generalized_alpha",
-        components=(*machine.components, Subsystem("oil", oil()), Subsystem("control", control())),
-        wires=tuple(
-            item
-            for name, joint in JOINTS.items()
-            for item in (
-                wire(f"{name}_pins.distance", f"oil.{name}.s"),
-                wire(f"{name}_pins.distance_rate", f"oil.{name}.v"),
-                wire(f"oil.{name}.f", f"{name}.f"),
-                wire(f"{joint}.phi", f"control.{joint}.measured"),
-                wire(f"control.{joint}.command", f"oil.{name}_valve.command"),
-            )
-        ),
+        components=(*machine.components, *driven.components),
+        wires=(*driven.wires, *wires),
     )

@@ -10,9 +10,9 @@ import pytest
 from masters import need
 
 from examples import report
-from examples.coupled import accuracy, arm, crane, manipulator, masters, platform
+from examples.coupled import accuracy, arm, crane, excavator, manipulator, masters, platform
 
-EXAMPLES = (accuracy, arm, crane, manipulator, masters, platform)
+EXAMPLES = (accuracy, arm, crane, excavator, manipulator, masters, platform)
 
 SOURCE = Path(__file__).parent / "references" / "hydraulic_manipulator.json"
 REFERENCE = json.loads(SOURCE.read_text(encoding="utf-8"))
@@ -115,3 +115,15 @@ def test_the_tip_of_the_crane_and_the_platform_go_where_they_should() -> None:
     assert found(platform).numbers["place"] < 0.005
     assert found(platform).numbers["attitude"] < 0.2
     assert found(platform).numbers["hold"] < 1e-6  # all legs alike at home
+
+
+@pytest.mark.slow
+def test_the_excavator_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_the_splits() -> None:
+    numbers = found(excavator).numbers
+    for way, order in excavator.ORDERS.items():
+        assert numbers[f"{way}, order"] == pytest.approx(order, abs=0.1), way
+    assert numbers["whole, generalized_alpha, 1 ms"] < 2e-6  # measured 1.3e-6
+    assert numbers["whole, generalized_alpha, 1 ms"] < 0.1 * numbers["three FMUs, 0.25 ms"]
+    assert numbers["whole, radau of order 5, 5 ms"] < 1e-8  # measured 2.1e-9
+    assert numbers["two FMUs, 2 ms"] > 1e-2  # where the whole is accurate, the coupling swings up
+    assert "ten FMUs, 2 ms" not in numbers  # and a step fails
