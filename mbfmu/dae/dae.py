@@ -18,8 +18,7 @@ the forces of this energy: the motion is the same, only the multiplier of the no
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -349,7 +348,7 @@ class Dae(Layout):
             have one.
         resisting: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
         sampling: what sampled blocks remember, which stands at the end of p; None: there are none.
-        full_names: full dotted names of the variables that the model calls otherwise, by those names.
+        other_names: pairs of the name that the model gives a variable and its full dotted name.
     """
 
     name: str
@@ -394,7 +393,12 @@ class Dae(Layout):
     first_states: Function | None = None
     resisting: bool = True
     sampling: Sampling | None = None
-    full_names: Mapping[str, str] = field(default_factory=dict)
+    other_names: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def full_names(self) -> dict[str, str]:
+        """Full dotted names of the variables that the model calls otherwise, by those names."""
+        return dict(self.other_names)
 
     @property
     def n(self) -> int:
