@@ -3,7 +3,7 @@
 The axis is J w' = tau - tau_load, with a torque that is held over each period and a load that is taken as constant. At
 each sampling the state is predicted exactly and corrected by the measured angle; the gains place all three poles of the
 error at z = exp(-w_o Ts) (the critically damped filter of Brookner, Tracking and Kalman Filtering Made Easy, 1998,
-section 1.3; with the torque known, Franklin, Powell & Workman, Digital Control of Dynamic Systems, 1998, section 8.2).
+chapter 1; with the torque known, Franklin, Powell & Workman, Digital Control of Dynamic Systems, 1998, section 8.2).
 The numbers are those of `observer`. Known facts: a constant load is found without error, and with torques that are held
 no motion of the axis disturbs the estimate.
 """

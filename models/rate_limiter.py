@@ -1,8 +1,8 @@
 """A rate limiter: its output follows the input, by no more than a given way each period.
 
-Source: Astrom & Hagglund, PID Controllers: Theory, Design, and Tuning, 1995, section 3.4 (limits of set points). It
-begins at the start value of `y`. The numbers are own choice. Known facts: after a jump the output is a ramp of the rate
-`rising` or `falling` that ends at the input exactly.
+Source: Astrom & Hagglund, PID Controllers: Theory, Design, and Tuning, 1995, section 3.5 (limits of set points, against
+windup). It begins at the start value of `y`. The numbers are own choice. Known facts: after a jump the output is a ramp
+of the rate `rising` or `falling` that ends at the input exactly.
 """
 
 from mbfmu.model import Block, Defined, Parameter, Port, Sampled
