@@ -385,6 +385,7 @@ DOCUMENTS = {
             "inputs",
             "outputs",
             "t0",
+            "period",
             "rest",
             "eigenvalues",
             "modes",
