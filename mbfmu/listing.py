@@ -16,6 +16,8 @@ from mbfmu.stepper import steppers as families
 
 BASES = frozenset(
     {
+        "AxisMaxwellDamper",
+        "LuGreFriction",
         "AxisConstraint",
         "AxisForce",
         "AxisFriction",
