@@ -309,7 +309,7 @@ def excavator(part: str = "whole") -> System:
     )
     return replace(
         machine,
-        stepper="generalized_alpha",
+        stepper="projected",
         components=(*machine.components, *driven.components),
         wires=(*driven.wires, *wires),
     )

@@ -62,7 +62,7 @@ def test_a_machine_at_rest_stays_there_until_its_path_begins(cycle: mbfmu.Result
     rest = cycle.time < 0.5
     for name in SHOWN:
         series = cycle[name][rest]
-        assert np.ptp(series) < 1e-9 * max(1.0, abs(series[0])), name  # measured 9e-16
+        assert np.ptp(series) < 1e-9 * max(1.0, abs(series[0])), name  # measured 3e-15
     assert all(np.ptp(cycle[f"{name}.phi"]) > 0.5 for name in JOINTS)
 
 
@@ -88,15 +88,14 @@ def test_the_linkage_is_closed_to_round_off(cycle: mbfmu.Result) -> None:
 def test_what_the_shaft_gives_is_stored_or_lost_within_the_steppers_error(cycle: mbfmu.Result) -> None:
     coarse = mbfmu.simulate(metered(), CYCLE, step=2.5e-3, output_interval=0.005)
     here, there = (np.abs(unaccounted(run)).max() for run in (cycle, coarse))
-    assert cycle["meter.work"][-1] > 2e4
-    assert here < 3e-7 * cycle["meter.work"][-1]  # measured 7e-8
-    assert there / here == pytest.approx(2.5**2, rel=0.3)  # an error of order 2, and nothing else
+    assert cycle["meter.work"][-1] > 6e4
+    assert here < 1e-10 * cycle["meter.work"][-1]  # measured 8e-12
+    assert there > 2.5**4 * here  # the order of the stepper, or more: measured 230
 
 
-@pytest.mark.slow
 def test_a_hundred_seconds_of_power_are_stored_or_lost_within_the_steppers_error() -> None:
-    run = mbfmu.simulate(metered(), 10 * CYCLE, stepper="radau", options={"stages": 3}, step=1e-3, output_interval=0.1)
-    assert np.abs(unaccounted(run)).max() < 1e-9 * run["meter.work"][-1]
+    run = mbfmu.simulate(metered(), 10 * CYCLE, step=1e-3, output_interval=0.1)
+    assert np.abs(unaccounted(run)).max() < 1e-10 * run["meter.work"][-1]  # measured 7e-12
 
 
 def test_a_controller_acts_at_its_ticks_whatever_the_masters_step() -> None:
