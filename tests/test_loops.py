@@ -61,6 +61,12 @@ def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     assert long < 1.1 * short
 
 
+def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
+    text = c_sources(chain_bundle(64, False, "joint", "direct")[1])["step.c"]
+    assert "V *const v = w + " in text
+    assert "return" not in text
+
+
 def test_code_in_which_nothing_recurs_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     dae = derive(mbfmu.load("two_link"), "absolute")
     bundle = compose(dae, make_scheme(dae, "projected", {}))
