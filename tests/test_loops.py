@@ -2,6 +2,7 @@
 
 import ctypes
 import random
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,6 +63,15 @@ def test_a_chain_moves_by_the_same_bits_with_loops(
 def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (len(c_sources(chain_bundle(N, False, "joint", "direct")[1])["step.c"]) for N in (40, 80))
     assert long < 1.1 * short
+
+
+def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
+    text = c_sources(chain_bundle(64, False, "joint", "direct")[1])["step.c"]
+    bodies = re.findall(
+        r"^(?:static )?void \w+\(const V \*const \*arg[^{;]*\{\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL
+    )
+    assert any("V *const v = w + " in body for body in bodies)
+    assert not any("return" in body for body in bodies)
 
 
 def test_code_in_which_nothing_recurs_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
