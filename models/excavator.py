@@ -69,13 +69,15 @@ SIZES = {
 """Bore, rod and stroke of each cylinder, m; its pins are -s_0 apart with the rod in."""
 VALVE = {"q_n": 6e-4, "dp_n": 3.5e6, "w_v": 200.0, "D_v": 0.8, "c": 2e-3, "p_r": 2.2e7}
 """A proportional valve of 36 l/min with a spool of 32 Hz."""
+DEAD = {"V_0a": 2e-4, "V_0b": 2e-4, "C_i": 6e-12}
+"""Dead volumes of a cylinder with its lines; a leakage past its piston that damps the oil while the valve is closed."""
 STARTS = {
-    "lift": (0.0002302162520939552, 9686640.80673713, 8251408.905534878),
-    "crowd": (-0.0008587672499649284, 6400762.215383172, 11537287.496888837),
-    "curl": (-0.0006310140342602065, 7043701.015737503, 10894348.696534505),
+    "lift": (0.009595966681040635, 9627060.500653978, 8162941.178320496),
+    "crowd": (-0.03795533524803638, 6341181.909300017, 11448819.769674456),
+    "curl": (-0.027074560647087072, 6983442.375998753, 10806559.302975722),
 }
 """At the start: position of the spool, pressures in the chambers (Pa)."""
-START_LINE, START_PUMP = 17938049.712272007, 0.030975143863996493
+START_LINE, START_PUMP = 17790001.678974472, 0.104999160512764
 """At the start: pressure in the line (Pa) and displacement of the pump."""
 ARMS = {"lift": 0.34, "crowd": -0.23, "curl": -0.17}
 """Change of each cylinder's length by the joint's angle, m/rad, at the middle of its way."""
@@ -195,7 +197,7 @@ def oil() -> System:
                 Subsystem(
                     name,
                     load("cylinder"),
-                    {"p_a": STARTS[name][1], "p_b": STARTS[name][2], **sizes, "V_0a": 2e-4, "V_0b": 2e-4, **beta},
+                    {"p_a": STARTS[name][1], "p_b": STARTS[name][2], **sizes, **DEAD, **beta},
                 )
                 for name, sizes in SIZES.items()
             ),

@@ -62,12 +62,12 @@ def test_a_machine_at_rest_stays_there_until_its_path_begins(cycle: mbfmu.Result
     rest = cycle.time < 0.5
     for name in SHOWN:
         series = cycle[name][rest]
-        assert np.ptp(series) < 1e-9 * max(1.0, abs(series[0])), name  # measured 3e-15
+        assert np.ptp(series) < 1e-9 * max(1.0, abs(series[0])), name  # measured 9e-16
     assert all(np.ptp(cycle[f"{name}.phi"]) > 0.5 for name in JOINTS)
 
 
 def test_the_joints_follow_the_dig_cycle(cycle: mbfmu.Result) -> None:
-    bounds = {"boom": 0.015, "stick": 0.025, "bucket": 0.06}  # rad; measured 0.0100, 0.0170, 0.0430
+    bounds = {"boom": 0.015, "stick": 0.025, "bucket": 0.06}  # rad; measured 0.011, 0.019, 0.048
     for name, bound in bounds.items():
         error = np.abs(cycle[f"{name}.phi"] - cycle[f"control.{name}_path.y"]).max()
         assert 1e-4 < error < bound, name
@@ -89,13 +89,13 @@ def test_what_the_shaft_gives_is_stored_or_lost_within_the_steppers_error(cycle:
     coarse = mbfmu.simulate(metered(), CYCLE, step=2.5e-3, output_interval=0.005)
     here, there = (np.abs(unaccounted(run)).max() for run in (cycle, coarse))
     assert cycle["meter.work"][-1] > 6e4
-    assert here < 1e-10 * cycle["meter.work"][-1]  # measured 8e-12
-    assert there > 2.5**4 * here  # the order of the stepper, or more: measured 230
+    assert here < 1e-10 * cycle["meter.work"][-1]  # measured 6e-12
+    assert there > 2.5**4 * here  # the order of the stepper, or more: measured 310
 
 
 def test_a_hundred_seconds_of_power_are_stored_or_lost_within_the_steppers_error() -> None:
     run = mbfmu.simulate(metered(), 10 * CYCLE, step=1e-3, output_interval=0.1)
-    assert np.abs(unaccounted(run)).max() < 1e-10 * run["meter.work"][-1]  # measured 7e-12
+    assert np.abs(unaccounted(run)).max() < 1e-10 * run["meter.work"][-1]  # measured 6e-12
 
 
 def test_a_controller_acts_at_its_ticks_whatever_the_masters_step() -> None:
