@@ -26,7 +26,7 @@ LARGE = ("spatial_arm", "spatial_two_link")
     thorough(
         ((name, scheme) for name in MECHANISMS for scheme in (DEFAULTS if name in LARGE else ENDS)),
         lambda name, scheme: (
-            name == "slider_crank"
+            (scheme in DEFAULTS and name == "slider_crank")
             or (scheme in DEFAULTS and scheme[0] in {"projected", "rattle", "gauss"} and name == "free_body")
             or (scheme in DEFAULTS and scheme[0] == "projected" and name not in LARGE)
         ),

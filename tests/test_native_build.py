@@ -53,6 +53,7 @@ def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return built_host(sources, tmp_path_factory.mktemp("host"), SANITIZED)
 
 
+@pytest.mark.slow
 def test_whole_lives_with_every_feature_are_clean(host: Path) -> None:
     assert run(host, "life") == ""
 
