@@ -12,6 +12,7 @@ from mbfmu.dae.joint import JointTree
 from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
+from mbfmu.model.sampled import block_of
 from mbfmu.stepper import steppers as families
 
 BASES = frozenset(
@@ -133,7 +134,7 @@ def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
     """Return the blocks of a mechanism, and the wires of all its systems with full names."""
     blocks = []
     for path, item in mechanism.blocks.items():
-        block = item.block if isinstance(item, model.Sampled) else item
+        block = block_of(item)
         blocks.append(
             {
                 "name": path,

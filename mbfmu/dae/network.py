@@ -18,7 +18,7 @@ from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
-from mbfmu.model.sampled import TIMING, Sampled
+from mbfmu.model.sampled import TIMING, Sampled, block_of
 from mbfmu.model.system import Wire
 from mbfmu.model.variable_type import VariableType
 
@@ -294,7 +294,7 @@ class _Signals:
     ) -> None:
         self._network, self._symbols, self._wires, self._sources, self._due = network, symbols, wires, sources, due
         mechanism = network._mechanism
-        self._places = {
+        self._places: dict[str, tuple[str, Any]] = {
             prefix_of(path) + item.name: (path, item)
             for path, block in mechanism.blocks.items()
             for item in block_of(block).quantities
@@ -406,11 +406,6 @@ class _Signals:
             return network.d.get(prefix + inner, network.d.get(previous(prefix, inner)))
         sampled = isinstance(network._mechanism.blocks[path], Sampled)
         return self._new(prefix + name) if sampled else self.value(prefix + name)
-
-
-def block_of(block: Any) -> Any:
-    """Return the block itself of a block that may be sampled."""
-    return block.block if isinstance(block, Sampled) else block
 
 
 def previous(prefix: str, name: str) -> str:

@@ -27,7 +27,7 @@ from mbfmu.model.forces import AxisForce
 from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
-from mbfmu.model.sampled import Sampled
+from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
 
 QUATERNION = (4,)
@@ -388,7 +388,7 @@ def _check_wires(mechanism: Mechanism) -> None:
             path, _, name = full.rpartition(".")
             if path in mechanism.blocks:
                 block = mechanism.blocks[path]
-                inner = block.block if isinstance(block, Sampled) else block
+                inner = block_of(block)
                 known = [port.name for port in (inner.inputs if noun == "input" else inner.quantities)]
                 if name not in known:
                     raise UnknownNameError(f"{where}: block '{path}' has no {noun} '{name}'; {nearest(name, known)}")
@@ -579,7 +579,7 @@ def input_names(mechanism: Mechanism) -> tuple[str, ...]:
         for item in component.inputs(planar):
             found += _labels(f"{path}.{item.name}", item.size)
     for path, block in mechanism.blocks.items():
-        found += [prefix_of(path) + item.name for item in (block.block if isinstance(block, Sampled) else block).inputs]
+        found += [prefix_of(path) + item.name for item in block_of(block).inputs]
     ends = (prefix + item.target for prefix, item in mechanism.wires)
     driven = {mechanism.names.get(end, end) for end in ends}
     return tuple(name for name in found if name not in driven and name.partition("[")[0] not in driven)

@@ -93,3 +93,8 @@ class Sampled(Description):
     def values(self) -> tuple[str, ...]:
         """Return the names of everything that `with_values` can replace."""
         return (*self.block.values(), *self.start_values())
+
+
+def block_of(block: Block | Sampled) -> Block:
+    """Return the block itself of a block that may be sampled."""
+    return block.block if isinstance(block, Sampled) else block

@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.errors import ModelFileError
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component
-from mbfmu.model.sampled import Sampled
+from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.system import Subsystem, System, Wire
 from mbfmu.model.toml.kinds import ENDS, FREE, ITEMS, SHORT, block_fields, component_type, default_of, fields_of
 
@@ -77,7 +77,7 @@ def _system(system: System, prefix: str) -> Iterator[str]:
 
 def _block(item: Block | Sampled, prefix: str) -> Iterator[str]:
     """Yield the lines of a block after its name."""
-    block = item.block if isinstance(item, Sampled) else item
+    block = block_of(item)
     yield f"type = {_text(type(item).__name__)}"
     given = {**_given(block), **(_given(item) if isinstance(item, Sampled) else {})}
     yield from (f"{_key(key)} = {_value(given[key])}" for key in block_fields(type(item)) if key in given)
