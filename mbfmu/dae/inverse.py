@@ -14,7 +14,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.dae.dae import SX, Assembly, Dae, Signal
+from mbfmu.dae.dae import SX, Dae, Signal
+from mbfmu.dae.motionless import without_motion
 from mbfmu.errors import UsageError
 
 EFFORT_UNITS = ("N", "N.m")
@@ -66,48 +67,17 @@ def inverse_of(dae: Dae) -> Dae:
         for item in (dae.outputs[k] for k in left)
     )
     efforts = tuple(replace(dae.inputs[k], kind="output", start=0.0, description=_text(dae.inputs[k])) for k in driven)
-    whole, moving, constraint = [none, none, z, ca.vertcat(x, rest), p, t], [none, none, p, t], [none, p, t]
-
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
-
-    return Dae(
+    return without_motion(
+        z, ca.vertcat(x, rest), p, t, none, ca.vertcat(effort, y[left]),
         name=f"{dae.name}_inverse",
         description=f"inverse dynamics: {dae.description}",
-        coordinates=(),
         inputs=(*inputs, *others),
         parameters=dae.parameters,
         bound=dae.bound,
         outputs=(*efforts, *outputs),
         states=(),
-        m=0,
-        k=0,
-        M=function("M", [none, p], ca.SX(0, 0)),
-        mass_solve=function("mass_solve", [none, p, none], none),
-        free_acceleration=function("free_acceleration", whole, none),
-        force=function("force", whole, none),
-        flow=function("flow", whole, none),
-        Phi=function("Phi", constraint, none),
-        Phi_q=function("Phi_q", constraint, ca.SX(0, 0)),
-        Phi_t=function("Phi_t", constraint, none),
-        gamma=function("gamma", moving, none),
-        G=function("G", constraint, ca.SX(0, 0)),
-        g=function("g", constraint, none),
-        gamma_G=function("gamma_G", moving, none),
-        momentum=function("momentum", [none, none, p], none),
-        momentum_rate=function("momentum_rate", whole, none),
-        impulse_rate=function("impulse_rate", whole, none),
-        kinetic=function("kinetic", [none, none, p], ca.SX(0)),
-        potential=function("potential", constraint, ca.SX(0)),
-        angles=function("angles", constraint, none),
-        output=function(
-            "output", [none, none, z, none, none, none, ca.vertcat(x, rest), p, t], ca.vertcat(effort, y[left])
-        ),
         bound_values=dae.bound_values,
-        n_angles=0,
-        assembly=_nothing(p, t),
-        constant_mass=True,
-    )
+    )  # fmt: skip
 
 
 def _refuse(dae: Dae) -> None:
@@ -153,25 +123,3 @@ def _start(dae: Dae) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def _text(item: Signal) -> str:
     return f"{item.description}, as the motion takes it"
-
-
-def _nothing(p: SX, t: SX) -> Assembly:
-    """Return the assembly of equations without coordinates."""
-    none = ca.SX(0, 1)
-    constraint = [none, p, t]
-    return Assembly(
-        starts=(),
-        closing=ca.Function("closing", constraint, [none]),
-        positions=ca.Function("positions", [none, none, p, t], [none]),
-        rates=ca.Function("rates", [none, none, none, p, t], [none]),
-        sizes=ca.Function("sizes", constraint, [none]),
-        leanings=ca.Function("leanings", [none, none, p, t], [none]),
-        guess=ca.Function("guess", constraint, [none]),
-        mass_metric=False,
-        counted=ca.Function("counted", [none, none, p, t], [none]),
-        position_names=(),
-        rate_names=(),
-        loops=(),
-        constraint_names=(),
-        norms=0,
-    )
