@@ -235,40 +235,48 @@ def _timing(dae: Dae, p: Any, t: Any) -> tuple[Any, Any, Any]:
     return period, offset, CLOSE * period + TIME_ROUND_OFF * ca.fabs(t)
 
 
-def _sampler(dae: Dae, scheme: Scheme) -> Any:
-    """Return the Function (x, u, p, ticks, t) -> memory and ticks after what is due, time until the next.
+def _left(dae: Dae, p: Any, ticks: Any, t: Any) -> tuple[Any, Any]:
+    """Return the time until each clock's next sampling, and the distance from it within which it counts as due, s."""
+    period, offset, near = _timing(dae, p, t)
+    return offset + ticks * period - t, near
 
-    x is the scheme's state, p holds the memory, ticks are the numbers of the next samplings. The time is 0 if one is
-    due; the last result is the distance from a sampling within which it counts as due.
+
+def _sampler(dae: Dae, scheme: Scheme) -> Any:
+    """Return the Function (x, u, p, ticks, t) -> memory and ticks after the samplings that are due.
+
+    x is the scheme's state, p holds the memory, ticks are the numbers of the next samplings.
     """
     assert dae.sampling is not None
     x, u, p = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p)
     ticks, t = ca.SX.sym("ticks", dae.n_c), ca.SX.sym("t")
-    period, offset, near = _timing(dae, p, t)
-    left = offset + ticks * period - t
+    left, near = _left(dae, p, ticks, t)
     due = left <= near
     memory = dae.sampling.update(*scheme.read(x, p, t), u, p, t, due)
-    until = ca.mmin(ca.if_else(due, 0, left))
-    results = [ca.densify(memory), ticks + due, until, ca.mmin(near)]
-    return ca.Function("sampler", [x, u, p, ticks, t], ca.cse(results))
+    return ca.Function("sampler", [x, u, p, ticks, t], ca.cse([ca.densify(memory), ticks + due]))
 
 
 def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
     """Return the formula that lets sampled blocks compute, and the Function (x, p, t) of the time until they do."""
-    n_scheme, n_x = scheme.step.x.numel(), scheme.step.x.numel() + dae.n_angles
-    size = n_x + dae.n_held + dae.n_d + dae.n_c
-    x, p, t, h = ca.MX.sym("x", size), ca.MX.sym("p", len(dae.parameters)), ca.MX.sym("t"), ca.MX.sym("h")
+    sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held + dae.n_d, dae.n_c)
+    x, p, t, h = ca.MX.sym("x", sum(sizes)), ca.MX.sym("p", len(dae.parameters)), ca.MX.sym("t"), ca.MX.sym("h")
     u, du, none = ca.MX.sym("u", len(dae.inputs)), ca.MX.sym("du", len(dae.inputs)), ca.MX.sym("z", 0)
-    own, angles, kept, ticks = _cut(x, n_scheme, dae.n_angles, dae.n_held + dae.n_d, dae.n_c)
+    own, angles, kept, ticks = _cut(x, *sizes)
     whole = ca.vertcat(p, kept)
-    sampler = _sampler(dae, scheme)
-    memory, next_ticks, _, _ = sampler.call([own, u, whole, ticks, t])
+    memory, next_ticks = _sampler(dae, scheme).call([own, u, whole, ticks, t])
     result = ca.densify(ca.vertcat(*scheme.read(own, whole, t), angles, memory, next_ticks))
-    _, _, until, near = sampler.call([own, ca.MX.zeros(len(dae.inputs)), whole, ticks, t])
     return (
         FormulaFunctions((), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
-        ca.Function("until_sampling", [x, p, t], [until, near]),
+        _until_sampling(dae, sizes),
     )
+
+
+def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:
+    """Return the Function of `Bundle.until_sampling`; sizes: of the parts of x, the last one that of the ticks."""
+    x, p, t = ca.SX.sym("x", sum(sizes)), ca.SX.sym("p", len(dae.parameters)), ca.SX.sym("t")
+    _, _, kept, ticks = _cut(x, *sizes)
+    left, near = _left(dae, ca.vertcat(p, kept), ticks, t)
+    until = ca.mmin(ca.if_else(left <= near, 0, left))
+    return ca.Function("until_sampling", [x, p, t], ca.cse([until, ca.mmin(near)]))
 
 
 def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int, scheme: Scheme | None = None) -> Any:
@@ -294,7 +302,7 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
     inner[parameters] = ca.vertcat(given[parameters], held, memory)
     if scheme and dae.sampling:
         (x,) = _cut(inner[states[-1]], scheme.step.x.numel())
-        memory, _, _, _ = _sampler(dae, scheme).call([x, given[1], inner[parameters], ticks, given[-1]])
+        memory, _ = _sampler(dae, scheme).call([x, given[1], inner[parameters], ticks, given[-1]])
         inner[parameters] = ca.vertcat(given[parameters], held, memory)
     found = [ca.densify(item) for item in function.call(inner)]  # a call of constants gives zeros without an entry
     return ca.Function(function.name(), given, found)
