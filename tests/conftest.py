@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -68,3 +70,20 @@ def two_link() -> System:
 def two_link_fmu(two_link: System, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The two-link arm with rattle as an FMU, h = 1 ms."""
     return mbfmu.export(two_link, tmp_path_factory.mktemp("fmu") / "two_link.fmu", stepper="rattle", step=1e-3)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
+    """Run `mbfmu ARGUMENTS` in an empty folder; return what it says on stdout, or on stderr if it fails."""
+    from mbfmu import cli
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["mbfmu", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        found = capfd.readouterr()
+        return found.err if caught.value.code else found.out
+
+    return run

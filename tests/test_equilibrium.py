@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from scipy.optimize import fsolve
 
 import mbfmu
-from mbfmu import cli
 from mbfmu.dae import derive
 from mbfmu.dae.energy import EXPECTED, with_balance
 from mbfmu.equilibria import STABLE, UNDECIDED, UNSTABLE, Equilibrium, equilibrium_of, read_start
@@ -445,21 +443,6 @@ def test_a_start_file_that_is_something_else_is_refused(name: str, text: str, sa
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
-    """Run `mbfmu ARGUMENTS` in an empty folder; return what it says on stdout, or on stderr if it fails."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["mbfmu", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        found = capfd.readouterr()
-        return found.err if caught.value.code else found.out
-
-    return run
 
 
 def test_the_command_writes_a_start_that_the_other_commands_take(said: Callable[..., str]) -> None:

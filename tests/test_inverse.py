@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +12,6 @@ import pytest
 from test_robots import ROBOTS, loaded, unit
 
 import mbfmu
-from mbfmu import cli
 from mbfmu.dae import derive
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
@@ -363,21 +361,6 @@ def test_more_drives_than_freedoms_are_named_and_one_can_be_chosen() -> None:
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
-    """Run `mbfmu ARGUMENTS` in an empty folder; return what it says on stdout, or on stderr if it fails."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["mbfmu", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        found = capfd.readouterr()
-        return found.err if caught.value.code else found.out
-
-    return run
 
 
 def test_the_command_takes_expressions_or_a_table_and_writes_a_table(said: Callable[..., str]) -> None:
