@@ -136,9 +136,7 @@ class Network:
         }
         targets = {signal.name: signal for signal in (*inputs, *ports.values())}
         symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
-        known = {
-            name: Source(item.unit, ca.SX(0), type=_type(item)) for name, item in self._items(Port | State | Defined)
-        }
+        known = {name: Source(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
         known.update({name: Source(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()})
         known.update(sources or {})
         wires = self._wires(targets, known)
@@ -417,7 +415,7 @@ def _kind(item: State | Defined) -> str:
     return "output" if isinstance(item, Defined) and item.output else "local"
 
 
-def _type(item: Port | State | Defined) -> VariableType:
+def _type(item: State | Defined) -> VariableType:
     return "Real" if isinstance(item, State) else item.type
 
 
