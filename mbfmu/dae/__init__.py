@@ -8,6 +8,7 @@ from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.redundancy import independent
+from mbfmu.dae.switched import switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
 from mbfmu.model.mechanism import flatten_block
@@ -59,7 +60,7 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
                 f"'{model.name}' has no joints, whose start values depend on each other: leave --choose out"
             )
         if isinstance(model, LagrangianSystem):
-            return lagrangian(model, formulas)
+            return switched(lagrangian(model, formulas))
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     if coordinates is None:
         tree = JointTree(flatten(model, formulas, choices))
@@ -70,4 +71,4 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices))
+    return switched(independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices)))

@@ -20,14 +20,18 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.switches import Switches
 from mbfmu.model.variable_type import VariableType
+
+if TYPE_CHECKING:
+    from mbfmu.dae.switched import Switching
 
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
@@ -87,11 +91,11 @@ class StateSignal:
 
 @dataclass(frozen=True)
 class MemorySignal:
-    """A value that a sampled block remembers, an entry of d.
+    """A value that a sampled block remembers, an entry of d; or a mode.
 
     Args:
         name: full dotted name.
-        clock: full name of the block.
+        clock: full name of the block; empty for a mode.
     """
 
     name: str
@@ -347,8 +351,10 @@ class Dae(Layout):
         first_states: (q, v, s, p, t) -> z at the start, from the start values s of the states that have one; None: all
             have one.
         resisting: whether forces act that may be stiff: springs, dampers, friction, stops and the like.
-        sampling: what sampled blocks remember, which stands at the end of p; None: there are none.
+        sampling: what sampled blocks remember, which stands at the end of p, before modes; None: there are none.
         other_names: pairs of the name that the model gives a variable and its full dotted name.
+        switches: gaps and frictions; None: there are none.
+        switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
     """
 
     name: str
@@ -394,6 +400,8 @@ class Dae(Layout):
     resisting: bool = True
     sampling: Sampling | None = None
     other_names: tuple[tuple[str, str], ...] = ()
+    switches: Switches | None = None
+    switching: "Switching | None" = None
 
     @property
     def full_names(self) -> dict[str, str]:
@@ -468,8 +476,8 @@ class Dae(Layout):
 
     @property
     def n_p(self) -> int:
-        """Number of entries of p: the parameters, the sampled inputs with their time, and the memory."""
-        return len(self.parameters) + self.n_held + self.n_d
+        """Number of entries of p: the parameters, the sampled inputs with their time, the memory and the modes."""
+        return len(self.parameters) + self.n_held + self.n_memory
 
     @property
     def n_held(self) -> int:
@@ -482,17 +490,29 @@ class Dae(Layout):
         return len(self.sampling.memory) if self.sampling else 0
 
     @property
+    def n_modes(self) -> int:
+        """Number of entries of p for modes."""
+        return len(self.switching.memory) if self.switching else 0
+
+    @property
+    def n_memory(self) -> int:
+        """Number of entries of the memory and the modes, which end p."""
+        return self.n_d + self.n_modes
+
+    @property
     def n_c(self) -> int:
         """Number of clocks of sampled blocks."""
         return len(self.sampling.clocks) if self.sampling else 0
 
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return p with zeros for the sampled inputs, and the memory at the start, shape (n_p,).
+        """Return p with zeros for the sampled inputs and the modes, and the memory at the start, shape (n_p,).
 
         Args:
             p: the parameters, shape (number of parameters,).
         """
-        whole = np.concatenate([np.asarray(p, dtype=float), np.zeros(self.n_held + self.n_d)])
+        p = np.asarray(p, dtype=float)
+        whole = np.concatenate([p, np.zeros(self.n_held + self.n_memory)])
         if self.sampling:
-            whole[-self.n_d :] = np.array(self.sampling.first(whole)).ravel()
+            place = len(p) + self.n_held
+            whole[place : place + self.n_d] = np.array(self.sampling.first(whole)).ravel()
         return whole

@@ -1,12 +1,13 @@
 """LagrangianSystem -> Dae: Lagrange's equations by automatic differentiation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, size_of
 from mbfmu.dae.kkt import Factor
+from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
@@ -48,10 +49,12 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
     Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
     rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
-    drive = ca.SX(len(names), 1)
+    contacts = _Contacts(system, values, read, q, v)
+    drive = contacts.force
     given = {label: Expression(text).evaluate(lambda _: t) for label, text in (formulas or {}).items()}
     for number, (name, label) in enumerate(system.inputs.items()):
-        drive[names.index(name)] = given.get(label, u[number])
+        drive[names.index(name)] += given.get(label, u[number])
+    u = ca.vertcat(u, contacts.u)
     M, momentum = ca.hessian(T, v)[0], ca.gradient(T, v)
     _check(system, M, q, p, free)
     load = drive - ca.gradient(V, q)
@@ -80,7 +83,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
                 start=float(system.input_starts.get(label, 0.0)),
             )
             for name, label in system.inputs.items()
-        ),
+        ) + contacts.signals,
         parameters=tuple(
             ParameterSignal(
                 item.name, item.unit, item.description, float(item.value), item.min, item.max,
@@ -118,7 +121,77 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         power=_power(function, q, v, z, u, p, t, T, V, drive),
         constant_mass=not ca.depends_on(M, q),
         formulas=tuple(label for label in system.inputs.values() if label in given),
+        resisting=True,
+        switches=contacts.switches(len(system.inputs), p, t, a, lambda_, u, z),
     )  # fmt: skip
+
+
+class _Contacts:
+    """The contacts of a system, in its symbols."""
+
+    def __init__(
+        self, system: LagrangianSystem, values: dict[str, SX], read: Callable[[str], SX], q: SX, v: SX
+    ) -> None:
+        self._values, self._q, self._v = values, q, v
+        self._gaps = [item for item in system.contacts if item.gap]
+        self._rubbing = [item for item in system.contacts if item.slides]
+        t = values["time"]
+        self._gap = _column(read(item.gap) for item in self._gaps)
+        self._slide = _column(read(item.slide) if item.slide else 0 for item in self._rubbing)
+        rates = ca.jtimes(self._slide, q, v) + ca.jacobian(self._slide, t)
+        self._slip = _column(read(item.slip) if item.slip else rates[j] for j, item in enumerate(self._rubbing))
+        self._normal = _column(0 if item.gap else read(item.normal) for item in self._rubbing)
+        self._e, self._rest = (
+            _column(read(str(getattr(item, name))) for item in self._gaps) for name in ("restitution", "rest")
+        )
+        self.signals = tuple(
+            Signal(f"{item.name}.{label}", "N", "force of a contact", "input")
+            for label, items in (("f_n", self._gaps), ("f_t", self._rubbing))
+            for item in items
+        )
+        self.u = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(item.name) for item in self.signals))
+        W = ca.vertcat(ca.jacobian(self._gap, q), ca.jacobian(self._slip, v))
+        self.force = ca.densify(W.T @ self.u)
+
+    def switches(self, place: int, p: SX, t: SX, a: SX, lambda_: SX, u: SX, z: SX) -> Switches | None:
+        """Return the gaps and frictions; place: number of the first of their inputs."""
+        if not self.signals:
+            return None
+        q, v, r_N, r_T = self._q, self._v, len(self._gaps), len(self._rubbing)
+        speed, normal = ca.SX.sym("speed", r_T), ca.SX.sym("normal", r_T)
+
+        def law(text: Expression, j: int, fast: SX) -> SX:
+            own = {"speed": fast, "normal": normal[j]}
+            return ca.SX(text.evaluate(lambda name: own[name] if name in own else self._values[name]))
+
+        sliding = _column(law(Expression(item.sliding), j, speed[j]) for j, item in enumerate(self._rubbing))
+        static = _column(law(item.limit, j, ca.SX(0)) for j, item in enumerate(self._rubbing))
+
+        def function(name: str, arguments: list[SX], result: SX) -> Any:
+            return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+
+        return Switches(
+            gaps=tuple(GapSignal(item.name, item.unit, place + i) for i, item in enumerate(self._gaps)),
+            frictions=tuple(
+                FrictionSignal(
+                    item.name, item.slip_unit, place + r_N + j,
+                    self._gaps.index(item) if item.gap else None, bool(item.slide), False,
+                )
+                for j, item in enumerate(self._rubbing)
+            ),
+            gap=function("gap", [q, p, t], self._gap),
+            slip=function("slip", [q, v, p, t], self._slip),
+            slide=function("slide", [q, p, t], self._slide),
+            normal=function("normal", [q, v, z, a, lambda_, u, p, t], self._normal),
+            restitution=function("restitution", [p], self._e),
+            rest=function("rest", [p], self._rest),
+            sliding=function("sliding", [speed, normal, p, t], sliding),
+            static=function("static", [normal, p, t], static),
+        )  # fmt: skip
+
+
+def _column(items: Iterable[SX]) -> SX:
+    return ca.vertcat(ca.SX(0, 1), *items)
 
 
 def _power(function: Callable[..., Any], q: SX, v: SX, z: SX, u: SX, p: SX, t: SX, T: SX, V: SX, drive: SX) -> Any:

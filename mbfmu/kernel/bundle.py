@@ -20,6 +20,8 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, solve_linear
 from mbfmu.dae.start import start_formula
+from mbfmu.dae.switched import BEGINNING
+from mbfmu.dae.switching import STILL, switch_formula
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.scheme import Scheme, relative_change
@@ -59,7 +61,8 @@ class Bundle:
     Args:
         formulas: ``start`` s -> [q; v; z; angles; memory; ticks; residual], ``begin`` [q; v; z; angles; memory; ticks]
             -> x, ``step`` x -> x; with sampled blocks ``sample`` x -> [q; v; z; angles; memory; ticks], with what the
-            blocks whose time has come compute.
+            blocks whose time has come compute; with gaps or frictions ``switch`` x -> the same, after an event. Modes
+            stand at the end of the memory.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size.
         order: order of the stepper.
@@ -68,6 +71,9 @@ class Bundle:
         until_sampling: Function (x, p, t) -> time until the next sampling, s, 0 if one is due, and the distance from it
             within which it counts as due; None without sampled blocks.
         held: place and number of the entries of x that hold sampled inputs and their time.
+        guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
+        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
+        n_scheme: number of the leading entries of x that are the stepper's.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -83,10 +89,13 @@ class Bundle:
     nqv: int
     until_sampling: Any = None
     held: tuple[int, int] = (0, 0)
+    guards: Any = None
+    moved: Any = None
+    n_scheme: int = 0
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.state_difference, *filter(None, [self.until_sampling])]
+        found = [self.outputs, self.state_difference, *filter(None, [self.until_sampling, self.guards, self.moved])]
         for item in self.formulas.values():
             found += item.functions()
         return found
@@ -110,26 +119,34 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     outputs, state_difference = _outputs(dae, scheme), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
     until = None
-    if dae.n_held + dae.n_d:
+    guards = moved = None
+    if dae.n_held + dae.n_memory:
         formulas = {name: _keeping(dae, name, item) for name, item in formulas.items()}
         outputs = with_kept(dae, outputs, (0,), 2, scheme)
         state_difference = with_kept(dae, state_difference, (0, 1), 2)
     if dae.sampling:
         formulas["sample"], until = _sample(dae, scheme)
+    if dae.switching:
+        formulas["switch"] = _switch(dae, scheme)
+        guards = with_kept(dae, _guards(dae, scheme), (0,), 2)
+        moved = with_kept(dae, _moved(dae, scheme), (0, 1), 2)
     return Bundle(
         formulas=formulas,
         outputs=outputs,
         state_difference=state_difference,
         order=scheme.order,
         estimate_order=scheme.estimate_order,
-        nx=n_x + dae.n_held + dae.n_d + dae.n_c + 1,
+        nx=n_x + dae.n_held + dae.n_memory + dae.n_c + 1,
         ns=start.x.numel(),
         nu=len(dae.inputs),
         np=len(dae.parameters),
         ny=outputs.numel_out(0),
-        nqv=2 * dae.n + dae.n_z + dae.n_angles + dae.n_d + dae.n_c,
+        nqv=2 * dae.n + dae.n_z + dae.n_angles + dae.n_memory + dae.n_c,
         until_sampling=until,
         held=(n_x, dae.n_held),
+        guards=guards,
+        moved=moved,
+        n_scheme=n_scheme,
     )
 
 
@@ -170,7 +187,7 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
     """Return a formula's functions with held inputs and memory as part of the state instead of the parameters."""
     before, now = (ca.SX.sym(label, dae.n_held) for label in ("before", "now"))
     latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
-    kept = dae.n_d + dae.n_c
+    kept = dae.n_memory + dae.n_c
     tail = {"start": 0, "begin": kept, "step": dae.n_held + kept}[name]
 
     def keeping(function: Any, result: bool) -> Any:
@@ -187,7 +204,7 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
             )
         )  # fmt: skip
         held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
-        own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_d, dae.n_c)
+        own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
         if dae.sampled and name == "step":
             held = latest(before, held)
         if name == "start":
@@ -219,12 +236,20 @@ def _cut(x: Any, *sizes: int) -> list[Any]:
 
 
 def _begun(dae: Dae, p: Any, t: Any) -> tuple[Any, Any]:
-    """Return the memory at the start and the number of the first sampling of each clock, for parameters p."""
+    """Return the memory at the start and the number of the first sampling of each clock, for parameters p.
+
+    No mode acts yet; the events are counted from there on.
+    """
+    kind = type(p)
+    modes = ca.DM.zeros(dae.n_modes)
+    if dae.switching:
+        modes[-2] = BEGINNING
+    modes = kind(modes)
     if not dae.sampling:
-        return type(p)(0, 1), type(p)(0, 1)
-    whole = ca.vertcat(p, type(p).zeros(dae.n_held + dae.n_d))
+        return ca.densify(modes), kind(0, 1)
+    whole = ca.vertcat(p, kind.zeros(dae.n_held + dae.n_memory))
     period, offset, near = _timing(dae, whole, t)
-    return dae.sampling.first(whole), ca.fmax(0, ca.ceil((t - offset - near) / period))
+    return ca.vertcat(dae.sampling.first(whole), modes), ca.fmax(0, ca.ceil((t - offset - near) / period))
 
 
 def _timing(dae: Dae, p: Any, t: Any) -> tuple[Any, Any, Any]:
@@ -251,13 +276,13 @@ def _sampler(dae: Dae, scheme: Scheme) -> Any:
     ticks, t = ca.SX.sym("ticks", dae.n_c), ca.SX.sym("t")
     left, near = _left(dae, p, ticks, t)
     due = left <= near
-    memory = dae.sampling.update(*scheme.read(x, p, t), u, p, t, due)
+    memory = ca.vertcat(dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), p[dae.n_p - dae.n_modes :])
     return ca.Function("sampler", [x, u, p, ticks, t], ca.cse([ca.densify(memory), ticks + due]))
 
 
 def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
     """Return the formula that lets sampled blocks compute, and the Function (x, p, t) of the time until they do."""
-    sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held + dae.n_d, dae.n_c)
+    sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held + dae.n_memory, dae.n_c)
     x, p, t, h = ca.MX.sym("x", sum(sizes)), ca.MX.sym("p", len(dae.parameters)), ca.MX.sym("t"), ca.MX.sym("h")
     u, du, none = ca.MX.sym("u", len(dae.inputs)), ca.MX.sym("du", len(dae.inputs)), ca.MX.sym("z", 0)
     own, angles, kept, ticks = _cut(x, *sizes)
@@ -268,6 +293,65 @@ def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
         FormulaFunctions((), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
         _until_sampling(dae, sizes),
     )
+
+
+def _switch(dae: Dae, scheme: Scheme) -> FormulaFunctions:
+    """Return the formula of an event, as functions of the whole state."""
+    inner = _functions("switch", switch_formula(dae))
+    sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held, dae.n_memory, dae.n_c)
+
+    def whole(function: Any, result: bool) -> Any:
+        x, u, du, p, t, h, z = (
+            ca.MX.sym(label, size)
+            for label, size in zip(
+                ("x", "u", "du", "p", "t", "h", "z"),
+                (
+                    sum(sizes), len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1,
+                    function.sparsity_in(6).numel(),
+                ),
+                strict=True,
+            )
+        )  # fmt: skip
+        own, angles, held, memory, ticks = _cut(x, *sizes)
+        every = ca.vertcat(p, held, memory)
+        found = function.call([ca.vertcat(*scheme.read(own, every, t)), u, du, every, t, h, z])
+        if result:
+            state, modes = _cut(found[0], 2 * dae.n + dae.n_z, dae.n_modes)
+            (kept,) = _cut(memory, dae.n_d)
+            found[0] = ca.vertcat(state, angles, kept, modes, ticks)
+        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
+
+    return FormulaFunctions(
+        inner.sizes,
+        tuple(whole(item, False) for item in inner.guess),
+        tuple(item and whole(item, False) for item in inner.correct),
+        whole(inner.result, True),
+        tuple(item and whole(item, False) for item in inner.equations),
+    )
+
+
+def _guards(dae: Dae, scheme: Scheme) -> Any:
+    """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p."""
+    assert dae.switching is not None
+    x, u = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs))
+    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
+    found = dae.switching.guards(*scheme.read(x, p, t), u, p, t)
+    return ca.Function("guards", [x, u, p, t], ca.cse([ca.densify(found)]))
+
+
+def _moved(dae: Dae, scheme: Scheme) -> Any:
+    """Return the Function (xa, xb, p, t) of `Bundle.moved`, with modes at the end of p.
+
+    A step is at rest if it begins at rest and all its changes are round-off.
+    """
+    n_scheme = scheme.step.x.numel()
+    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
+    (q, v, z), (q1, v1, z1) = scheme.read(xa, p, t), scheme.read(xb, p, t)
+    size = ca.vertcat(1 + ca.fabs(q), ca.SX.ones(dae.n), ca.DM(dae.nominal_states) + ca.fabs(z))
+    change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
+    found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
+    return ca.Function("moved", [xa, xb, p, t], ca.cse([found]))
 
 
 def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:
@@ -290,7 +374,7 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
         scheme: the stepper, for a function (x, u, ..., p, t) that is to see what sampled blocks compute at this
             instant if their time has come; None: it sees what they computed before.
     """
-    more, kept = dae.n_held + dae.n_d, dae.n_held + dae.n_d + dae.n_c
+    more, kept = dae.n_held + dae.n_memory, dae.n_held + dae.n_memory + dae.n_c
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
     given = [
         ca.MX.sym(f"i{k}", size + (kept if k in states else -more if k == parameters else 0))
@@ -298,7 +382,7 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
     ]
     inner = list(given)
     for k in states:
-        inner[k], held, memory, ticks = _cut(given[k], sizes[k], dae.n_held, dae.n_d, dae.n_c)
+        inner[k], held, memory, ticks = _cut(given[k], sizes[k], dae.n_held, dae.n_memory, dae.n_c)
     inner[parameters] = ca.vertcat(given[parameters], held, memory)
     if scheme and dae.sampling:
         (x,) = _cut(inner[states[-1]], scheme.step.x.numel())

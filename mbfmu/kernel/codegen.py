@@ -143,7 +143,9 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
         "ESTIMATE_ORDER": bundle.estimate_order,
         "NZ": max(sum(item.sizes) for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
-        **({"SAMPLED": 1, "HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling else {}),
+        **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
+        **({"SAMPLED": 1} if bundle.until_sampling else {}),
+        **({"SWITCHED": 1, "GUARDS": bundle.guards.numel_out(0), "N_SCHEME": bundle.n_scheme} if bundle.guards else {}),
     }  # fmt: skip
 
 

@@ -11,8 +11,12 @@
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_W                                         room to work of the largest generated function
- *   FORMULA_sample, until_sampling, HELD_AT, HELD with SAMPLED, where there are sampled blocks: what they compute, the
- *                                                time until they do, and the entries of x that hold sampled inputs
+ *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
+ *                                                they do
+ *   FORMULA_switch, guards, moved, GUARDS, N_SCHEME with SWITCHED, where there are gaps or dry friction: the state after
+ *                                                an event, numbers that are positive until one, whether a step moves
+ *                                                anything, and the number of guards and of the stepper's entries of x
+ *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
 #include <math.h>
@@ -42,12 +46,18 @@ struct memory {
     double *w, *z, *next, *x;
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
     struct tangent *d; /* 0: no tangents are wanted */
+#ifdef SWITCHED
+    double *guards; /* those at the start of the next step */
+#endif
 };
 
 static struct memory carve(double *work) {
     struct memory m;
     m.d = 0;
     m.estimate = 0;
+#ifdef SWITCHED
+    m.guards = 0;
+#endif
     m.z = work;
     m.next = m.z + NZ;
     m.x = m.next + NZ;
@@ -152,6 +162,32 @@ MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
     memcpy(sizes, all, sizeof all);
 }
 
+#if defined SAMPLED || defined SWITCHED
+/* Change the state by a formula, and begin anew from there: momenta, multipliers and histories are made again, the
+ * history of a multistep method with the step h. */
+static int restart(const struct formula *f, double *x, const double *u, const double *du, const double *p, double t,
+                   double h, double *status, struct memory *m) {
+    struct tangent *const d = m->d;
+    double *const sx = d ? d->x : 0, *const half = d ? d->half : 0, held[HELD + 1], sheld[HELD + 1];
+    memcpy(held, x + HELD_AT, sizeof(double) * HELD);
+    if (d) {
+        memcpy(sheld, sx + HELD_AT, sizeof(double) * HELD);
+        d->from = sx;
+        d->to = half;
+    }
+    int code = evaluate(f, x, u, du, p, t, h, m->x, NQV, status, m);
+    if (code != OK) return code;
+    if (d) {
+        d->from = half;
+        d->to = sx;
+    }
+    code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
+    memcpy(x + HELD_AT, held, sizeof(double) * HELD); /* no input has changed */
+    if (d) memcpy(sx + HELD_AT, sheld, sizeof(double) * HELD);
+    return code == OK && !all_below(LOST, x, MAPPED) ? NOT_FINITE : code;
+}
+#endif
+
 /* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
 static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
                       double *x, double *status, struct memory *m) {
@@ -169,6 +205,13 @@ static int initialize(const double *s, const double *u, const double *du, const 
         }
         code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
     }
+#ifdef SWITCHED
+    if (code == OK) {
+        const double residual = status[S_CORRECTION];
+        code = restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
+        if (code == OK) status[S_CORRECTION] = residual;
+    }
+#endif
     x[MAPPED] = 0;
     if (code == OK && !all_below(INFINITY, x, NX)) code = NOT_FINITE;
     status[S_CODE] = code;
@@ -193,6 +236,95 @@ static int take(const double *x, const double *sx, const double *u, const double
     return code == OK && !all_below(LOST, x1, MAPPED) ? NOT_FINITE : code;
 }
 
+#ifdef SWITCHED
+/* The guards of the state x at a time dt after t. */
+static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
+                  double *found, struct memory *m) {
+    double inputs[NU + 1], at = t + dt;
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
+}
+
+/* The least of the guards that are negative where `fallen` was found. */
+static double least(const double *found, const double *fallen) {
+    double value = INFINITY;
+    for (int i = 0; i < GUARDS; ++i)
+        if (fallen[i] < 0) value = fmin(value, found[i]);
+    return value;
+}
+
+/* Take a step from x to m->x, or two of half its length. */
+static int reach(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
+                 double *status, struct memory *m) {
+    double half[NX], middle[NU + 1];
+    if (!halves) return take(x, 0, u, du, p, t, h, m->x, 0, status, m);
+    int code = take(x, 0, u, du, p, t, h / 2, half, 0, status, m);
+    for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
+    return code == OK ? take(half, 0, middle, du, p, t + h / 2, h / 2, m->x, 0, status, m) : code;
+}
+
+/* Look at a step of length h from x at time t to m->x, which has been taken, in halves or not, with u the inputs at t.
+ * Where a guard falls below zero in it, take the step up to there instead: to the first time found at which one of these
+ * guards is negative, known to round-off. m->guards are those at x, and become those at m->x.
+ * Return EVENT then, OK if none falls, or what kept a step from being taken; *length is the length of the step. */
+static int look(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
+                double *length, double *status, struct memory *m) {
+    double fallen[GUARDS], now[GUARDS], *const before = m->guards, still, end = t + h;
+    const double *const in[] = {x, m->x, p, &end};
+    *length = h;
+    moved(in, (double *const[]){&still}, m->w);
+    if (still == 0) memcpy(m->x, x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
+    watch(m->x, u, du, p, t, h, fallen, m);
+    int any = 0;
+    for (int i = 0; i < GUARDS; ++i) {
+        if (isnan(fallen[i])) return NOT_FINITE;
+        any |= fallen[i] < 0;
+    }
+    if (!any) {
+        memcpy(before, fallen, sizeof fallen);
+        return OK;
+    }
+    struct tangent *const d = m->d;
+    if (d) d->unknown = 1; /* the time of the event changes too */
+    m->d = 0;
+    double low = 0, high = h, at_low = least(before, fallen), at_high = least(fallen, fallen), taken = h;
+    int side = 0, code = OK;
+    for (int trial = 0; trial < EVENT_TRIALS && code == OK; ++trial) {
+        double middle;
+        if (!(at_low > 0)) middle = high / 4; /* it begins at zero: the last event was that of this guard */
+        else if (high - low <= 2.3e-16 * (high + 1e-300)) break;
+        else {
+            middle = high - at_high * (high - low) / (at_high - at_low);
+            if (!(middle > low && middle < high)) middle = low + (high - low) / 2;
+        }
+        if (middle <= low || middle >= high || middle <= h * SHORTEST * SHORTEST) break;
+        code = reach(x, u, du, p, t, middle, halves, status, m);
+        if (code != OK) break;
+        taken = middle;
+        watch(m->x, u, du, p, t, middle, now, m);
+        const double value = least(now, fallen);
+        if (isnan(value)) code = NOT_FINITE;
+        else if (value > 0) {
+            at_low = value, low = middle;
+            if (side == 1) at_high /= 2; /* Illinois */
+            side = 1;
+        } else {
+            at_high = value, high = middle;
+            if (side == -1) at_low /= 2;
+            side = -1;
+            if (value == 0 && at_low > 0) break;
+        }
+    }
+    if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
+    m->d = d;
+    *length = high;
+    return code == OK ? EVENT : code;
+}
+#define ENDS(code) ((code) == EVENT)
+#else
+#define ENDS(code) 0
+#endif
+
 /* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
  * A step that fails is done again in halves, quarters and so on; x1 is written only if all is well. */
 static int advance(const double *x, const double *u, const double *du, const double *p, double t, double h,
@@ -210,7 +342,10 @@ static int advance(const double *x, const double *u, const double *du, const dou
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
             int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
-            if (code != OK) {
+#ifdef SWITCHED
+            if (code == OK) code = look(now, inputs, du, p, t + dt, small, 0, &small, status, m);
+#endif
+            if (code != OK && !ENDS(code)) {
                 if (level == halvings) {
                     status[S_CODE] = code;
                     return code;
@@ -223,6 +358,11 @@ static int advance(const double *x, const double *u, const double *du, const dou
             status[S_SUBSTEPS] += 1;
             memcpy(now, m->x, sizeof(double) * MAPPED);
             if (d) memcpy(d->x, d->half, sizeof(double) * MAPPED);
+            if (ENDS(code)) {
+                status[S_TIME] = t + (dt + small);
+                memcpy(x1, now, sizeof(double) * NX);
+                return code;
+            }
             done += part;
             while (level && done % (whole >> (level - 1)) == 0) --level;
         }
@@ -283,14 +423,24 @@ static int control(const double *x, const double *u, const double *du, const dou
         const int last = done + h >= H * (1 - CLOSE), unknown = d && d->unknown;
         double small = last ? H - done : h, error = NAN;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-        const int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
+        int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
         if (code != OK) excess = mbfmu_pow(WORST, order);
         double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / order);
         factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
-        if (code == OK && excess <= 1) {
+#ifdef SWITCHED
+        if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, &small, status, m);
+        if (code != OK && !ENDS(code)) factor = 1 / WORST;
+#endif
+        if ((code == OK || ENDS(code)) && excess <= 1) {
             memcpy(now, m->x, sizeof(double) * MAPPED);
             if (d) memcpy(d->x, d->half, sizeof(double) * MAPPED);
+            if (ENDS(code)) {
+                status[S_SUBSTEPS] += 1;
+                status[S_TIME] = t + (done + small);
+                status[S_CODE] = code;
+                break;
+            }
             done = last ? H : done + small;
             status[S_SUBSTEPS] += 1;
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
@@ -329,72 +479,83 @@ static int stretch(const double *x, const double *u, const double *du, const dou
                    : advance(x, u, du, p, t, H / n, n, x1, status, m);
 }
 
-#ifdef SAMPLED
-/* Let the sampled blocks compute whose time has come, and begin anew from there: their outputs jump, so momenta,
- * multipliers and histories are made again, the history of a multistep method with the step h. */
-static int sample(double *x, const double *u, const double *du, const double *p, double t, double h, double *status,
-                  struct memory *m) {
-    struct tangent *const d = m->d;
-    double *const sx = d ? d->x : 0, *const half = d ? d->half : 0, held[HELD + 1], sheld[HELD + 1];
-    memcpy(held, x + HELD_AT, sizeof(double) * HELD);
-    if (d) {
-        memcpy(sheld, sx + HELD_AT, sizeof(double) * HELD);
-        d->from = sx;
-        d->to = half;
-    }
-    int code = evaluate(&FORMULA_sample, x, u, du, p, t, h, m->x, NQV, status, m);
-    if (code != OK) return code;
-    if (d) {
-        d->from = half;
-        d->to = sx;
-    }
-    code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
-    memcpy(x + HELD_AT, held, sizeof(double) * HELD); /* no input has changed */
-    if (d) memcpy(sx + HELD_AT, sheld, sizeof(double) * HELD);
-    return code == OK && !all_below(LOST, x, MAPPED) ? NOT_FINITE : code;
-}
-
-/* Go over the span H from sampling to sampling. A sampling at the end of the span is left to the next call, which has
- * the inputs that hold from there on; `outputs` shows what it will give. */
+#if defined SAMPLED || defined SWITCHED
+/* Go over the span H from sampling to sampling and from event to event. A sampling at the end of the span is left to the
+ * next call, which has the inputs that hold from there on; `outputs` shows what it will give. */
 static int travel(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                   double tol, long long most, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1], total[S_SIZE] = {0}, done = 0;
+    const double h = h_max < H ? h_max : H;
     long long left = most;
+#ifdef SWITCHED
+    double values[GUARDS];
+    int switched = 0, events = 0;
+    m->guards = values;
+#endif
     memcpy(now, x, sizeof now);
     total[S_LEAST_STEP] = H;
     while (done < H && total[S_CODE] == OK) {
-        double at = t + done, until[2];
-        const double *const in[] = {now, p, &at};
+        double at = t + done, span = H - done;
+        int last = 1;
         memset(status, 0, sizeof(double) * S_SIZE);
         status[S_TIME] = at;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+#ifdef SAMPLED
+        double until[2];
+        const double *const in[] = {now, p, &at};
         until_sampling(in, (double *const[]){until, until + 1}, m->w);
         if (until[0] <= 0) {
-            total[S_CODE] = sample(now, inputs, du, p, at, h_max < H ? h_max : H, status, m);
+            total[S_CODE] = restart(&FORMULA_sample, now, inputs, du, p, at, h, status, m);
             until_sampling(in, (double *const[]){until, until + 1}, m->w);
         }
+#endif
+#ifdef SWITCHED
+        watch(now, inputs, du, p, at, 0, values, m);
+        for (int i = 0; i < GUARDS && !switched && total[S_CODE] == OK; ++i)
+            if (values[i] < JUMPED) { /* an input has jumped */
+                total[S_CODE] = restart(&FORMULA_switch, now, inputs, du, p, at, h, status, m);
+                watch(now, inputs, du, p, at, 0, values, m);
+                switched = 1;
+            }
+        switched = 0;
+#endif
         total[S_ITERATIONS] += status[S_ITERATIONS];
         total[S_CORRECTION] = fmax(total[S_CORRECTION], status[S_CORRECTION]);
         total[S_TIME] = at;
         if (total[S_CODE] != OK) break;
+#ifdef SAMPLED
         if (!(until[0] > 0)) { /* the period is not positive */
             total[S_CODE] = NO_PERIOD;
             break;
         }
+        last = until[0] >= H - done - until[1];
+        if (!last) span = until[0];
+#endif
         if (left-- <= 0) {
             total[S_CODE] = UNFINISHED;
             break;
         }
-        const int last = until[0] >= H - done - until[1];
-        const double span = last ? H - done : until[0];
-        const int code = stretch(now, inputs, du, p, at, span, h_max, tol, left, m->x, status, m);
-        total[S_CODE] = code;
+        int code = stretch(now, inputs, du, p, at, span, h_max, tol, left, m->x, status, m);
         total[S_ITERATIONS] += status[S_ITERATIONS];
         total[S_CORRECTION] = fmax(total[S_CORRECTION], status[S_CORRECTION]);
         total[S_SUBSTEPS] += status[S_SUBSTEPS];
         total[S_LEAST_STEP] = fmin(total[S_LEAST_STEP], status[S_LEAST_STEP]);
         total[S_TIME] = status[S_TIME];
         left -= (long long)status[S_SUBSTEPS];
+#ifdef SWITCHED
+        if (code == EVENT) {
+            memcpy(now, m->x, sizeof now);
+            at = status[S_TIME];
+            done = at - t;
+            for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+            code = restart(&FORMULA_switch, now, inputs, du, p, at, h, status, m);
+            switched = 1;
+            if (code == OK && ++events == MOST_EVENTS) code = MANY_EVENTS;
+            total[S_CODE] = code;
+            continue;
+        }
+#endif
+        total[S_CODE] = code;
         if (code != OK && code != UNFINISHED) break;
         memcpy(now, m->x, sizeof now);
         done = last ? H : done + span;
@@ -410,7 +571,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
 MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t,
                                double h, long long n, double *x1, double *status, double *work) {
     struct memory m = carve(work);
-#ifdef SAMPLED
+#if defined SAMPLED || defined SWITCHED
     return travel(x, u, du, p, t, h * n, h, 0, MOST_STEPS, x1, status, &m);
 #else
     return advance(x, u, du, p, t, h, n, x1, status, &m);
@@ -420,7 +581,7 @@ MBFMU_EXPORT int mbfmu_advance(const double *x, const double *u, const double *d
 MBFMU_EXPORT int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H,
                                double h_max, double tol, long long most, double *x1, double *status, double *work) {
     struct memory m = carve(work);
-#ifdef SAMPLED
+#if defined SAMPLED || defined SWITCHED
     return travel(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);
 #else
     return control(x, u, du, p, t, H, h_max, tol, most, x1, status, &m);

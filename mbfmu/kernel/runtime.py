@@ -25,6 +25,8 @@ CODES = (
     "NOT_COMPILED",
     "UNFINISHED",
     "NO_PERIOD",
+    "MANY_EVENTS",
+    "EVENT",
 )
 """Outcomes of a call; a code is an index into them."""
 (
@@ -37,6 +39,8 @@ CODES = (
     NOT_COMPILED,
     UNFINISHED,
     NO_PERIOD,
+    MANY_EVENTS,
+    EVENT,
 ) = range(len(CODES))
 
 MAX_CORRECTIONS = 40
@@ -63,6 +67,12 @@ CONSISTENT = 1e-9
 """Largest residual of a consistent start."""
 MOST_STEPS = 10_000_000
 """Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
+MOST_EVENTS = 10_000
+"""Largest number of events in one communication step: more are taken for an endless sequence."""
+EVENT_TRIALS = 200
+"""Largest number of steps tried to find the time of an event."""
+JUMPED = -1e-9
+"""Value of a guard, N, N.m, m or rad, below which an input has jumped so far that the modes no longer hold."""
 MAX_TANGENT_CORRECTIONS = 400
 """Number of corrections of a tangent after which it counts as unknown."""
 TANGENT_SETTLED = 1e-15
@@ -112,11 +122,17 @@ class Status(NamedTuple):
             return f"{model}: outputs at t = {self.time} s are not finite; take a smaller solver.step"
         if self.code == NOT_COMPILED:
             return (
-                f"{where}: only a compiled kernel runs sampled blocks and chooses steps by solver.tolerance, and this "
-                "one is interpreted; install a C compiler or ziglang and start again, or set solver.tolerance to 0"
+                f"{where}: only a compiled kernel runs sampled blocks, gaps and dry friction, and chooses steps by "
+                "solver.tolerance, and this one is interpreted; install a C compiler or ziglang and start again, or "
+                "set solver.tolerance to 0"
             )
         if self.code == NO_PERIOD:
             return f"{where}: the period of a sampled block is not positive; check the parameters it depends on"
+        if self.code == MANY_EVENTS:
+            return (
+                f"{where}: more than {MOST_EVENTS} events in one communication step, the last of guard number "
+                f"{self.correction:.0f}; check the contact or friction it belongs to, or raise its speed of rest"
+            )
         if self.code == UNFINISHED:
             return (
                 f"{model}: a communication step takes more than {MOST_STEPS} steps, of which the last ended at "
@@ -328,7 +344,7 @@ class Interpreted:
         """Return the state after n steps of length h and how it went; NOT_COMPILED if there are sampled blocks."""
         *now, chosen = x
         whole, counts = 1 << MAX_HALVINGS, _Counts(t, h)
-        if "until_sampling" in self._call:
+        if self._call.keys() & {"until_sampling", "guards"}:
             return x, counts.status(NOT_COMPILED)
         for k in range(n):
             level, done = 0, 0

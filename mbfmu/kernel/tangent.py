@@ -145,4 +145,4 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     constant = ca.SX.zeros(len(dae.bound))
     found = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
     rates = ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
-    return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_d else rates
+    return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_memory else rates

@@ -6,6 +6,7 @@ from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
+from mbfmu.model.contact import Contact
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
@@ -73,6 +74,7 @@ class LagrangianSystem(Description):
         description: one line for the user.
         stepper: name of the default stepper; empty: a stepper that suits the equations.
         input_starts: start values of inputs, by name, in SI units; the others start at 0.
+        contacts: gaps that can close, and dry friction.
 
     Raises:
         NameInUseError: two things share a name.
@@ -91,6 +93,7 @@ class LagrangianSystem(Description):
     description: str = ""
     stepper: str = ""
     input_starts: Mapping[str, float] = field(default_factory=dict)
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         check_input_starts(self.input_starts)
@@ -103,16 +106,19 @@ class LagrangianSystem(Description):
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"position of system '{self.name}'", self.position, str)
         check_items(f"velocity of system '{self.name}'", self.velocity, str)
+        check_items(f"contacts of system '{self.name}'", self.contacts, Contact)
         seen: set[str] = {"time"}
         named = [*(item.name for item in self.parameters), *(item.name for item in self.coordinates)]
-        for name in (*named, *self.inputs.values()):
+        for name in (*named, *self.inputs.values(), *(item.name for item in self.contacts)):
             if name in seen:
                 raise NameInUseError(f"system '{self.name}' has two things named '{name}': rename one")
             seen.add(name)
         own = {item.name for item in self.coordinates}
         known = seen | {f"der({name})" for name in own}
-        for text in (self.kinetic, self.potential, *self.position, *self.velocity):
-            for name in sorted(Expression(text).names - known):
+        texts = [(text, frozenset[str]()) for text in (self.kinetic, self.potential, *self.position, *self.velocity)]
+        texts += [pair for item in self.contacts for pair in item.texts()]
+        for text, more in texts:
+            for name in sorted(Expression(text).names - known - more):
                 raise UnknownNameError(f"'{text}' of '{self.name}': there is no '{name}'; {nearest(name, known)}")
         for name in self.inputs:
             if name not in own:

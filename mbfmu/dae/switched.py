@@ -1,0 +1,521 @@
+"""Equations of which some rows are switched: closed gaps and sticking slip rates, chosen by modes in the memory.
+
+Each row that can be switched has a slack coordinate s of unit mass without forces. With the mode d of the row, 1 if it
+acts and 0 if not, the equations have the rows
+
+    d g(q, t) + (1 - d) s = 0                      a gap
+    d (place(q, t) - anchor) + (1 - d) s = 0       a slip rate that is the rate of a place
+    d gamma(q, v, t) + (1 - d) s' = 0              any other slip rate
+
+A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate,
+whose multiplier is 0. So the pattern of the equations is the same in all modes, their rank is full, and every stepper
+takes them as they are.
+
+A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
+modes, so that it is smooth while it slides. Where N depends on multipliers, the friction and the multipliers of the
+index-1 form are solved for together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae, MemorySignal, Signal
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.switches import Switches
+from mbfmu.model.frame import SX, wrapped
+
+BEGINNING = -1.0
+"""Number of events before the modes of the start are found."""
+NEWTON = 4
+"""Number of corrections of a friction whose normal force is not linear in it; its linear parts need one."""
+COUNT, TIME = "events.count", "events.time"
+"""Names of the outputs with the number of events so far and the time of the last one."""
+
+
+@dataclass(frozen=True)
+class Switching:
+    """The modes of switched equations, which stand at the end of p.
+
+    Args:
+        plain: the equations before.
+        memory: the entries of p for the modes.
+        guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
+        guard_names: what each of them belongs to, in words.
+        carried: (q, v, v1, z, p, t) -> z after an impact that changes v to v1, shape (n_z,).
+    """
+
+    plain: Dae
+    memory: tuple[MemorySignal, ...]
+    guards: Any
+    guard_names: tuple[str, ...]
+    carried: Any
+
+    @property
+    def switches(self) -> Switches:
+        """The gaps and frictions."""
+        assert self.plain.switches is not None
+        return self.plain.switches
+
+
+class Modes:
+    """The modes as parts of the column of all parameters.
+
+    Args:
+        switches: gaps and frictions.
+        p: SX, shape (n_p,), which ends in the modes.
+
+    Attributes:
+        closed: 1 for each gap that is closed, else 0.
+        impacts: number of impacts of each gap.
+        sticks: 1 for each slip rate that sticks, else 0.
+        direction: of each slip rate that slides, 1 or -1; 0 for others.
+        anchor: place at which each slip rate began to stick.
+        side: sign of each normal force, 1 or -1.
+        count: number of events.
+        time: time of the last event, s.
+        given: p without the modes.
+    """
+
+    def __init__(self, switches: Switches, p: SX) -> None:
+        sizes = mode_sizes(switches)
+        start = p.numel() - sum(sizes)
+        places = [0, start]
+        for size in sizes:
+            places.append(places[-1] + size)
+        (
+            self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side, self.count,
+            self.time,
+        ) = ca.vertsplit(p, places)  # fmt: skip
+
+
+def mode_sizes(switches: Switches) -> tuple[int, ...]:
+    """Return the sizes of the parts of `Modes`, without the parameters before them."""
+    r_N, r_T = len(switches.gaps), len(switches.frictions)
+    return r_N, r_N, r_T, r_T, r_T, r_T, 1, 1
+
+
+def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
+    gaps, frictions = [item.name for item in switches.gaps], [item.name for item in switches.frictions]
+    labels = [f"{name}.{what}" for what in ("closed", "impacts") for name in gaps]
+    labels += [f"{name}.{what}" for what in ("sticks", "direction", "anchor", "side") for name in frictions]
+    return tuple(MemorySignal(label, "") for label in (*labels, COUNT, TIME))
+
+
+class Rows:
+    """The rows of gaps and slip rates at a state, in coordinates without the slack ones.
+
+    Args:
+        dae: the equations before.
+        q: coordinates, SX, shape (n,).
+        v: rates, SX, shape (n,).
+        p: parameters without modes, SX.
+        t: time, SX, s.
+
+    Attributes:
+        gap, gap_rate, slip, slide: values, shapes (r_N,), (r_N,), (r_T,), (r_T,).
+        W_N, W_T: matrices of the gaps' rates and the slip rates, shapes (r_N, n) and (r_T, n).
+        gap_t: partial derivative of the gaps in time; slip_0: slip rates without velocities.
+        bias_N, bias_T: second derivatives of the gaps, and derivatives of the slip rates, without accelerations.
+    """
+
+    def __init__(self, dae: Dae, q: SX, v: SX, p: SX, t: SX) -> None:
+        found = dae.switches
+        assert found is not None
+        x, w, s = ca.SX.sym("x", dae.n), ca.SX.sym("w", dae.n), ca.SX.sym("s")
+
+        def dot(expression: SX) -> SX:
+            return ca.jtimes(expression, x, w) + ca.jacobian(expression, s)
+
+        gap, slip, slide = found.gap(x, p, s), found.slip(x, w, p, s), found.slide(x, p, s)
+        W_N, W_T = ca.jacobian(gap, x), ca.jacobian(slip, w)
+        rest = ca.substitute(slip, w, ca.SX.zeros(dae.n))
+        values = [gap, dot(gap), slip, slide, W_N, W_T, ca.jacobian(gap, s), rest, dot(dot(gap)), dot(slip)]
+        slides = ca.jacobian(slide, s)
+        values = ca.substitute([*values, slides], [x, w, s], [q, v, t])
+        (
+            self.gap, self.gap_rate, self.slip, self.slide, self.W_N, self.W_T, self.gap_t, self.slip_0, self.bias_N,
+            self.bias_T, self.slide_t,
+        ) = values  # fmt: skip
+
+
+def switched(dae: Dae) -> Dae:
+    """Return the equations with the rows of gaps and frictions switched by modes; equations without such as they are.
+
+    Args:
+        dae: the equations. The inputs through which gaps and frictions act are no longer inputs then.
+    """
+    if dae.switches is None:
+        return dae
+    return _Switched(dae, dae.switches).dae()
+
+
+class _Switched:
+    """The pieces of switched equations, in symbols."""
+
+    def __init__(self, plain: Dae, switches: Switches) -> None:
+        self.plain, self.switches = plain, switches
+        self.r_N, self.r_T = len(switches.gaps), len(switches.frictions)
+        self.kept = [j for j, item in enumerate(switches.frictions) if item.sliding]
+        self.rolling = [j for j, item in enumerate(switches.frictions) if not item.sliding]
+        inner = {item.input for item in (*switches.gaps, *switches.frictions)}
+        self.outer = [k for k in range(len(plain.inputs)) if k not in inner]
+        n, r = plain.n + self.r_N + self.r_T, self.r_N + self.r_T
+        self.n, self.r = n, r
+        self.m, self.k = plain.m + self.r_N + len(self.kept), plain.k + len(self.rolling)
+        self.q, self.v, self.z = (ca.SX.sym(*item) for item in (("q", n), ("v", n), ("z", plain.n_z)))
+        self.u, self.t = ca.SX.sym("u", len(self.outer)), ca.SX.sym("t")
+        self.p = ca.SX.sym("p", plain.n_p + sum(mode_sizes(switches)))
+        self.modes = Modes(switches, self.p)
+        self.q_0, self.s_q = ca.vertsplit(self.q, [0, plain.n, n])
+        self.v_0, self.s_v = ca.vertsplit(self.v, [0, plain.n, n])
+        self.rows = Rows(plain, self.q_0, self.v_0, self.modes.given, self.t)
+        self.tau = ca.SX(self.r_T, 1)
+
+    @property
+    def slack_names(self) -> tuple[str, ...]:
+        """Names of the slack coordinates."""
+        gaps, frictions = self.switches.gaps, self.switches.frictions
+        return (*(f"{item.name}.gap_slack" for item in gaps), *(f"{item.name}.slip_slack" for item in frictions))
+
+    def dae(self) -> Dae:
+        """Return the equations."""
+        plain, modes = self.plain, self.modes
+        q, v, z, u, p, t = self.q, self.v, self.z, self.u, self.p, self.t
+        q_0, v_0, p_0, u_0 = self.q_0, self.v_0, modes.given, self.forces()
+        moving, whole = [q, v, p, t], [q, v, z, u, p, t]
+        f, a = ca.SX.sym("f", self.n), ca.SX.sym("a", self.n)
+        still = ca.SX.zeros(self.r)
+
+        def function(name: str, arguments: list[SX], result: SX) -> Any:
+            return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
+
+        Phi, Phi_q, Phi_t, gamma = self.positions()
+        G, g, gamma_G = self.velocities()
+        bare = replace(
+            plain,
+            coordinates=(*plain.coordinates, *self.slack_names),
+            inputs=tuple(plain.inputs[k] for k in self.outer),
+            m=self.m,
+            k=self.k,
+            M=function("M", [q, p], ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r))),
+            mass_solve=function(
+                "mass_solve", [q, p, f], ca.vertcat(plain.mass_solve(q_0, p_0, f[: plain.n]), f[plain.n :])
+            ),
+            free_acceleration=function(
+                "free_acceleration", whole, ca.vertcat(plain.free_acceleration(q_0, v_0, z, u_0, p_0, t), still)
+            ),
+            Phi=function("Phi", [q, p, t], Phi),
+            Phi_q=function("Phi_q", [q, p, t], Phi_q),
+            Phi_t=function("Phi_t", [q, p, t], Phi_t),
+            gamma=function("gamma", moving, gamma),
+            G=function("G", [q, p, t], G),
+            g=function("g", [q, p, t], g),
+            gamma_G=function("gamma_G", moving, gamma_G),
+            row_lengths=self.row_lengths(),
+            sampled=tuple(self.outer.index(k) for k in plain.sampled),
+            switching=Switching(plain, _memory(self.switches), None, (), None),
+        )  # fmt: skip
+        self.tau = tau = self.friction(bare)
+        pull = ca.vertcat(self.rows.W_T.T @ tau, still)
+        lambda_ = ca.SX.sym("lambda_", self.m + self.k)
+        turned = ca.SX.sym("turned", plain.n_angles)
+        changed = {
+            name: function(name, whole, ca.vertcat(getattr(plain, name)(q_0, v_0, z, u_0, p_0, t), still) + pull)
+            for name in ("force", "momentum_rate", "impulse_rate")
+        }
+        free = ca.vertcat(
+            plain.free_acceleration(q_0, v_0, z, u_0, p_0, t) + plain.mass_solve(q_0, p_0, self.rows.W_T.T @ tau), still
+        )
+        if plain.power is not None:
+            power = plain.power(q_0, v_0, z, u_0, p_0, t) + ca.dot(tau, self.rows.W_T @ v_0)
+            changed["power"] = function("power", whole, power)
+        outputs, y = self.outputs(turned, a, lambda_, tau)
+        whole_dae = replace(
+            bare,
+            free_acceleration=function("free_acceleration", whole, free),
+            flow=function("flow", whole, plain.flow(q_0, v_0, z, u_0, p_0, t)),
+            momentum=function("momentum", [q, v, p], ca.vertcat(plain.momentum(q_0, v_0, p_0), self.s_v)),
+            kinetic=function("kinetic", [q, v, p], plain.kinetic(q_0, v_0, p_0)),
+            potential=function("potential", [q, p, t], plain.potential(q_0, p_0, t)),
+            angles=function("angles", [q, p, t], plain.angles(q_0, p_0, t)),
+            bound_values=self.parametric(plain.bound_values),
+            outputs=outputs,
+            output=function("output", [q, v, z, turned, a, lambda_, u, p, t], y),
+            assembly=self.assembly(),
+            skeleton=plain.skeleton and replace(
+                plain.skeleton,
+                points=function("points", [q, p, t], plain.skeleton.points(q_0, p_0, t)),
+                axes=function("axes", [q, p, t], plain.skeleton.axes(q_0, p_0, t)),
+            ),
+            first_states=plain.first_states and self._first_states(),
+            resisting=plain.resisting,
+            sampling=self._sampling(),
+            **changed,
+        )  # fmt: skip
+        guards, names = self.guards(whole_dae)
+        v1 = ca.SX.sym("v1", self.n)
+        carried = function("carried", [q, v, v1, z, p, t], z)
+        return replace(
+            whole_dae,
+            switching=replace(
+                whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, carried=carried
+            ),
+        )
+
+    def forces(self, values: SX | None = None) -> SX:
+        """Return the inputs of the plain equations; values: the forces of gaps and frictions (default: none)."""
+        found = ca.SX.zeros(len(self.plain.inputs))
+        for place, k in enumerate(self.outer):
+            found[k] = self.u[place]
+        if values is not None:
+            for place, item in enumerate((*self.switches.gaps, *self.switches.frictions)):
+                found[item.input] = values[place]
+        return found
+
+    def positions(self) -> tuple[SX, SX, SX, SX]:
+        """Return Phi, Phi_q, Phi_t and gamma."""
+        plain, rows, modes, kept = self.plain, self.rows, self.modes, self.kept
+        q_0, p_0, t, n, r_N = self.q_0, modes.given, self.t, self.plain.n, self.r_N
+        d = ca.vertcat(modes.closed, modes.sticks[kept])
+        apart = [rows.slide[j] - modes.anchor[j] for j in kept]
+        apart = [
+            wrapped(item) if self.switches.frictions[j].unit == "rad" else item
+            for j, item in zip(kept, apart, strict=True)
+        ]
+        slack = [*range(r_N), *(r_N + j for j in kept)]
+        Phi = d * ca.vertcat(rows.gap, *apart) + (1 - d) * self.s_q[slack]
+        left = ca.diag(d) @ ca.vertcat(rows.W_N, rows.W_T[kept, :])
+        right = ca.SX(len(slack), self.r)
+        for row, column in enumerate(slack):
+            right[row, column] = 1 - d[row]
+        Phi_t = d * ca.vertcat(rows.gap_t, rows.slide_t[kept])
+        gamma = -d * ca.vertcat(rows.bias_N, rows.bias_T[kept])
+        upper = ca.horzcat(plain.Phi_q(q_0, p_0, t), ca.SX(plain.m, self.r))
+        return (
+            ca.vertcat(plain.Phi(q_0, p_0, t), Phi),
+            ca.vertcat(upper if plain.m else ca.SX(0, n + self.r), ca.horzcat(left, right)),
+            ca.vertcat(plain.Phi_t(q_0, p_0, t), Phi_t),
+            ca.vertcat(plain.gamma(q_0, self.v_0, p_0, t), gamma),
+        )
+
+    def velocities(self) -> tuple[SX, SX, SX]:
+        """Return G, g and gamma_G."""
+        plain, rows, modes, rolling = self.plain, self.rows, self.modes, self.rolling
+        q_0, p_0, t = self.q_0, modes.given, self.t
+        d = modes.sticks[rolling]
+        right = ca.SX(len(rolling), self.r)
+        for row, j in enumerate(rolling):
+            right[row, self.r_N + j] = 1 - d[row]
+        lower = ca.horzcat(ca.diag(d) @ rows.W_T[rolling, :], right)
+        upper = ca.horzcat(plain.G(q_0, p_0, t), ca.SX(plain.k, self.r))
+        return (
+            ca.vertcat(upper if plain.k else ca.SX(0, self.n), lower if rolling else ca.SX(0, self.n)),
+            ca.vertcat(plain.g(q_0, p_0, t), d * rows.slip_0[rolling]),
+            ca.vertcat(plain.gamma_G(q_0, self.v_0, p_0, t), -d * rows.bias_T[rolling]),
+        )
+
+    def row_lengths(self) -> tuple[float, ...]:
+        """Return the lengths of the plain rows, and 0 for those that are switched."""
+        plain = self.plain
+        if not plain.row_lengths:
+            return ()
+        lengths = plain.row_lengths
+        kept, rolling = (0.0,) * (self.r_N + len(self.kept)), (0.0,) * len(self.rolling)
+        return (*lengths[: plain.m], *kept, *lengths[plain.m :], *rolling)
+
+    def multipliers(self, lambda_: SX) -> tuple[SX, SX, SX]:
+        """Return the plain multipliers, and those of the gaps and of the slip rates, of all multipliers."""
+        plain, r_N, m = self.plain, self.r_N, self.m
+        rubbing = ca.SX.zeros(self.r_T)
+        for place, j in enumerate(self.kept):
+            rubbing[j] = lambda_[plain.m + r_N + place]
+        for place, j in enumerate(self.rolling):
+            rubbing[j] = lambda_[m + plain.k + place]
+        return (
+            ca.vertcat(lambda_[: plain.m], lambda_[m : m + plain.k]),
+            lambda_[plain.m : plain.m + r_N],
+            rubbing,
+        )
+
+    def normal(self, a: SX, lambda_: SX, tau: SX) -> SX:
+        """Return the normal force of each friction, for accelerations, multipliers and sliding forces."""
+        own, closing, rubbing = self.multipliers(lambda_)
+        given = self.switches.normal(
+            self.q_0, self.v_0, self.z, a[: self.plain.n], own, self.forces(ca.vertcat(-closing, tau - rubbing)),
+            self.modes.given, self.t,
+        )  # fmt: skip
+        return ca.vertcat(
+            ca.SX(0, 1),
+            *(
+                self.modes.side[j] * given[j] if item.signed else given[j] if item.gap is None else -closing[item.gap]
+                for j, item in enumerate(self.switches.frictions)
+            ),
+        )
+
+    def friction(self, bare: Dae) -> SX:
+        """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
+        modes, rows = self.modes, self.rows
+        closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
+        acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * modes.direction
+        speed = ca.fabs(rows.slip)
+        N = ca.SX.sym("N", self.r_T)
+        size = self.switches.sliding(speed, N, modes.given, self.t)
+        if not ca.depends_on(size, N):
+            return -acting * size
+        C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
+        right = ca.vertcat(
+            bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t)
+        )  # fmt: skip
+        factor = SchurFactor(bare.over_mass(self.q, self.p), C)
+        a, lambda_ = factor.constrained(
+            bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right
+        )
+        tau = ca.SX.sym("tau", self.r_T)
+        for j in range(self.r_T):
+            W = ca.vertcat(rows.W_T[j, :].T, ca.SX.zeros(self.r))
+            more, multipliers = factor.solve(W, ca.SX(C.shape[0], 1))
+            a, lambda_ = a + more * tau[j], lambda_ + multipliers * tau[j]
+        residual = tau + acting * ca.substitute(size, N, self.normal(a, lambda_, tau))
+        slope = ca.jacobian(residual, tau)
+        found = ca.SX.zeros(self.r_T)
+        for _ in range(NEWTON if ca.depends_on(slope, tau) else 1):
+            at, J = ca.substitute([residual, slope], [tau], [found])
+            found = found - eliminated(J, at)
+        return found
+
+    def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
+        """Return the outputs: the plain ones, and those of gaps, frictions and events."""
+        plain, modes, rows = self.plain, self.modes, self.rows
+        own, closing, rubbing = self.multipliers(lambda_)
+        forces = ca.vertcat(-closing, tau - rubbing)
+        y = [
+            plain.output(
+                self.q_0, self.v_0, self.z, turned, a[: plain.n], own, self.forces(forces), modes.given, self.t
+            )
+        ]  # fmt: skip
+        signals: list[Signal] = list(plain.outputs)
+
+        def add(name: str, unit: str, text: str, value: SX, **more: Any) -> None:
+            signals.append(Signal(name, unit, text, **more))
+            y.append(value)
+
+        for i, item in enumerate(self.switches.gaps):
+            effort = EFFORTS[item.unit]
+            add(f"{item.name}.gap", item.unit, "gap", rows.gap[i], kind="output")
+            add(f"{item.name}.f_n", effort, "force of the closed gap", forces[i], kind="output")
+            add(f"{item.name}.closed", "1", "whether the gap is closed", modes.closed[i], kind="output", type="Boolean")
+            add(f"{item.name}.impacts", "1", "number of impacts", modes.impacts[i], kind="output", type="Integer")
+        for j, item in enumerate(self.switches.frictions):
+            effort = EFFORTS[item.unit]
+            add(f"{item.name}.slip", f"{item.unit}/s", "slip rate", rows.slip[j], kind="output")
+            add(f"{item.name}.f_t", effort, "friction, along the slip rate", forces[self.r_N + j], kind="output")
+            add(f"{item.name}.sticks", "1", "whether it sticks", modes.sticks[j], kind="output", type="Boolean")
+        add(COUNT, "1", "number of events since the start", modes.count, kind="output", type="Integer")
+        add(TIME, "s", "time of the last event", modes.time, kind="output")
+        return tuple(signals), ca.vertcat(*y)
+
+    def guards(self, dae: Dae) -> tuple[SX, tuple[str, ...]]:
+        """Return the guards, and what each belongs to."""
+        modes, rows = self.modes, self.rows
+        a, lambda_ = dae.acceleration(self.q, self.v, self.z, self.u, self.p, self.t)
+        _, closing, rubbing = self.multipliers(lambda_)
+        N = self.normal(a, lambda_, self.tau)
+        limit = self.switches.static(N, modes.given, self.t)
+        found, names = [], []
+        for i, item in enumerate(self.switches.gaps):
+            found.append(ca.if_else(modes.closed[i], -closing[i], rows.gap[i]))
+            names.append(f"the gap of '{item.name}'")
+        for j, item in enumerate(self.switches.frictions):
+            closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
+            holds = ca.if_else(modes.sticks[j], limit[j] - ca.fabs(rubbing[j]), modes.direction[j] * rows.slip[j])
+            found.append(ca.if_else(closed, holds, 1))
+            names.append(f"the friction of '{item.name}'")
+        for j, item in enumerate(self.switches.frictions):
+            if item.signed:
+                found.append(N[j])
+                names.append(f"the normal force of '{item.name}'")
+        return ca.vertcat(*found), tuple(names)
+
+    def assembly(self) -> Any:
+        """Return the start: that of the plain equations, and slack coordinates at rest at 0."""
+        plain = self.plain.assembly
+        q, v, p, t = self.q, self.v, self.p, self.t
+        q_0, v_0, p_0 = self.q_0, self.v_0, self.modes.given
+        s = ca.SX.sym("s", len(plain.starts))
+        ones = ca.SX.ones(self.r)
+        sizes = plain.sizes(s, p_0, t)
+        count = plain.positions.numel_out(0)
+        names = self.slack_names
+
+        def function(name: str, arguments: list[SX], result: SX) -> Any:
+            return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+
+        return replace(
+            plain,
+            closing=function("closing", [q, p, t], plain.closing(q_0, p_0, t)),
+            positions=function("positions", [q, s, p, t], ca.vertcat(plain.positions(q_0, s, p_0, t), self.s_q)),
+            rates=function("rates", [q, v, s, p, t], ca.vertcat(plain.rates(q_0, v_0, s, p_0, t), self.s_v)),
+            sizes=function("sizes", [s, p, t], ca.vertcat(sizes[:count], ones, sizes[count:], ones)),
+            leanings=function("leanings", [q, s, p, t], plain.leanings(q_0, s, p_0, t)),
+            guess=function("guess", [s, p, t], ca.vertcat(plain.guess(s, p_0, t), ca.SX.zeros(self.r))),
+            counted=function("counted", [q, s, p, t], plain.counted(q_0, s, p_0, t)),
+            position_names=(*plain.position_names, *names),
+            rate_names=(*plain.rate_names, *names),
+        )
+
+    def parametric(self, inner: Any) -> Any:
+        """Return a function of p from one of p without modes."""
+        size = inner.numel_in(0)
+        return ca.Function(inner.name(), [self.p], [inner(self.p[:size])])
+
+    def _first_states(self) -> Any:
+        inner = self.plain.first_states
+        s = ca.SX.sym("s", inner.numel_in(2))
+        return ca.Function(
+            "first_states", [self.q, self.v, s, self.p, self.t],
+            [ca.densify(inner(self.q_0, self.v_0, s, self.modes.given, self.t))],
+        )  # fmt: skip
+
+    def _sampling(self) -> Any:
+        inner = self.plain.sampling
+        if inner is None:
+            return None
+        due = ca.SX.sym("due", self.plain.n_c)
+        after = inner.update(self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t, due)
+        return replace(
+            inner,
+            timing=self.parametric(inner.timing),
+            first=self.parametric(inner.first),
+            update=ca.Function("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [ca.cse(after)]),
+        )
+
+
+EFFORTS = {"m": "N", "rad": "N.m"}
+"""Units of the forces along gaps and slips of some units."""
+
+
+def eliminated(A: SX, b: SX) -> SX:
+    """Return A^-1 b by elimination without pivoting; NaN unless all pivots are positive.
+
+    Args:
+        A: SX, shape (n, n).
+        b: SX, shape (n,).
+    """
+    n = b.numel()
+    rows: list[list[SX]] = [[*(A[i, j] for j in range(n)), b[i]] for i in range(n)]
+    for k in range(n):
+        pivot = ca.if_else(rows[k][k] > 0, rows[k][k], nan)
+        for i in range(k + 1, n):
+            factor = rows[i][k] / pivot
+            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+        rows[k][k] = pivot
+    found: Sequence[SX] = [ca.SX(0)] * n
+    found = list(found)
+    for k in reversed(range(n)):
+        rest = sum((rows[k][j] * found[j] for j in range(k + 1, n)), ca.SX(0))
+        found[k] = (rows[k][n] - rest) / rows[k][k]
+    return ca.vertcat(ca.SX(0, 1), *found)

@@ -1,0 +1,79 @@
+"""Unilateral constraints and dry friction of a mechanism, before it is decided which of them act.
+
+A gap g(q, t) >= 0 has a force f_n >= 0 along its gradient that acts only where the gap is closed. Dry friction acts
+against a slip rate gamma(q, v, t): while it slides, its force has a given size; while it sticks, the force is what it
+takes, up to a limit. Both sizes may depend on a normal force: that of a gap, or one that the motion and the multipliers
+of the other constraints give, such as the reaction of a joint.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+Function = Any
+"""A CasADi Function (CasADi carries no types)."""
+
+
+@dataclass(frozen=True)
+class GapSignal:
+    """A gap.
+
+    Args:
+        name: full name of what has the gap; ``name.gap`` is the gap, ``name.f_n`` its force.
+        unit: SI unit of the gap, ``m`` or ``rad``.
+        input: number of the input of the plain equations through which its force acts.
+    """
+
+    name: str
+    unit: str
+    input: int
+
+
+@dataclass(frozen=True)
+class FrictionSignal:
+    """A slip rate with dry friction.
+
+    Args:
+        name: full name of what rubs; ``name.slip`` is the slip rate, ``name.f_t`` the force of friction.
+        unit: SI unit of the slip, ``m`` or ``rad``.
+        input: number of the input of the plain equations through which its force acts.
+        gap: number of the gap whose force is the normal force; None: `Switches.normals` gives it.
+        sliding: whether the slip rate is that of `Switches.slides`, so that what sticks keeps a place; else it keeps
+            a velocity, and sticking is a nonholonomic constraint.
+        signed: whether the normal force is positive on one side and negative on the other, as that of a guide.
+    """
+
+    name: str
+    unit: str
+    input: int
+    gap: int | None
+    sliding: bool
+    signed: bool
+
+
+@dataclass(frozen=True)
+class Switches:
+    """The gaps and frictions of a mechanism; r_N gaps and r_T slip rates. All Functions return columns.
+
+    Args:
+        gaps: the gaps.
+        frictions: the slip rates.
+        gap: (q, p, t) -> g, shape (r_N,).
+        slip: (q, v, p, t) -> gamma, shape (r_T,), affine in v.
+        slide: (q, p, t) -> places whose rates are the slip rates, shape (r_T,); 0 for those without.
+        normal: (q, v, z, a, lambda_, u, p, t) -> normal forces, shape (r_T,), N; 0 for those of gaps.
+        restitution: (p) -> Newton's e of each gap, shape (r_N,).
+        rest: (p) -> speed of approach, m/s or rad/s, below which a gap closes for good, shape (r_N,).
+        sliding: (speed, normal, p, t) -> size of the force while it slides, shape (r_T,), N or N.m.
+        static: (normal, p, t) -> largest force while it sticks, shape (r_T,), N or N.m.
+    """
+
+    gaps: tuple[GapSignal, ...]
+    frictions: tuple[FrictionSignal, ...]
+    gap: Function
+    slip: Function
+    slide: Function
+    normal: Function
+    restitution: Function
+    rest: Function
+    sliding: Function
+    static: Function
