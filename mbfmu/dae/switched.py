@@ -75,6 +75,7 @@ class Modes:
         direction: of each slip rate that slides, 1 or -1; 0 for others.
         anchor: place at which each slip rate began to stick.
         side: sign of each normal force, 1 or -1.
+        fallen: 1 for each guard that has fallen below zero at this event, else 0.
         count: number of events.
         time: time of the last event, s.
         given: p without the modes.
@@ -87,21 +88,27 @@ class Modes:
         for size in sizes:
             places.append(places[-1] + size)
         (
-            self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side, self.count,
-            self.time,
+            self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side, self.fallen,
+            self.count, self.time,
         ) = ca.vertsplit(p, places)  # fmt: skip
 
 
 def mode_sizes(switches: Switches) -> tuple[int, ...]:
     """Return the sizes of the parts of `Modes`, without the parameters before them."""
     r_N, r_T = len(switches.gaps), len(switches.frictions)
-    return r_N, r_N, r_T, r_T, r_T, r_T, 1, 1
+    return r_N, r_N, r_T, r_T, r_T, r_T, n_guards(switches), 1, 1
+
+
+def n_guards(switches: Switches) -> int:
+    """Return the number of guards: one for each gap, each slip rate and each normal force with a sign."""
+    return len(switches.gaps) + len(switches.frictions) + sum(item.signed for item in switches.frictions)
 
 
 def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
     gaps, frictions = [item.name for item in switches.gaps], [item.name for item in switches.frictions]
     labels = [f"{name}.{what}" for what in ("closed", "impacts") for name in gaps]
     labels += [f"{name}.{what}" for what in ("sticks", "direction", "anchor", "side") for name in frictions]
+    labels += [f"events.fallen[{number + 1}]" for number in range(n_guards(switches))]
     return tuple(MemorySignal(label, "") for label in (*labels, COUNT, TIME))
 
 
@@ -280,20 +287,20 @@ class _Switched:
         """Return Phi, Phi_q, Phi_t and gamma."""
         plain, rows, modes, kept = self.plain, self.rows, self.modes, self.kept
         q_0, p_0, t, n, r_N = self.q_0, modes.given, self.t, self.plain.n, self.r_N
-        d = ca.vertcat(modes.closed, modes.sticks[kept])
+        d = ca.vertcat(modes.closed, _entries(modes.sticks, kept))
         apart = [rows.slide[j] - modes.anchor[j] for j in kept]
         apart = [
             wrapped(item) if self.switches.frictions[j].unit == "rad" else item
             for j, item in zip(kept, apart, strict=True)
         ]
         slack = [*range(r_N), *(r_N + j for j in kept)]
-        Phi = d * ca.vertcat(rows.gap, *apart) + (1 - d) * self.s_q[slack]
+        Phi = d * ca.vertcat(rows.gap, *apart) + (1 - d) * _entries(self.s_q, slack)
         left = ca.diag(d) @ ca.vertcat(rows.W_N, rows.W_T[kept, :])
         right = ca.SX(len(slack), self.r)
         for row, column in enumerate(slack):
             right[row, column] = 1 - d[row]
-        Phi_t = d * ca.vertcat(rows.gap_t, rows.slide_t[kept])
-        gamma = -d * ca.vertcat(rows.bias_N, rows.bias_T[kept])
+        Phi_t = d * ca.vertcat(rows.gap_t, _entries(rows.slide_t, kept))
+        gamma = -d * ca.vertcat(rows.bias_N, _entries(rows.bias_T, kept))
         upper = ca.horzcat(plain.Phi_q(q_0, p_0, t), ca.SX(plain.m, self.r))
         return (
             ca.vertcat(plain.Phi(q_0, p_0, t), Phi),
@@ -306,7 +313,7 @@ class _Switched:
         """Return G, g and gamma_G."""
         plain, rows, modes, rolling = self.plain, self.rows, self.modes, self.rolling
         q_0, p_0, t = self.q_0, modes.given, self.t
-        d = modes.sticks[rolling]
+        d = _entries(modes.sticks, rolling)
         right = ca.SX(len(rolling), self.r)
         for row, j in enumerate(rolling):
             right[row, self.r_N + j] = 1 - d[row]
@@ -314,8 +321,8 @@ class _Switched:
         upper = ca.horzcat(plain.G(q_0, p_0, t), ca.SX(plain.k, self.r))
         return (
             ca.vertcat(upper if plain.k else ca.SX(0, self.n), lower if rolling else ca.SX(0, self.n)),
-            ca.vertcat(plain.g(q_0, p_0, t), d * rows.slip_0[rolling]),
-            ca.vertcat(plain.gamma_G(q_0, self.v_0, p_0, t), -d * rows.bias_T[rolling]),
+            ca.vertcat(plain.g(q_0, p_0, t), d * _entries(rows.slip_0, rolling)),
+            ca.vertcat(plain.gamma_G(q_0, self.v_0, p_0, t), -d * _entries(rows.bias_T, rolling)),
         )
 
     def row_lengths(self) -> tuple[float, ...]:
@@ -492,6 +499,11 @@ class _Switched:
             first=self.parametric(inner.first),
             update=ca.Function("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [ca.cse(after)]),
         )
+
+
+def _entries(column: SX, places: Sequence[int]) -> SX:
+    """Return some entries of a column, as a column if there are none too."""
+    return ca.vertcat(ca.SX(0, 1), *(column[place] for place in places))
 
 
 EFFORTS = {"m": "N", "rad": "N.m"}

@@ -58,7 +58,9 @@ def switch_formula(dae: Dae) -> Formula:
     W, Y, L, own = known
     _, own_T = ca.vertsplit(own, [0, r_N, r_N + r_T])
 
-    touching = ca.logic_or(modes.closed, rows.gap <= TOUCHING) if r_N else ca.SX(0, 1)
+    fallen_N, fallen_T, _ = ca.vertsplit(modes.fallen, [0, r_N, r_N + r_T, modes.fallen.numel()])
+    near = ca.logic_or(rows.gap <= TOUCHING, fallen_N) if r_N else ca.SX(0, 1)
+    touching = ca.logic_or(modes.closed, near) if r_N else near
     e, rest = switches.restitution(p_0), switches.rest(p_0)
     w = ca.SX.sym("w", r_N + r_T)
     impulse = own * w
@@ -110,7 +112,8 @@ def switch_formula(dae: Dae) -> Formula:
             for j, item in enumerate(switches.frictions)
         ),
     )  # fmt: skip
-    resting = ca.logic_and(touching, speed_N <= rest) if r_N else ca.SX(0, 1)
+    opening = modes.closed * fallen_N
+    resting = ca.logic_and(ca.logic_and(touching, speed_N <= rest), ca.logic_not(opening)) if r_N else opening
     static, sliding = switches.static(N, p_0, t) / own_T, _sizes(dae, ca.fabs(speed_T), p_0, t)(N) / own_T
     residual, closed, sticks, direction = [], [], [], []
     for i in range(r_N):
@@ -118,12 +121,13 @@ def switch_formula(dae: Dae) -> Formula:
         closed.append(ca.logic_and(resting[i], x[i] - gain[i] > 0))
     for j, item in enumerate(switches.frictions):
         y_j, ahead = x[r_N + j], x[r_N + j] - gain[r_N + j]
-        slow = ca.fabs(speed_T[j]) <= SLOW
+        breaking = modes.sticks[j] * fallen_T[j]
+        slow = ca.logic_or(ca.fabs(speed_T[j]) <= SLOW, fallen_T[j])
         force_j = ca.if_else(slow, _limited(ahead, static[j]), -ca.sign(speed_T[j]) * sliding[j])
         rubs = ca.SX(1) if item.gap is None else resting[item.gap]
         residual.append(ca.if_else(rubs, y_j - force_j, y_j))
         on = ca.SX(1) if item.gap is None else closed[item.gap]
-        holds = ca.logic_and(ca.logic_and(on, slow), ca.fabs(ahead) <= static[j])
+        holds = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.fabs(ahead) <= static[j], ca.logic_not(breaking)))
         sticks.append(holds)
         way = ca.if_else(slow, -ca.sign(ahead), ca.sign(speed_T[j]))
         direction.append(ca.if_else(ca.logic_and(on, ca.logic_not(holds)), way, 0))
@@ -136,9 +140,13 @@ def switch_formula(dae: Dae) -> Formula:
     impacts = [
         modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)
     ]
-    side = [ca.if_else(reaction[j] < 0, -1, 1) for j in range(r_T)]
+    side, place = [], r_N + r_T
+    for j, item in enumerate(switches.frictions):
+        turned = modes.fallen[place] if item.signed else ca.SX(0)
+        place += item.signed
+        side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
     (found,), named = _named(
-        "modes", [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, modes.count + 1, t)]
+        "modes", [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)]
     )
     p_1 = ca.vertcat(p_0, found)
     whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - n))

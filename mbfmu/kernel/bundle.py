@@ -74,6 +74,7 @@ class Bundle:
         guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
         moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
+        fallen: place of the entries of x that tell which guards have fallen.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -92,6 +93,7 @@ class Bundle:
     guards: Any = None
     moved: Any = None
     n_scheme: int = 0
+    fallen: int = 0
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
@@ -147,6 +149,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         guards=guards,
         moved=moved,
         n_scheme=n_scheme,
+        fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
     )
 
 

@@ -145,8 +145,14 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
         **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
-        **({"SWITCHED": 1, "GUARDS": bundle.guards.numel_out(0), "N_SCHEME": bundle.n_scheme} if bundle.guards else {}),
+        **(_switched(bundle) if bundle.guards else {}),
     }  # fmt: skip
+
+
+def _switched(bundle: Bundle) -> dict[str, int]:
+    """Return the definitions of a kernel with gaps or dry friction."""
+    guards = bundle.guards.numel_out(0)
+    return {"SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "N_SCHEME": bundle.n_scheme}
 
 
 def _work(*parts: Generated) -> dict[str, int]:

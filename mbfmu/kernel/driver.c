@@ -13,9 +13,10 @@
  *   SZ_W                                         room to work of the largest generated function
  *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
  *                                                they do
- *   FORMULA_switch, guards, moved, GUARDS, N_SCHEME with SWITCHED, where there are gaps or dry friction: the state after
+ *   FORMULA_switch, guards, moved, GUARDS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry friction: the state after
  *                                                an event, numbers that are positive until one, whether a step moves
- *                                                anything, and the number of guards and of the stepper's entries of x
+ *                                                anything; their number, the entries of x that tell which have fallen,
+ *                                                and the number of entries of x that are the stepper's
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
@@ -288,10 +289,10 @@ static int look(const double *x, const double *u, const double *du, const double
     if (d) d->unknown = 1; /* the time of the event changes too */
     m->d = 0;
     double low = 0, high = h, at_low = least(before, fallen), at_high = least(fallen, fallen), taken = h;
-    int side = 0, code = OK;
+    int side = 0, code = OK, bracketed = at_low > 0; /* if not, it begins at zero: the last event was that of this guard */
     for (int trial = 0; trial < EVENT_TRIALS && code == OK; ++trial) {
         double middle;
-        if (!(at_low > 0)) middle = high / 4; /* it begins at zero: the last event was that of this guard */
+        if (!bracketed) middle = high / 4;
         else if (high - low <= 2.3e-16 * (high + 1e-300)) break;
         else {
             middle = high - at_high * (high - low) / (at_high - at_low);
@@ -304,21 +305,28 @@ static int look(const double *x, const double *u, const double *du, const double
         watch(m->x, u, du, p, t, middle, now, m);
         const double value = least(now, fallen);
         if (isnan(value)) code = NOT_FINITE;
-        else if (value > 0) {
-            at_low = value, low = middle;
+        else if (value >= 0) {
+            at_low = value, low = middle, bracketed = 1;
             if (side == 1) at_high /= 2; /* Illinois */
             side = 1;
         } else {
             at_high = value, high = middle;
             if (side == -1) at_low /= 2;
             side = -1;
-            if (value == 0 && at_low > 0) break;
         }
     }
     if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
+    if (code == OK) watch(m->x, u, du, p, t, high, before, m);
     m->d = d;
     *length = high;
     return code == OK ? EVENT : code;
+}
+
+/* Find the modes after an event, for guards of which those below a bound have fallen, and begin anew. */
+static int change_modes(const double *found, double bound, double *x, const double *u, const double *du, const double *p,
+                        double t, double h, double *status, struct memory *m) {
+    for (int i = 0; i < GUARDS; ++i) x[FALLEN_AT + i] = found[i] < bound;
+    return restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
 }
 #define ENDS(code) ((code) == EVENT)
 #else
@@ -513,7 +521,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
         watch(now, inputs, du, p, at, 0, values, m);
         for (int i = 0; i < GUARDS && !switched && total[S_CODE] == OK; ++i)
             if (values[i] < JUMPED) { /* an input has jumped */
-                total[S_CODE] = restart(&FORMULA_switch, now, inputs, du, p, at, h, status, m);
+                total[S_CODE] = change_modes(values, JUMPED, now, inputs, du, p, at, h, status, m);
                 watch(now, inputs, du, p, at, 0, values, m);
                 switched = 1;
             }
@@ -548,7 +556,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
             at = status[S_TIME];
             done = at - t;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-            code = restart(&FORMULA_switch, now, inputs, du, p, at, h, status, m);
+            code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
             if (code == OK && ++events == MOST_EVENTS) code = MANY_EVENTS;
             total[S_CODE] = code;
