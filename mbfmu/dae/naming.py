@@ -48,5 +48,5 @@ def with_names(dae: Dae, names: Mapping[str, str], driven: frozenset[str]) -> Da
         states=renamed(dae.states),
         formulas=tuple(called.get(name, name) for name in dae.formulas),
         assembly=replace(dae.assembly, starts=renamed(dae.assembly.starts)),
-        other_names=tuple(names.items()),
+        other_names=(*dae.other_names, *names.items()),
     )

@@ -12,7 +12,9 @@ whose multiplier is 0. So the pattern of the equations is the same in all modes,
 takes them as they are.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
-modes, so that it is smooth while it slides. Where N depends on multipliers, the friction and the multipliers of the
+modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
+the direction in which it began to slide, and when gamma turns away from it by a right angle, the friction is looked at
+anew: there it either rests or slides on. Where N depends on multipliers, the friction and the multipliers of the
 index-1 form are solved for together.
 """
 
@@ -25,6 +27,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae, MemorySignal, Signal
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.naming import with_names
 from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX, wrapped
 
@@ -32,6 +35,8 @@ BEGINNING = -1.0
 """Number of events before the modes of the start are found."""
 NEWTON = 4
 """Number of corrections of a friction whose normal force is not linear in it; its linear parts need one."""
+AT_REST = 1e-150
+"""Speed, m/s or rad/s, below which a slip in space has the direction in which it began."""
 COUNT, TIME = "events.count", "events.time"
 """Names of the outputs with the number of events so far and the time of the last one."""
 
@@ -72,7 +77,7 @@ class Modes:
         closed: 1 for each gap that is closed, else 0.
         impacts: number of impacts of each gap.
         sticks: 1 for each slip rate that sticks, else 0.
-        direction: of each slip rate that slides, 1 or -1; 0 for others.
+        direction: of each slip rate that slides, 1 or -1, or an entry of a unit vector; 0 for others.
         anchor: place at which each slip rate began to stick.
         side: sign of each normal force, 1 or -1.
         fallen: 1 for each guard that has fallen below zero at this event, else 0.
@@ -105,11 +110,14 @@ def n_guards(switches: Switches) -> int:
 
 
 def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
-    gaps, frictions = [item.name for item in switches.gaps], [item.name for item in switches.frictions]
-    labels = [f"{name}.{what}" for what in ("closed", "impacts") for name in gaps]
-    labels += [f"{name}.{what}" for what in ("sticks", "direction", "anchor", "side") for name in frictions]
-    labels += [f"events.fallen[{number + 1}]" for number in range(n_guards(switches))]
-    return tuple(MemorySignal(label, "") for label in (*labels, COUNT, TIME))
+    rates = [
+        f"{switches.frictions[j].name}.{{}}{label}"
+        for group in switches.groups for j, label in zip(group, labels(group), strict=True)
+    ]  # fmt: skip
+    names = [f"{item.name}.{what}" for what in ("closed", "impacts") for item in switches.gaps]
+    names += [name.format(what) for what in ("sticks", "direction", "anchor", "side") for name in rates]
+    names += [f"events.fallen[{number + 1}]" for number in range(n_guards(switches))]
+    return tuple(MemorySignal(name, "") for name in (*names, COUNT, TIME))
 
 
 class Rows:
@@ -266,12 +274,11 @@ class _Switched:
         guards, names = self.guards(whole_dae)
         v1 = ca.SX.sym("v1", self.n)
         carried = function("carried", [q, v, v1, z, p, t], z)
-        return replace(
-            whole_dae,
-            switching=replace(
-                whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, carried=carried
-            ),
+        assert whole_dae.switching is not None
+        guarded = replace(
+            whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, carried=carried
         )
+        return with_names(replace(whole_dae, switching=guarded), dict(self.switches.names), frozenset())
 
     def forces(self, values: SX | None = None) -> SX:
         """Return the inputs of the plain equations; values: the forces of gaps and frictions (default: none)."""
@@ -367,8 +374,8 @@ class _Switched:
         """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
         modes, rows = self.modes, self.rows
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
-        acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * modes.direction
-        speed = ca.fabs(rows.slip)
+        along, speed = self._sliding()
+        acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(speed, N, modes.given, self.t)
         if not ca.depends_on(size, N):
@@ -378,9 +385,7 @@ class _Switched:
             bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t)
         )  # fmt: skip
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
-        a, lambda_ = factor.constrained(
-            bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right
-        )
+        a, lambda_ = factor.constrained(bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right)
         tau = ca.SX.sym("tau", self.r_T)
         for j in range(self.r_T):
             W = ca.vertcat(rows.W_T[j, :].T, ca.SX.zeros(self.r))
@@ -393,6 +398,20 @@ class _Switched:
             at, J = ca.substitute([residual, slope], [tau], [found])
             found = found - eliminated(J, at)
         return found
+
+    def _sliding(self) -> tuple[SX, SX]:
+        """Return the direction of each slip rate that slides, smooth through rest, and its speed."""
+        along, speed = ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T)
+        for group in self.switches.groups:
+            gamma, begun = _entries(self.rows.slip, group), _entries(self.modes.direction, group)
+            if len(group) == 1:
+                along[group[0]], speed[group[0]] = begun, ca.fabs(gamma)
+                continue
+            size = ca.norm_2(gamma)
+            now = ca.sign(ca.dot(gamma, begun)) * gamma / size
+            for k, j in enumerate(group):
+                along[j], speed[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size
+        return along, speed
 
     def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""
@@ -416,10 +435,14 @@ class _Switched:
             add(f"{item.name}.f_n", effort, "force of the closed gap", forces[i], kind="output")
             add(f"{item.name}.closed", "1", "whether the gap is closed", modes.closed[i], kind="output", type="Boolean")
             add(f"{item.name}.impacts", "1", "number of impacts", modes.impacts[i], kind="output", type="Integer")
-        for j, item in enumerate(self.switches.frictions):
-            effort = EFFORTS[item.unit]
-            add(f"{item.name}.slip", f"{item.unit}/s", "slip rate", rows.slip[j], kind="output")
-            add(f"{item.name}.f_t", effort, "friction, along the slip rate", forces[self.r_N + j], kind="output")
+        for group in self.switches.groups:
+            j = group[0]
+            item = self.switches.frictions[j]
+            for k, label in zip(group, labels(group), strict=True):
+                add(f"{item.name}.slip{label}", f"{item.unit}/s", "slip rate", rows.slip[k], kind="output")
+            for k, label in zip(group, labels(group), strict=True):
+                text = "friction, along the slip rate"
+                add(f"{item.name}.f_t{label}", EFFORTS[item.unit], text, forces[self.r_N + k], kind="output")
             add(f"{item.name}.sticks", "1", "whether it sticks", modes.sticks[j], kind="output", type="Boolean")
         add(COUNT, "1", "number of events since the start", modes.count, kind="output", type="Integer")
         add(TIME, "s", "time of the last event", modes.time, kind="output")
@@ -436,11 +459,14 @@ class _Switched:
         for i, item in enumerate(self.switches.gaps):
             found.append(ca.if_else(modes.closed[i], -closing[i], rows.gap[i]))
             names.append(f"the gap of '{item.name}'")
-        for j, item in enumerate(self.switches.frictions):
+        for group in self.switches.groups:
+            item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
-            holds = ca.if_else(modes.sticks[j], limit[j] - ca.fabs(rubbing[j]), modes.direction[j] * rows.slip[j])
-            found.append(ca.if_else(closed, holds, 1))
-            names.append(f"the friction of '{item.name}'")
+            reserve = limit[group[0]] - ca.norm_2(_entries(rubbing, group))
+            going = ca.dot(_entries(modes.direction, group), _entries(rows.slip, group))
+            holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
+            found += [holds, *(ca.SX(1) for _ in group[1:])]
+            names += [f"the friction of '{item.name}'"] * len(group)
         for j, item in enumerate(self.switches.frictions):
             if item.signed:
                 found.append(N[j])
@@ -499,6 +525,11 @@ class _Switched:
             first=self.parametric(inner.first),
             update=ca.Function("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [ca.cse(after)]),
         )
+
+
+def labels(group: Sequence[int]) -> list[str]:
+    """Return what follows the names of the slip rates of a friction: the number of its direction, if it has two."""
+    return [""] if len(group) == 1 else [f"[{place}]" for place in range(1, len(group) + 1)]
 
 
 def _entries(column: SX, places: Sequence[int]) -> SX:

@@ -40,6 +40,7 @@ class FrictionSignal:
         sliding: whether the slip rate is that of `Switches.slides`, so that what sticks keeps a place; else it keeps
             a velocity, and sticking is a nonholonomic constraint.
         signed: whether the normal force is positive on one side and negative on the other, as that of a guide.
+        pair: whether this slip rate and the next one are the two directions of one friction in space.
     """
 
     name: str
@@ -47,7 +48,8 @@ class FrictionSignal:
     input: int
     gap: int | None
     sliding: bool
-    signed: bool
+    signed: bool = False
+    pair: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class Switches:
         normal: (q, v, z, a, lambda_, u, p, t) -> normal forces, shape (r_T,), N; 0 for those of gaps.
         restitution: (p) -> Newton's e of each gap, shape (r_N,).
         rest: (p) -> speed of approach, m/s or rad/s, below which a gap closes for good, shape (r_N,).
-        sliding: (speed, normal, p, t) -> size of the force while it slides, shape (r_T,), N or N.m.
+        sliding: (speed, normal, p, t) -> size of the force while it slides, shape (r_T,), N or N.m; alike for a pair.
         static: (normal, p, t) -> largest force while it sticks, shape (r_T,), N or N.m.
+        names: pairs of another name that the model gives an output of these and its full name.
     """
 
     gaps: tuple[GapSignal, ...]
@@ -77,3 +80,15 @@ class Switches:
     rest: Function
     sliding: Function
     static: Function
+    names: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of the slip rates of each friction: one, or a pair."""
+        found: list[tuple[int, ...]] = []
+        place = 0
+        while place < len(self.frictions):
+            size = 2 if self.frictions[place].pair else 1
+            found.append(tuple(range(place, place + size)))
+            place += size
+        return tuple(found)

@@ -16,12 +16,15 @@ Eng. 92, 1991) and solved by Newton's method, whose corrections end after finite
 over the diagonal of A, so that they have the size of the velocities or accelerations they cause.
 """
 
+from collections.abc import Callable
+
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.switched import Modes, Rows
+from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
@@ -53,7 +56,7 @@ def switch_formula(dae: Dae) -> Formula:
     factor = SchurFactor(plain.over_mass(q_0, p_0), C)
     columns = [factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(r_N + r_T)]
     Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
-    own = ca.vertcat(ca.SX(0, 1), *(1 / ca.dot(W[i, :].T, Y[:, i]) for i in range(r_N + r_T)))
+    own = _own_masses(W, Y, switches)
     known, stages = _named("known", [W, Y, L, own])
     W, Y, L, own = known
     _, own_T = ca.vertsplit(own, [0, r_N, r_N + r_T])
@@ -68,7 +71,7 @@ def switch_formula(dae: Dae) -> Formula:
     bounce = ca.if_else(ca.fabs(rows.gap_rate) < rest, 0, e) * rows.gap_rate
     change = W @ (Y @ impulse)
     residual = []
-    size_of = _sizes(dae, ca.fabs(rows.slip), p_0, t)
+    size_of = _sizes(switches, rows.slip, p_0, t)
     pressing = ca.vertcat(
         ca.SX(0, 1),
         *(0 if item.gap is None else ca.fmax(0, impulse[item.gap]) for item in switches.frictions),
@@ -77,10 +80,11 @@ def switch_formula(dae: Dae) -> Formula:
     for i in range(r_N):
         after = rows.gap_rate[i] + change[i]
         residual.append(ca.if_else(touching[i], w[i] - ca.fmax(0, w[i] - (after + bounce[i])), w[i]))
-    for j, item in enumerate(switches.frictions):
-        x, after = w[r_N + j], rows.slip[j] + change[r_N + j]
-        rubs = 0 if item.gap is None else touching[item.gap]
-        residual.append(ca.if_else(rubs, x - _limited(x - after, limits[j]), x))
+    for group in switches.groups:
+        gap = switches.frictions[group[0]].gap
+        x = ca.vertcat(*(w[r_N + j] for j in group))
+        after = ca.vertcat(*(rows.slip[j] + change[r_N + j] for j in group))
+        residual.append(ca.if_else(0 if gap is None else touching[gap], x - _limited(x - after, limits[group[0]]), x))
     impact = Stage(w, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
 
     v_p = ca.SX.sym("v_p", n)
@@ -114,22 +118,24 @@ def switch_formula(dae: Dae) -> Formula:
     )  # fmt: skip
     opening = modes.closed * fallen_N
     resting = ca.logic_and(ca.logic_and(touching, speed_N <= rest), ca.logic_not(opening)) if r_N else opening
-    static, sliding = switches.static(N, p_0, t) / own_T, _sizes(dae, ca.fabs(speed_T), p_0, t)(N) / own_T
+    static, sliding = switches.static(N, p_0, t) / own_T, _sizes(switches, speed_T, p_0, t)(N) / own_T
     residual, closed, sticks, direction = [], [], [], []
     for i in range(r_N):
         residual.append(ca.if_else(resting[i], x[i] - ca.fmax(0, x[i] - gain[i]), x[i]))
         closed.append(ca.logic_and(resting[i], x[i] - gain[i] > 0))
-    for j, item in enumerate(switches.frictions):
-        y_j, ahead = x[r_N + j], x[r_N + j] - gain[r_N + j]
+    for group in switches.groups:
+        j, gap = group[0], switches.frictions[group[0]].gap
+        force_T = ca.vertcat(*(x[r_N + k] for k in group))
+        ahead, gamma = force_T - ca.vertcat(*(gain[r_N + k] for k in group)), ca.vertcat(*(speed_T[k] for k in group))
         breaking = modes.sticks[j] * fallen_T[j]
-        slow = ca.logic_or(ca.fabs(speed_T[j]) <= SLOW, fallen_T[j])
-        force_j = ca.if_else(slow, _limited(ahead, static[j]), -ca.sign(speed_T[j]) * sliding[j])
-        rubs = ca.SX(1) if item.gap is None else resting[item.gap]
-        residual.append(ca.if_else(rubs, y_j - force_j, y_j))
-        on = ca.SX(1) if item.gap is None else closed[item.gap]
-        holds = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.fabs(ahead) <= static[j], ca.logic_not(breaking)))
-        sticks.append(holds)
-        way = ca.if_else(slow, -ca.sign(ahead), ca.sign(speed_T[j]))
+        slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, fallen_T[j] if len(group) == 1 else 0)
+        wanted = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
+        residual.append(ca.if_else(1 if gap is None else resting[gap], force_T - wanted, force_T))
+        on = ca.SX(1) if gap is None else closed[gap]
+        within = ca.logic_and(ca.norm_2(ahead) <= static[j], ca.logic_not(breaking))
+        holds = ca.logic_and(ca.logic_and(on, slow), within)
+        way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
+        sticks += [holds] * len(group)
         direction.append(ca.if_else(ca.logic_and(on, ca.logic_not(holds)), way, 0))
     decided = Stage(x, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
 
@@ -137,16 +143,15 @@ def switch_formula(dae: Dae) -> Formula:
         ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, rows.slide[j], 0))
         for j, holds in enumerate(sticks)
     ]
-    impacts = [
-        modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)
-    ]
+    impacts = [modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)]
     side, place = [], r_N + r_T
     for j, item in enumerate(switches.frictions):
         turned = modes.fallen[place] if item.signed else ca.SX(0)
         place += item.signed
         side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
     (found,), named = _named(
-        "modes", [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)]
+        "modes",
+        [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)],
     )
     p_1 = ca.vertcat(p_0, found)
     whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - n))
@@ -158,20 +163,44 @@ def switch_formula(dae: Dae) -> Formula:
     size = STILL * (1 + ca.norm_inf(v))
     last = ca.if_else(ca.logic_and(held, ca.fabs(last) <= size), 0, last)
     z_1 = dae.switching.carried(q, v, last, z, p, t)
-    return Formula(
-        y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found)
-    )
+    return Formula(y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found))
 
 
-def _sizes(dae: Dae, speed: SX, p: SX, t: SX):  # type: ignore[no-untyped-def]
-    """Return the function N -> size of each sliding friction at a speed."""
-    assert dae.switching is not None
-    return lambda normal: dae.switching.switches.sliding(speed, normal, p, t)
+def _own_masses(W: SX, Y: SX, switches: Switches) -> SX:
+    """Return the mass that each row moves on its own, the inverse of the diagonal of A; one for both rows of a pair."""
+    r_N = len(switches.gaps)
+    inverse = [ca.dot(W[i, :].T, Y[:, i]) for i in range(W.shape[0])]
+    for group in switches.groups:
+        mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
+        for j in group:
+            inverse[r_N + j] = mean
+    return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+
+
+def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
+    """Return the function N -> size of each friction that slides with these slip rates."""
+    speed = ca.SX.zeros(len(switches.frictions))
+    for group in switches.groups:
+        size = ca.norm_2(ca.vertcat(*(slip[j] for j in group)))
+        for j in group:
+            speed[j] = size
+    return lambda normal: switches.sliding(speed, normal, p, t)
+
+
+def _unit(x: SX) -> SX:
+    """Return the direction of a number or vector; 0 of 0."""
+    if x.numel() == 1:
+        return ca.sign(x)
+    size = ca.norm_2(x)
+    return x / ca.if_else(size > 0, size, 1)
 
 
 def _limited(x: SX, limit: SX) -> SX:
-    """Return x limited to a size."""
-    return ca.fmin(limit, ca.fmax(-limit, x))
+    """Return a number or vector limited to a size."""
+    if x.numel() == 1:
+        return ca.fmin(limit, ca.fmax(-limit, x))
+    size = ca.norm_2(x)
+    return ca.if_else(size > limit, limit * x / ca.if_else(size > 0, size, 1), x)
 
 
 def _named(name: str, values: list[SX]) -> tuple[list[SX], Let]:
