@@ -47,7 +47,8 @@ class Signal:
         name: full dotted name, such as ``shoulder.phi``.
         unit: SI unit.
         description: one line.
-        kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``.
+        kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``; ``internal`` for a force
+            that is an input of equations only until it is solved for.
         derivative_of: name of the signal whose time derivative it is, if any.
         start: value of an input until it is set.
         nominal: usual size; None: the size that the mechanism's mass, length and gravity give its unit.

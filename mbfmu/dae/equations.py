@@ -11,6 +11,7 @@ import casadi as ca
 
 from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.contacts import switches_of
 from mbfmu.dae.dae import Dae, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
@@ -53,6 +54,8 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     held = [found.signals[number].name for number in found.sampled]
     _refuse_motions(bodies, network.signals, found.signals)
     u, z = network.u, ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
+    switches = switches_of(bodies, network.signals, u, shown, bodies.mechanism.names)
+    late = dict(switches.names) if switches else {}
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
     falling = ca.gradient(weight, q)
@@ -107,9 +110,12 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         constant_mass=not ca.depends_on(inertial.M, q),
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
+        switches=switches,
         **network_parts(network, q, v, z, p, t),
     )
-    return with_names(dae, bodies.mechanism.names, network.driven)
+    return with_names(
+        dae, {name: full for name, full in bodies.mechanism.names.items() if name not in late}, network.driven
+    )
 
 
 def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict[str, Any]:

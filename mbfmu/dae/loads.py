@@ -84,7 +84,8 @@ def loads(bodies: Bodies) -> Loads:
             if item.sampled and names[0] not in bodies.formulas:
                 sampled += range(len(signals), len(signals) + len(names))
                 symbol = ca.SX.sym("unsampled", len(names))
-            signals += [Signal(name, item.unit, item.description, "input") for name in names]
+            kind = "internal" if item.internal else "input"
+            signals += [Signal(name, item.unit, item.description, kind) for name in names]
             symbols.append(symbol)
     for path, force in bodies.mechanism.of(Force).items():
         a, b = ends_of(bodies, path, force)
@@ -93,7 +94,7 @@ def loads(bodies: Bodies) -> Loads:
         put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
         power += pairs
     for path, force in bodies.mechanism.of(AxisForce).items():
-        axis = _axis(bodies, path, force)
+        axis = axis_of(bodies, path, force)
         s, rate, p = axis.motion[0].value, axis.rates[0], bodies.values[path]
         effort = force.effort(p, s, rate)
         power.append((rate, effort))
@@ -154,7 +155,7 @@ def _stored(component: Component, p: Any, moving: tuple[Any, ...]) -> SX:
 def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
     """Return what the rates of a component's states may depend on: its axis and the rate of that, or its frames."""
     if isinstance(component, AxisForce | Joint):
-        equations = _axis(bodies, path, component) if isinstance(component, AxisForce) else bodies.equations[path]
+        equations = axis_of(bodies, path, component) if isinstance(component, AxisForce) else bodies.equations[path]
         return equations.motion[0].value, equations.rates[0]
     if isinstance(component, Force):
         return ends_of(bodies, path, component)
@@ -183,7 +184,12 @@ def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
     return a, b
 
 
-def _axis(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
+def axis_of(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
+    """Return the equations of the joint on whose axis a force acts.
+
+    Raises:
+        ModelError: the joint has no such axis.
+    """
     equations = bodies.equations[joints_of(path, force)[0]]
     wanted = force.axis_unit
     motion = equations.motion[0] if equations.motion else None

@@ -134,7 +134,7 @@ class Network:
             )
             for name, item in self._items(Port)
         }
-        targets = {signal.name: signal for signal in (*inputs, *ports.values())}
+        targets = {signal.name: signal for signal in (*inputs, *ports.values()) if signal.kind != "internal"}
         symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
         known = {name: Source(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
         known.update({name: Source(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()})

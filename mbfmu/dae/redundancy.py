@@ -205,6 +205,10 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
     every = ca.SX.zeros(dae.m + dae.k)
     for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
         every[row] = lambda_[number]
+    switches = dae.switches
+    if switches:
+        pressing = switches.normal(q, v, z, a, every, u, p, t)
+        switches = replace(switches, normal=function("normal", [q, v, z, a, lambda_, u, p, t], pressing))
     return replace(
         dae,
         m=len(rows),
@@ -217,4 +221,5 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
         ),
         outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
         dropped=dropped,
+        switches=switches,
     )

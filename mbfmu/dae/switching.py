@@ -1,4 +1,4 @@
-"""The formula that finds the modes at an event: impacts first, then which gaps stay closed, what sticks and what slides.
+"""The formula that finds the modes at an event: impacts first, then which gaps stay closed, what sticks and slides.
 
 Impact, with the impulses Lambda along gaps that touch and along the slip rates of these, and the matrix
 A = W M^-1 W^T of the constrained mechanism, v+ = v + M^-1 W^T Lambda:
@@ -22,7 +22,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.switched import Modes, Rows
 from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
@@ -31,6 +31,11 @@ TOUCHING = 1e-11
 """Largest gap, m or rad, that takes part in an impact: contacts nearer than this hit at the same time."""
 SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that may stick."""
+LOCKED = 1e-6
+"""Least mobility of a row, relative to that without the other constraints, that its unknown force is scaled by."""
+SOFT = 1e-14
+"""Part of the motion that a force causes in its own row, beside the true one: a force that moves nothing, or that of a
+contact which others make redundant, gets a value too."""
 STILL = 1e-14
 """Largest rate, m/s or rad/s, that is round-off where something sticks or rests."""
 
@@ -56,7 +61,7 @@ def switch_formula(dae: Dae) -> Formula:
     factor = SchurFactor(plain.over_mass(q_0, p_0), C)
     columns = [factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(r_N + r_T)]
     Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
-    own = _own_masses(W, Y, switches)
+    own = _own_masses(W, Y, plain.over_mass(q_0, p_0), switches)
     known, stages = _named("known", [W, Y, L, own])
     W, Y, L, own = known
     _, own_T = ca.vertsplit(own, [0, r_N, r_N + r_T])
@@ -69,7 +74,7 @@ def switch_formula(dae: Dae) -> Formula:
     impulse = own * w
     v_1 = v_0 + Y @ impulse
     bounce = ca.if_else(ca.fabs(rows.gap_rate) < rest, 0, e) * rows.gap_rate
-    change = W @ (Y @ impulse)
+    change = W @ (Y @ impulse) + SOFT * w
     residual = []
     size_of = _sizes(switches, rows.slip, p_0, t)
     pressing = ca.vertcat(
@@ -106,7 +111,7 @@ def switch_formula(dae: Dae) -> Formula:
     for place, item in enumerate((*switches.gaps, *switches.frictions)):
         acting[item.input] = force[place]
     a = free + Y @ force
-    gain = W @ a + bias
+    gain = W @ a + bias + SOFT * x
     reaction = switches.normal(q_0, v_p, z_0, a, lambda_ + L @ force, acting, p_0, t)
     N = ca.vertcat(
         ca.SX(0, 1),
@@ -166,10 +171,16 @@ def switch_formula(dae: Dae) -> Formula:
     return Formula(y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found))
 
 
-def _own_masses(W: SX, Y: SX, switches: Switches) -> SX:
-    """Return the mass that each row moves on its own, the inverse of the diagonal of A; one for both rows of a pair."""
-    r_N = len(switches.gaps)
-    inverse = [ca.dot(W[i, :].T, Y[:, i]) for i in range(W.shape[0])]
+def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
+    """Return the mass that each row moves on its own, one for both rows of a pair.
+
+    It is the inverse of the diagonal of A, or near a pose where the row moves nothing a multiple of the mass without the
+    other constraints.
+    """
+    r_N, free = len(switches.gaps), over_mass(W.T)
+    inverse = [
+        ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])
+    ]
     for group in switches.groups:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:

@@ -5,6 +5,21 @@ from typing import TypeAlias
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start, state
 from mbfmu.model.composite import Composite, Inside
+from mbfmu.model.contact import Contact
+from mbfmu.model.contacts import (
+    AxisContact,
+    AxisDryFriction,
+    AxisEndStop,
+    FrameContact,
+    Friction,
+    Gap,
+    GuideFriction,
+    PointOnPlane,
+    RotationalDryFriction,
+    RotationalEndStop,
+    TranslationalDryFriction,
+    TranslationalEndStop,
+)
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
 from mbfmu.model.forces import (
@@ -75,6 +90,9 @@ Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 __all__ = [
     "AbsoluteSensor",
     "AxisConstraint",
+    "AxisContact",
+    "AxisDryFriction",
+    "AxisEndStop",
     "AxisForce",
     "AxisFriction",
     "AxisLaw",
@@ -90,6 +108,7 @@ __all__ = [
     "Component",
     "Composite",
     "Connection",
+    "Contact",
     "Coordinate",
     "Cylindrical",
     "Damper",
@@ -100,8 +119,12 @@ __all__ = [
     "FixedTranslation",
     "Force",
     "Frame",
+    "FrameContact",
     "FreeMotion",
+    "Friction",
+    "Gap",
     "Gear",
+    "GuideFriction",
     "HydraulicCylinder",
     "Inertia",
     "Input",
@@ -123,6 +146,7 @@ __all__ = [
     "Part",
     "Planar",
     "PointOnLine",
+    "PointOnPlane",
     "Port",
     "Pose",
     "Prismatic",
@@ -132,6 +156,8 @@ __all__ = [
     "RollingSphere",
     "RollingWheel",
     "RotationalDamper",
+    "RotationalDryFriction",
+    "RotationalEndStop",
     "RotationalFriction",
     "RotationalLuGreFriction",
     "RotationalMaxwellDamper",
@@ -149,6 +175,8 @@ __all__ = [
     "Subsystem",
     "System",
     "TranslationalDamper",
+    "TranslationalDryFriction",
+    "TranslationalEndStop",
     "TranslationalFriction",
     "TranslationalLuGreFriction",
     "TranslationalMaxwellDamper",

@@ -152,6 +152,8 @@ class Input:
         size: 1, or number of entries ``name[1]`` and so on.
         sampled: whether the equations use the value at the time the input last changed, not the value extrapolated from
             it; it may enter the equations of positions, together with ``p.since``, the time since that change.
+        internal: whether it is a force that the equations themselves determine, as those of contacts, and no input of
+            the model.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Input:
     description: str
     size: int = 1
     sampled: bool = False
+    internal: bool = False
 
 
 def is_name(name: object) -> bool:

@@ -1,0 +1,159 @@
+"""The contract of contacts: gaps that can close, and slip rates with dry friction.
+
+A contact states its gaps and slips as expressions of frames, or of the axis of a joint; nothing is differentiated by
+hand. Its forces act through inputs of the equations, which are solved for and which nobody sets.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+
+from mbfmu.model.component import Input
+from mbfmu.model.forces import AxisForce, Force
+from mbfmu.model.frame import SX, Frame
+
+REST = 1e-10
+"""Default speed of approach, m/s or rad/s, below which a gap closes for good."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A gap that stays at or above 0.
+
+    Args:
+        value: SX scalar, m or rad, of places.
+        restitution: Newton's e, SX scalar.
+        rest: speed of approach, m/s or rad/s, below which it closes for good, SX scalar.
+        unit: SI unit of the gap.
+    """
+
+    value: SX
+    restitution: SX
+    rest: SX
+    unit: str = "m"
+
+
+@dataclass(frozen=True)
+class Friction:
+    """A slip with dry friction.
+
+    Args:
+        slip: the slip rate, SX scalar, or in space a column of two; of places and rates, linear in these.
+        sliding: function (speed, normal) -> size of the force while it slides, SX scalar.
+        static: function (normal) -> largest force while it sticks, SX scalar.
+        slide: the place whose rate is the slip rate, of the same shape; None: there is none, as with rolling in space.
+        gap: number of the gap of this contact whose force is the normal force; None: `normal` gives it.
+        normal: function (joint, force, torque) -> normal force, SX scalar, of the joint and the cut force and torque at
+            its frame_b, resolved in frame_b; None: 0, the friction does not depend on it.
+        signed: whether the normal force is positive on one side and negative on the other.
+        unit: SI unit of the slide.
+    """
+
+    slip: SX
+    sliding: Callable[[SX, SX], SX]
+    static: Callable[[SX], SX]
+    slide: SX | None = None
+    gap: int | None = None
+    normal: Callable[[Any, SX, SX], SX] | None = None
+    signed: bool = False
+    unit: str = "m"
+
+
+@dataclass(frozen=True)
+class AxisContact(AxisForce):
+    """Base of contacts on the axis of a joint: override `gaps`, `frictions`, or both.
+
+    A class names what has a gap in `parts`, as that of ``lower`` and ``upper``: the outputs of its gaps are
+    ``name.lower.gap`` and so on. The name of a single gap or friction is empty.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("",)
+    rubs: ClassVar[bool] = False
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        unit = "N" if self.axis_unit == "m" else "N.m"
+        return internal_inputs(
+            [*(force_name(part, "f_n") for part in self.parts), *(["f_t"] if self.rubs else [])], unit
+        )
+
+    def gaps(self, p: Any, s: SX) -> tuple[Gap, ...]:
+        """Return the gaps, one for each of `parts`, for the axis coordinate s (rad or m)."""
+        return ()
+
+    def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
+        """Return the friction, if the class rubs, for the axis coordinate s and rate v."""
+        return ()
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        at, rate = ca.SX.sym("s"), ca.SX.sym("v")
+        gaps = ca.vertcat(ca.SX(0, 1), *(item.value for item in self.gaps(p, at)))
+        slips = ca.vertcat(ca.SX(0, 1), *(item.slip for item in self.frictions(p, at, rate)))
+        slopes = ca.vertcat(ca.jacobian(gaps, at), ca.jacobian(slips, rate))
+        return ca.substitute(ca.dot(slopes, contact_forces(self, p)), at, s)
+
+
+@dataclass(frozen=True)
+class FrameContact(Force):
+    """Base of contacts between frame_a and frame_b: override `gaps`, `frictions`, or both; see `AxisContact`."""
+
+    parts: ClassVar[tuple[str, ...]] = ("",)
+
+    @property
+    def rubs(self) -> bool:
+        """Return whether it has friction."""
+        return False
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        slips = ["f_t"] if planar else ["f_t1", "f_t2"]
+        return internal_inputs([*(force_name(part, "f_n") for part in self.parts), *(slips if self.rubs else [])], "N")
+
+    def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
+        """Return the gaps, one for each of `parts`."""
+        return ()
+
+    def frictions(self, p: Any, a: Frame, b: Frame) -> tuple[Friction, ...]:
+        """Return the friction, if the contact rubs."""
+        return ()
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        def gaps(a: Frame, b: Frame) -> SX:
+            return ca.vertcat(ca.SX(0, 1), *(item.value for item in self.gaps(p, a, b)))
+
+        slips = (item.slip for item in self.frictions(p, a, b))
+        return ((ca.vertcat(rate_of(gaps, a, b), *slips), contact_forces(self, p)),)
+
+
+def force_name(part: str, label: str) -> str:
+    """Return the name of the input for the force of a part of a contact."""
+    return f"{part}_{label}" if part else label
+
+
+def internal_inputs(names: list[str], unit: str) -> tuple[Input, ...]:
+    """Return the inputs through which a contact acts."""
+    return tuple(Input(name, unit, "force of the contact", internal=True) for name in names)
+
+
+def contact_forces(contact: AxisContact | FrameContact, p: Any) -> SX:
+    """Return the symbols of the forces of a contact, gaps first."""
+    return ca.vertcat(*(getattr(p, item.name) for item in contact.inputs(p.planar)))
+
+
+def rate_of(place: Callable[[Frame, Frame], SX], a: Frame, b: Frame) -> SX:
+    """Return the rate of what depends on the poses of two frames, from the velocities of these.
+
+    Args:
+        place: function of the frames that depends on their poses, SX column.
+        a: frame_a.
+        b: frame_b.
+    """
+    total = ca.SX(0)
+    for end, frame in enumerate((a, b)):
+        shift, turn = ca.SX.sym("shift", frame.r_0.numel()), ca.SX.sym("turn", frame.w_0.numel())
+        there = [a, b]
+        there[end] = frame.moved(shift, turn)
+        wiggle = ca.vertcat(shift, turn)
+        slope = ca.substitute(ca.jacobian(place(*there), wiggle), wiggle, ca.SX.zeros(wiggle.numel()))
+        total = total + slope @ ca.vertcat(frame.v_0, frame.w_0)
+    return total

@@ -1,0 +1,102 @@
+"""Dry friction that sticks, on the axis of a joint: of a given size, or in proportion to the joint's own reaction."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+
+from mbfmu.model.component import Value, quantity
+from mbfmu.model.contacts.contact import AxisContact, Friction
+from mbfmu.model.frame import SX
+from mbfmu.model.joints import Prismatic
+from mbfmu.model.relative import axis
+
+
+@dataclass(frozen=True)
+class AxisDryFriction(AxisContact):
+    """Base of friction of a given size that sticks; derived for each kind of axis.
+
+    While it slides, ``|f| = F_c + (F_s - F_c) exp(-(v/v_s)^2) + F_v |v|`` (Stribeck, with Coulomb and viscous
+    friction); while it sticks, the force is what it takes, up to ``F_s``.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    rubs: ClassVar[bool] = True
+
+    def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
+        return (
+            Friction(
+                v,
+                lambda speed, _: p.F_c + (p.F_s - p.F_c) * ca.exp(-((speed / p.v_s) ** 2)) + p.F_v * speed,
+                lambda _: p.F_s,
+                s,
+                unit=self.axis_unit,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class RotationalDryFriction(AxisDryFriction):
+    """Dry friction of a revolute joint that sticks.
+
+    Args:
+        F_s: largest torque while it sticks, N.m.
+        F_c: Coulomb torque, N.m.
+        v_s: Stribeck speed, rad/s, at which the excess over Coulomb torque has fallen to 1/e.
+        F_v: viscous constant, N.m.s/rad.
+    """
+
+    F_s: Value = quantity(0.0, "N.m", "largest torque while it sticks", min=0)
+    F_c: Value = quantity(0.0, "N.m", "Coulomb torque", min=0)
+    v_s: Value = quantity(0.1, "rad/s", "Stribeck speed", min=1e-9)
+    F_v: Value = quantity(0.0, "N.m.s/rad", "viscous constant", min=0)
+    axis_unit: ClassVar[str] = "rad"
+
+
+@dataclass(frozen=True)
+class TranslationalDryFriction(AxisDryFriction):
+    """Dry friction of a prismatic joint that sticks.
+
+    Args:
+        F_s: largest force while it sticks, N.
+        F_c: Coulomb force, N.
+        v_s: Stribeck speed, m/s, at which the excess over Coulomb force has fallen to 1/e.
+        F_v: viscous constant, N.s/m.
+    """
+
+    F_s: Value = quantity(0.0, "N", "largest force while it sticks", min=0)
+    F_c: Value = quantity(0.0, "N", "Coulomb force", min=0)
+    v_s: Value = quantity(0.1, "m/s", "Stribeck speed", min=1e-9)
+    F_v: Value = quantity(0.0, "N.s/m", "viscous constant", min=0)
+    axis_unit: ClassVar[str] = "m"
+
+
+@dataclass(frozen=True)
+class GuideFriction(AxisContact):
+    """Friction of a prismatic joint in proportion to the force across its axis, which the motion decides with it.
+
+    ``|f| = mu |N|`` while it slides, up to ``mu_s |N|`` while it sticks, with the cut force N across the axis. The
+    moment in the guide adds nothing.
+
+    Args:
+        mu: coefficient while it slides.
+        mu_s: coefficient while it sticks.
+    """
+
+    mu: Value = quantity(0.0, "1", "coefficient while it slides", min=0)
+    mu_s: Value = quantity(0.0, "1", "coefficient while it sticks", min=0)
+    axis_unit: ClassVar[str] = "m"
+    parts: ClassVar[tuple[str, ...]] = ()
+    rubs: ClassVar[bool] = True
+
+    def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
+        def across(joint: Prismatic, f: SX, _: SX) -> SX:
+            n = axis(joint.n, p.planar)
+            return n[0] * f[1] - n[1] * f[0] if p.planar else ca.norm_2(f - n * ca.dot(n, f))
+
+        return (
+            Friction(
+                v, lambda _, N: p.mu * N, lambda N: p.mu_s * N, s,
+                normal=across, signed=p.planar, unit=self.axis_unit,
+            ),
+        )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Hard limits on the axis of a joint, with Newton's restitution."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mbfmu.model.component import Value, quantity
+from mbfmu.model.contacts.contact import REST, AxisContact, Gap
+from mbfmu.model.forces.stop import NO_LIMIT
+from mbfmu.model.frame import SX
+
+
+@dataclass(frozen=True)
+class AxisEndStop(AxisContact):
+    """Base of hard limits; derived for each kind of axis.
+
+    The gaps ``s - lower`` and ``upper - s`` stay at or above 0. One that closes with the speed v leaves it with
+    ``e v`` (Newton), or stays closed if that is slower than `rest`.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("lower", "upper")
+
+    def gaps(self, p: Any, s: SX) -> tuple[Gap, ...]:
+        return tuple(Gap(value, p.e, p.rest, self.axis_unit) for value in (s - p.lower, p.upper - s))
+
+
+@dataclass(frozen=True)
+class RotationalEndStop(AxisEndStop):
+    """Hard limits of a revolute joint.
+
+    Args:
+        lower: least angle, rad (default: none).
+        upper: greatest angle, rad (default: none).
+        e: restitution, from 0 to 1.
+        rest: speed, rad/s, below which the joint stays at the limit.
+    """
+
+    lower: Value = quantity(-NO_LIMIT, "rad", "least angle")
+    upper: Value = quantity(NO_LIMIT, "rad", "greatest angle")
+    e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
+    rest: Value = quantity(REST, "rad/s", "speed of rest", min=0)
+    axis_unit: ClassVar[str] = "rad"
+
+
+@dataclass(frozen=True)
+class TranslationalEndStop(AxisEndStop):
+    """Hard limits of a prismatic joint.
+
+    Args:
+        lower: least position, m (default: none).
+        upper: greatest position, m (default: none).
+        e: restitution, from 0 to 1.
+        rest: speed, m/s, below which the joint stays at the limit.
+    """
+
+    lower: Value = quantity(-NO_LIMIT, "m", "least position")
+    upper: Value = quantity(NO_LIMIT, "m", "greatest position")
+    e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
+    rest: Value = quantity(REST, "m/s", "speed of rest", min=0)
+    axis_unit: ClassVar[str] = "m"
