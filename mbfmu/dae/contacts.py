@@ -92,7 +92,7 @@ def switches_of(
         whole = column if isinstance(column, ca.SX) else ca.vertcat(ca.SX(0, 1), *column)
         return ca.Function(name, arguments, [ca.cse(ca.densify(whole))])
 
-    paths = {item.name for item in (*gaps, *frictions)}
+    paths = {*(item.name for item in gaps), *(item.name for item in frictions)}
     return Switches(
         gaps=tuple(gaps),
         frictions=tuple(frictions),
@@ -112,7 +112,7 @@ def _vector(values: Mapping[str, SX], name: str) -> SX:
     """Return an output, of its entries if it has several."""
     if name in values:
         return values[name]
-    entries = []
+    entries: list[SX] = []
     while f"{name}[{len(entries) + 1}]" in values:
         entries.append(values[f"{name}[{len(entries) + 1}]"])
     return ca.vertcat(*entries)

@@ -176,8 +176,7 @@ class _Switched:
         self.r_N, self.r_T = len(switches.gaps), len(switches.frictions)
         self.kept = [j for j, item in enumerate(switches.frictions) if item.sliding]
         self.rolling = [j for j, item in enumerate(switches.frictions) if not item.sliding]
-        inner = {item.input for item in (*switches.gaps, *switches.frictions)}
-        self.outer = [k for k in range(len(plain.inputs)) if k not in inner]
+        self.outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
         n, r = plain.n + self.r_N + self.r_T, self.r_N + self.r_T
         self.n, self.r = n, r
         self.m, self.k = plain.m + self.r_N + len(self.kept), plain.k + len(self.rolling)
@@ -266,7 +265,7 @@ class _Switched:
                 points=function("points", [q, p, t], plain.skeleton.points(q_0, p_0, t)),
                 axes=function("axes", [q, p, t], plain.skeleton.axes(q_0, p_0, t)),
             ),
-            first_states=plain.first_states and self._first_states(),
+            first_states=plain.first_states and self._first_states(plain.first_states),
             resisting=plain.resisting,
             sampling=self._sampling(),
             **changed,
@@ -286,8 +285,8 @@ class _Switched:
         for place, k in enumerate(self.outer):
             found[k] = self.u[place]
         if values is not None:
-            for place, item in enumerate((*self.switches.gaps, *self.switches.frictions)):
-                found[item.input] = values[place]
+            for place, k in enumerate(self.switches.acting):
+                found[k] = values[place]
         return found
 
     def positions(self) -> tuple[SX, SX, SX, SX]:
@@ -429,12 +428,11 @@ class _Switched:
             signals.append(Signal(name, unit, text, **more))
             y.append(value)
 
-        for i, item in enumerate(self.switches.gaps):
-            effort = EFFORTS[item.unit]
-            add(f"{item.name}.gap", item.unit, "gap", rows.gap[i], kind="output")
-            add(f"{item.name}.f_n", effort, "force of the closed gap", forces[i], kind="output")
-            add(f"{item.name}.closed", "1", "whether the gap is closed", modes.closed[i], kind="output", type="Boolean")
-            add(f"{item.name}.impacts", "1", "number of impacts", modes.impacts[i], kind="output", type="Integer")
+        for i, gap in enumerate(self.switches.gaps):
+            add(f"{gap.name}.gap", gap.unit, "gap", rows.gap[i], kind="output")
+            add(f"{gap.name}.f_n", EFFORTS[gap.unit], "force of the closed gap", forces[i], kind="output")
+            add(f"{gap.name}.closed", "1", "whether the gap is closed", modes.closed[i], kind="output", type="Boolean")
+            add(f"{gap.name}.impacts", "1", "number of impacts", modes.impacts[i], kind="output", type="Integer")
         for group in self.switches.groups:
             j = group[0]
             item = self.switches.frictions[j]
@@ -456,9 +454,9 @@ class _Switched:
         N = self.normal(a, lambda_, self.tau)
         limit = self.switches.static(N, modes.given, self.t)
         found, names = [], []
-        for i, item in enumerate(self.switches.gaps):
+        for i, gap in enumerate(self.switches.gaps):
             found.append(ca.if_else(modes.closed[i], -closing[i], rows.gap[i]))
-            names.append(f"the gap of '{item.name}'")
+            names.append(f"the gap of '{gap.name}'")
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
@@ -505,8 +503,7 @@ class _Switched:
         size = inner.numel_in(0)
         return ca.Function(inner.name(), [self.p], [inner(self.p[:size])])
 
-    def _first_states(self) -> Any:
-        inner = self.plain.first_states
+    def _first_states(self, inner: Any) -> Any:
         s = ca.SX.sym("s", inner.numel_in(2))
         return ca.Function(
             "first_states", [self.q, self.v, s, self.p, self.t],

@@ -83,6 +83,11 @@ class Switches:
     names: tuple[tuple[str, str], ...] = ()
 
     @property
+    def acting(self) -> tuple[int, ...]:
+        """Return the numbers of the inputs through which the forces act, gaps first."""
+        return (*(item.input for item in self.gaps), *(item.input for item in self.frictions))
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the numbers of the slip rates of each friction: one, or a pair."""
         found: list[tuple[int, ...]] = []

@@ -96,8 +96,7 @@ def switch_formula(dae: Dae) -> Formula:
     moved = Let(v_p, v_1)
     after = Rows(plain, q_0, v_p, p_0, t)
     none = ca.SX.zeros(len(plain.inputs))
-    inner = {item.input for item in (*switches.gaps, *switches.frictions)}
-    outer = [k for k in range(len(plain.inputs)) if k not in inner]
+    outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
     for place, k in enumerate(outer):
         none[k] = u[place]
     C_p = ca.vertcat(plain.gamma(q_0, v_p, p_0, t), plain.gamma_G(q_0, v_p, p_0, t))
@@ -108,8 +107,8 @@ def switch_formula(dae: Dae) -> Formula:
     x = ca.SX.sym("x", r_N + r_T)
     force = own * x
     acting = ca.SX(none)
-    for place, item in enumerate((*switches.gaps, *switches.frictions)):
-        acting[item.input] = force[place]
+    for place, k in enumerate(switches.acting):
+        acting[k] = force[place]
     a = free + Y @ force
     gain = W @ a + bias + SOFT * x
     reaction = switches.normal(q_0, v_p, z_0, a, lambda_ + L @ force, acting, p_0, t)
@@ -174,13 +173,11 @@ def switch_formula(dae: Dae) -> Formula:
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
-    It is the inverse of the diagonal of A, or near a pose where the row moves nothing a multiple of the mass without the
-    other constraints.
+    It is the inverse of the diagonal of A; or near a pose where the row moves nothing, a multiple of the mass without
+    the other constraints.
     """
     r_N, free = len(switches.gaps), over_mass(W.T)
-    inverse = [
-        ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])
-    ]
+    inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
     for group in switches.groups:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:
