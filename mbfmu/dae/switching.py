@@ -36,6 +36,10 @@ LOCKED = 1e-6
 SOFT = 1e-14
 """Part of the motion that a force causes in its own row, beside the true one: a force that moves nothing, or that of a
 contact which others make redundant, gets a value too."""
+DEPENDENT = 1e-8
+"""Part of the diagonal of A that is left of a row that depends on others."""
+CARRIED = 0.5
+"""Least share of a slip rate that keeps another one at rest, in the motion of that, for it to carry its force too."""
 STILL = 1e-14
 """Largest rate, m/s or rad/s, that is round-off where something sticks or rests."""
 
@@ -143,6 +147,8 @@ def switch_formula(dae: Dae) -> Formula:
         direction.append(ca.if_else(ca.logic_and(on, ca.logic_not(holds)), way, 0))
     decided = Stage(x, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
 
+    slow_N = ca.logic_and(touching, ca.fabs(speed_N) <= rest) if r_N else touching
+    closed, bound_N, bound_T, carrier = _independent(W @ Y, closed, slow_N, sticks, switches)
     anchor = [
         ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, rows.slide[j], 0))
         for j, holds in enumerate(sticks)
@@ -155,7 +161,22 @@ def switch_formula(dae: Dae) -> Formula:
         side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
     (found,), named = _named(
         "modes",
-        [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)],
+        [
+            ca.vertcat(
+                *closed,
+                *impacts,
+                *sticks,
+                *direction,
+                *anchor,
+                *side,
+                *bound_N,
+                *bound_T,
+                *carrier,
+                0 * modes.fallen,
+                modes.count + 1,
+                t,
+            )
+        ],
     )
     p_1 = ca.vertcat(p_0, found)
     whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - n))
@@ -183,6 +204,58 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
         for j in group:
             inverse[r_N + j] = mean
     return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+
+
+def _independent(
+    A: SX, closed: list[SX], touching: SX, sticks: list[SX], switches: Switches
+) -> tuple[list[SX], list[SX], list[SX], list[SX]]:
+    """Return which gaps are closed, which rows of gaps and of sticking slip rates act, and what carries the others.
+
+    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. A gap without
+    force that the closed ones keep closed counts as closed.
+
+    Args:
+        A: SX, shape (r_N + r_T, r_N + r_T): the changes of all rates by all forces.
+        closed: of each gap, whether it is pressed.
+        touching: of each gap, whether it touches at rest, SX, shape (r_N,).
+        sticks: of each slip rate, whether it sticks.
+        switches: gaps and frictions.
+    """
+    r_N, size = len(closed), A.shape[0]
+    L: list[list[SX]] = []
+    acting: list[SX] = []
+    inverse: list[SX] = []
+
+    def left(i: int) -> tuple[list[SX], SX, SX]:
+        row: list[SX] = []
+        for k in range(len(L)):
+            row.append((A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k])
+        rest = A[i, i] - sum((x**2 for x in row), ca.SX(0))
+        return row, rest, rest > DEPENDENT * A[i, i]
+
+    for i in range(size):
+        row, rest, free = left(i)
+        binds = ca.logic_and(closed[i] if i < r_N else sticks[i - r_N], free)
+        L.append(row)
+        acting.append(binds)
+        inverse.append(ca.if_else(binds, 1 / ca.sqrt(ca.if_else(binds, rest, 1)), 0))
+    kept = []
+    for i in range(r_N):
+        row = L[i] + [ca.SX(0)] * (r_N - i)
+        for k in range(i, r_N):  # gaps that come later may keep this one closed
+            row[k] = (A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k]
+        rest = A[i, i] - sum((x**2 for x in row[:r_N]), ca.SX(0))
+        kept.append(ca.logic_or(closed[i], ca.logic_and(touching[i], rest <= DEPENDENT * A[i, i])))
+    carrier = []
+    for j in range(size - r_N):
+        single = not any(j in group for group in switches.groups if len(group) > 1)
+        found = ca.SX(0)
+        for k in range(j if single else 0):
+            along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
+            found = ca.if_else(along, k + 1, found)
+        alone = ca.logic_and(sticks[j], ca.logic_not(acting[r_N + j]))
+        carrier.append(ca.if_else(alone, found, 0))
+    return kept, acting[:r_N], acting[r_N:], carrier
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
