@@ -9,7 +9,7 @@ acts and 0 if not, the equations have the rows
 
 A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate, whose
 multiplier is 0. So the pattern of the equations is the same in all modes, and every stepper takes them as they are.
-Where rows depend on each other, as those of a block that rests on two corners and sticks at both, those that the others
+Where rows depend on each other, as those of a block that rests on two corners and sticks at both, those that others
 imply do not act: they hold anyway, and the rank is full.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
