@@ -1,10 +1,10 @@
 """A rimless wheel that walks down a slope: eight legs whose tips are points on a plane, with friction.
 
 The simplest passive walker (McGeer, Passive dynamic walking, Int. J. Robotics Res. 9, 1990; Coleman, Chatterjee &
-Ruina, Motions of a rimless spoked wheel, Dyn. Stab. Syst. 12, 1997). Each step is an inverted pendulum about the foot that
-sticks, until the next foot hits without restitution and the last one leaves. Known facts: with the legs 2 a apart, the
-slope b and the inertia I = J + m l^2 about a foot, an impact leaves the part eta = (J + m l^2 cos(2 a))/I of the speed,
-and the speed before impacts tends to w with w^2 = 4 m g l sin(a) sin(b)/(I (1 - eta^2)).
+Ruina, Motions of a rimless spoked wheel, Dyn. Stab. Syst. 12, 1997). Each step is an inverted pendulum about the foot
+that sticks, until the next foot hits without restitution and the last one leaves. Known facts: with the legs 2 a apart,
+the slope b and the inertia I = J + m l^2 about a foot, an impact leaves the part eta = (J + m l^2 cos(2 a))/I of the
+speed, and the speed before impacts tends to w with w^2 = 4 m g l sin(a) sin(b)/(I (1 - eta^2)).
 
 The slope is the x axis; gravity is inclined.
 """

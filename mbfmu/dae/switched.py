@@ -8,7 +8,7 @@ acts and 0 if not, the equations have the rows
     d gamma(q, v, t) + (1 - d) s' = 0              any other slip rate
 
 A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate, and
-has a multiplier of 0. So the pattern of the equations is the same in all modes, and every stepper takes them as they are.
+has a multiplier of 0. So the pattern of the equations is the same in all modes: every stepper takes them as they are.
 Where rows depend on each other, as those of a block that rests on two corners and sticks at both, those that others
 imply do not act: they hold anyway, and the rank is full.
 
