@@ -37,7 +37,9 @@ SOFT = 1e-14
 """Part of the motion that a force causes in its own row, beside the true one: a force that moves nothing, or that of a
 contact which others make redundant, gets a value too."""
 STILL = 1e-14
-"""Largest rate, m/s or rad/s, that is round-off where something sticks or rests."""
+"""Largest rate after an event, relative to 1 and the largest one before, that is round-off."""
+ROUND_OFF = 1e-15
+"""Round-off of a gap, relative to the coordinates it is computed from; a flight that rises less is none."""
 
 
 def switch_formula(dae: Dae) -> Formula:
@@ -61,9 +63,17 @@ def switch_formula(dae: Dae) -> Formula:
     factor = SchurFactor(plain.over_mass(q_0, p_0), C)
     columns = [factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(r_N + r_T)]
     Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
+    none = ca.SX.zeros(len(plain.inputs))
+    outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
+    for place, k in enumerate(outer):
+        none[k] = u[place]
     own = _own_masses(W, Y, plain.over_mass(q_0, p_0), switches)
-    known, stages = _named("known", [W, Y, L, own])
-    W, Y, L, own = known
+    C_0 = ca.vertcat(plain.gamma(q_0, v_0, p_0, t), plain.gamma_G(q_0, v_0, p_0, t))
+    falling, _ = factor.constrained(plain.free_acceleration(q_0, v_0, z_0, none, p_0, t), C_0)
+    noise = ROUND_OFF * ca.fabs(rows.W_N) @ ca.fabs(q_0)
+    least = ca.fmax(switches.rest(p_0), ca.sqrt(2 * noise * ca.fabs(rows.W_N @ falling + rows.bias_N)))
+    known, stages = _named("known", [W, Y, L, own, least])
+    W, Y, L, own, least = known
     _, own_T = ca.vertsplit(own, [0, r_N, r_N + r_T])
 
     fallen_N, fallen_T, _ = ca.vertsplit(modes.fallen, [0, r_N, r_N + r_T, modes.fallen.numel()])
@@ -73,7 +83,7 @@ def switch_formula(dae: Dae) -> Formula:
     w = ca.SX.sym("w", r_N + r_T)
     impulse = own * w
     v_1 = v_0 + Y @ impulse
-    bounce = ca.if_else(ca.fabs(rows.gap_rate) < rest, 0, e) * rows.gap_rate
+    bounce = ca.if_else(ca.fabs(rows.gap_rate) < least, 0, e) * rows.gap_rate
     change = W @ (Y @ impulse) + SOFT * w
     residual = []
     size_of = _sizes(switches, rows.slip, p_0, t)
@@ -95,10 +105,6 @@ def switch_formula(dae: Dae) -> Formula:
     v_p = ca.SX.sym("v_p", n)
     moved = Let(v_p, v_1)
     after = Rows(plain, q_0, v_p, p_0, t)
-    none = ca.SX.zeros(len(plain.inputs))
-    outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
-    for place, k in enumerate(outer):
-        none[k] = u[place]
     C_p = ca.vertcat(plain.gamma(q_0, v_p, p_0, t), plain.gamma_G(q_0, v_p, p_0, t))
     free, lambda_ = factor.constrained(plain.free_acceleration(q_0, v_p, z_0, none, p_0, t), C_p)
     (free, lambda_, speed_N, speed_T, bias), let = _named(
@@ -136,7 +142,7 @@ def switch_formula(dae: Dae) -> Formula:
         wanted = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
         residual.append(ca.if_else(1 if gap is None else resting[gap], force_T - wanted, force_T))
         on = ca.SX(1) if gap is None else closed[gap]
-        within = ca.logic_and(ca.norm_2(ahead) <= static[j], ca.logic_not(breaking))
+        within = ca.logic_and(ca.norm_2(ahead) <= static[j], ca.logic_and(static[j] > 0, ca.logic_not(breaking)))
         holds = ca.logic_and(ca.logic_and(on, slow), within)
         way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
         sticks += [holds] * len(group)
@@ -162,10 +168,9 @@ def switch_formula(dae: Dae) -> Formula:
     bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
     offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
     change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
-    held = ca.sum1(ca.vertcat(*closed, *sticks)) > 0
     last = whole + change
     size = STILL * (1 + ca.norm_inf(v))
-    last = ca.if_else(ca.logic_and(held, ca.fabs(last) <= size), 0, last)
+    last = ca.if_else(ca.fabs(last) <= size, 0, last)
     z_1 = dae.switching.carried(q, v, last, z, p, t)
     return Formula(y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found))
 
