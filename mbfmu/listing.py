@@ -53,7 +53,8 @@ def models() -> list[Row]:
             moves = list(model.flatten(system).states)
         else:
             moves = [item.name for item in system.components if isinstance(item, model.Joint)]
-        parameters = [item.name for item in system.parameters]
+        called = {full: name for name, full in getattr(system, "names", {}).items()}
+        parameters = [called.get(item.name, item.name) for item in system.parameters]
         found.append(
             {
                 "name": name,

@@ -58,3 +58,17 @@ def test_it_walks_for_an_hour_without_sinking_or_sliding(wheel: Prepared) -> Non
         assert abs(seen[f"tip_{standing[0]}.gap"]) < 1e-11  # 3600 s, 2.5 km
         assert min(seen[f"tip_{k}.gap"] for k in range(1, 9)) > -1e-11
     assert seen["events.count"] == pytest.approx(3600 / 0.83863, rel=2e-3)
+
+
+def test_a_slow_start_ends_at_rest_on_two_feet_whose_bits_stay(wheel: Prepared) -> None:
+    slow = [-0.3 if item.name == "w_0" else item.value for item in wheel.dae.parameters]
+    none, p = vector([]), vector(slow)
+    x = wheel.initial_state(p=p)
+    x, status = wheel.kernel.advance(x, none, none, p, 0.0, STEP, 1000)
+    assert status.code == 0, status.message("rimless_wheel")
+    names = [item.name for item in wheel.dae.outputs]
+    seen = dict(zip(names, wheel.kernel.outputs(x, none, p, 5.0), strict=False))
+    assert sum(seen[f"tip_{k}.closed"] for k in range(1, 9)) == 2
+    assert sum(seen[f"tip_{k}.sticks"] for k in range(1, 9)) == 2
+    later, _ = wheel.kernel.advance(x, none, none, p, 5.0, STEP, 10_000)
+    assert bytes(later) == bytes(x)

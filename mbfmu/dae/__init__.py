@@ -7,6 +7,7 @@ from mbfmu.dae.dae import Clock, Dae, Layout, MemorySignal, ParameterSignal, Sam
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
+from mbfmu.dae.naming import with_names
 from mbfmu.dae.redundancy import independent
 from mbfmu.dae.switched import switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
@@ -60,7 +61,8 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
                 f"'{model.name}' has no joints, whose start values depend on each other: leave --choose out"
             )
         if isinstance(model, LagrangianSystem):
-            return switched(lagrangian(model, formulas))
+            given = {model.names.get(name, name): text for name, text in formulas.items()}
+            return with_names(switched(lagrangian(model, given)), model.names, frozenset())
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     if coordinates is None:
         tree = JointTree(flatten(model, formulas, choices))

@@ -50,7 +50,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
     rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
     contacts = _Contacts(system, values, read, q, v)
-    drive = contacts.force
+    drive = contacts.force - ca.gradient(ca.SX(read(system.dissipation)), v)
     given = {label: Expression(text).evaluate(lambda _: t) for label, text in (formulas or {}).items()}
     for number, (name, label) in enumerate(system.inputs.items()):
         drive[names.index(name)] += given.get(label, u[number])

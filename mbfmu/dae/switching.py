@@ -45,7 +45,9 @@ SWEEPS, PASSES = 2, 36
 SWEPT = 1e-12
 """Relative change in a pass at which the sweeps end."""
 STILL = 1e-14
-"""Largest rate, m/s or rad/s, that is round-off where something sticks or rests."""
+"""Largest rate after an event, relative to 1 and the largest one before, that is round-off."""
+ROUND_OFF = 1e-15
+"""Round-off of a gap, relative to the coordinates it is computed from; a flight that rises less is none."""
 
 
 def switch_formula(dae: Dae) -> Formula:
@@ -89,10 +91,11 @@ class _Event:
         self.factor = SchurFactor(over_mass, C)
         columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
         Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
-        known, self.known = _named("known", [W, Y, L, W @ Y, _own_masses(W, Y, over_mass, self.switches)])
-        self.W, self.Y, self.L, self.A, self.own = known
-        _, self.own_T = ca.vertsplit(self.own, [0, self.r_N, self.r])
         self.e, self.rest = self.switches.restitution(p_0), self.switches.rest(p_0)
+        own, least = _own_masses(W, Y, over_mass, self.switches), self.least_bounce(W)
+        known, self.known = _named("known", [W, Y, L, W @ Y, own, least])
+        self.W, self.Y, self.L, self.A, self.own, self.least = known
+        _, self.own_T = ca.vertsplit(self.own, [0, self.r_N, self.r])
         self.fallen_N, self.fallen_T, _ = ca.vertsplit(
             self.modes.fallen, [0, self.r_N, self.r, self.modes.fallen.numel()]
         )
@@ -116,10 +119,23 @@ class _Event:
         stages = (self.known, swept, impact, moved, let, chosen, decided, named)
         return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
 
+    def least_bounce(self, W: SX) -> SX:
+        """Return the speed of approach of each gap below which it closes for good, SX, shape (r_N,).
+
+        That is the speed of rest, or that of a flight which would rise by no more than the round-off of its gap.
+        """
+        plain, p_0, t = self.plain, self.modes.given, self.t
+        alone = plain.free_acceleration(self.q_0, self.v_0, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
+        right = ca.vertcat(plain.gamma(self.q_0, self.v_0, p_0, t), plain.gamma_G(self.q_0, self.v_0, p_0, t))
+        falling, _ = self.factor.constrained(alone, right)
+        W_N = self.rows.W_N
+        noise = ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0)
+        return ca.fmax(self.rest, ca.sqrt(2 * noise * ca.fabs(W_N @ falling + self.rows.bias_N)))
+
     def impact(self, w: SX) -> Wanted:
         """Return what each impulse, over its mass, is to be for the impulses w, SX, shape (r,)."""
         rows, r_N = self.rows, self.r_N
-        bounce = ca.if_else(ca.fabs(rows.gap_rate) < self.rest, 0, self.e) * rows.gap_rate
+        bounce = ca.if_else(ca.fabs(rows.gap_rate) < self.least, 0, self.e) * rows.gap_rate
         change = self.A @ (self.own * w) + SOFT * w
         size_of = _sizes(self.switches, rows.slip, self.modes.given, self.t)
         frictions = self.switches.frictions
@@ -184,7 +200,8 @@ class _Event:
             rubbing = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
             on, pressed = (ca.SX(1), ca.SX(1)) if gap is None else (wanted[gap][1] > 0, closed[gap])
             wanted.append((places, ca.if_else(on, rubbing, 0)))
-            within = ca.logic_and(ca.norm_2(ahead) <= static[j], ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
+            firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
+            within = ca.logic_and(ca.norm_2(ahead) <= static[j], firm)
             holds = ca.logic_and(ca.logic_and(pressed, slow), within)
             way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
             sticks += [holds] * len(group)
@@ -212,18 +229,15 @@ class _Event:
         return _column(forces[acting.index(k)] if k in acting else next(outer) for k in range(len(self.plain.inputs)))
 
     def projected(self, v_p: SX, modes: SX) -> SX:
-        """Return the rates nearest to v_p that meet the rows of the modes; round-off is 0 where something is held."""
+        """Return the rates nearest to v_p that meet the rows of the modes, with 0 for round-off."""
         dae, q, t = self.dae, self.q, self.t
         p_1 = ca.vertcat(self.modes.given, modes)
-        after = Modes(self.switches, p_1)
         whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - self.plain.n))
         bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
         offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
         change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
         v_1 = whole + change
-        held = ca.sum1(after.closed) + ca.sum1(after.sticks) > 0
-        tiny = ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v))
-        return ca.if_else(ca.logic_and(held, tiny), 0, v_1)
+        return ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
 
 
 def _solved(name: str, x: SX, wanted: Wanted) -> tuple[Stage, Stage]:

@@ -8,10 +8,8 @@ from mbfmu.model.component import is_name
 from mbfmu.model.description import Description
 from mbfmu.model.expression import Expression
 
-REST = 1e-6
-"""Default speed of approach, m/s or rad/s, below which a gap closes for good.
-
-A bounce at a speed v is as high as v^2 / (2 g); below 1e-7 m/s that is the round-off of a place 1 m away."""
+REST = 1e-10
+"""Default speed of approach, m/s or rad/s, below which a gap closes for good."""
 
 
 @dataclass(frozen=True)

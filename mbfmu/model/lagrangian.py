@@ -10,7 +10,7 @@ from mbfmu.model.contact import Contact
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
-from mbfmu.model.system import check_input_starts
+from mbfmu.model.system import check_input_starts, check_other_names
 from mbfmu.model.values import replace_values
 
 
@@ -60,7 +60,7 @@ class LagrangianSystem(Description):
     """A system by its Lagrangian T - V.
 
     Texts are expressions of parameters, coordinates, their ``der(...)`` and ``time``. The equations are
-    d/dt T_v - T_q + V_q + Phi_q^T lambda + G^T mu = Q.
+    d/dt T_v - T_q + V_q + R_v + Phi_q^T lambda + G^T mu = Q.
 
     Args:
         name: an identifier.
@@ -75,6 +75,9 @@ class LagrangianSystem(Description):
         stepper: name of the default stepper; empty: a stepper that suits the equations.
         input_starts: start values of inputs, by name, in SI units; the others start at 0.
         contacts: gaps that can close, and dry friction.
+        names: other names, by which a user calls variables and parameters: ``{"omega": "der(phi)"}``. Texts keep the
+            names above.
+        dissipation: Rayleigh's R, W, whose derivative in a rate is the force against it: ``c*der(x)**2/2``.
 
     Raises:
         NameInUseError: two things share a name.
@@ -94,6 +97,8 @@ class LagrangianSystem(Description):
     stepper: str = ""
     input_starts: Mapping[str, float] = field(default_factory=dict)
     contacts: tuple[Contact, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    dissipation: str = "0"
 
     def __post_init__(self) -> None:
         check_input_starts(self.input_starts)
@@ -113,9 +118,11 @@ class LagrangianSystem(Description):
             if name in seen:
                 raise NameInUseError(f"system '{self.name}' has two things named '{name}': rename one")
             seen.add(name)
+        check_other_names(self.name, self.names, seen)
         own = {item.name for item in self.coordinates}
         known = seen | {f"der({name})" for name in own}
-        texts = [(text, frozenset[str]()) for text in (self.kinetic, self.potential, *self.position, *self.velocity)]
+        energies = (self.kinetic, self.potential, self.dissipation)
+        texts = [(text, frozenset[str]()) for text in (*energies, *self.position, *self.velocity)]
         texts += [pair for item in self.contacts for pair in item.texts()]
         for text, more in texts:
             for name in sorted(Expression(text).names - known - more):
@@ -136,17 +143,21 @@ class LagrangianSystem(Description):
             UnknownNameError: there is no parameter or start value of that name.
             ValueRangeError: a value is not finite or outside its bounds, or a parameter is to be free.
         """
-        driven = {name: value for name, value in values.items() if name in self.inputs.values()}
-        others = {name: value for name, value in values.items() if name not in driven}
+        called, inputs = {full: name for name, full in self.names.items()}, self.inputs.values()
+        driven = {self.names.get(name, name): value for name, value in values.items()}
+        driven = {name: value for name, value in driven.items() if name in inputs}
+        others = {
+            called.get(name, name): value for name, value in values.items() if self.names.get(name, name) not in driven
+        }
         found, places = replace_values(self, others, self._places()), self._places()
         if driven:
             found = replace(found, input_starts={**self.input_starts, **driven})
-        for name in free:
-            if name in places and places[name][0] == "parameters":
+        for name in (called.get(name, name) for name in free):
+            group, entry, what = places.get(name, ("", "", ""))
+            if group == "parameters":
                 raise never_free(name)
-            rate = name in places and places[name][2] == "rate"
-            begin = {item.name: item.begin for item in found.coordinates}.get(name, 0.0)
-            found = replace_values(found, {name: None if rate else guess(begin)}, places)
+            begin = {item.name: item.begin for item in found.coordinates}.get(entry, 0.0)
+            found = replace_values(found, {name: None if what == "rate" else guess(begin)}, places)
         return found
 
     def start_values(self) -> tuple[str, ...]:
@@ -162,4 +173,5 @@ class LagrangianSystem(Description):
         for item in self.coordinates:
             places[item.name] = ("coordinates", item.name, "start")
             places[f"der({item.name})"] = ("coordinates", item.name, "rate")
-        return places
+        called = {full: name for name, full in self.names.items()}
+        return {called.get(name, name): place for name, place in places.items()}

@@ -23,6 +23,34 @@ FREED = object()
 """Stands for the value of a start value that is to be free."""
 
 
+def check_other_names(system: str, names: Any, taken: Iterable[str]) -> None:
+    """Raise an error unless these can be other names of a system's variables.
+
+    Args:
+        system: name of the system.
+        names: full name of a variable by each new name, an identifier or one with an index, ``e[1]``.
+        taken: names that mean something else.
+
+    Raises:
+        ModelError: it is no dictionary of texts.
+        NameInUseError: a name cannot be used, or a variable has two.
+    """
+    if not isinstance(names, Mapping) or not all(isinstance(full, str) for full in names.values()):
+        raise ModelError(
+            f"names of system '{system}' = {names!r} must be a dictionary of names of variables, such as "
+            '{"q": "hinge.phi"}'
+        )
+    for name in names:
+        if not is_name(re.sub(r"\[[1-9][0-9]*\]$", "", name)) or name in taken:
+            raise NameInUseError(
+                f"names of '{system}': '{name}' cannot be another name: use an identifier that no component, "
+                "coordinate or parameter has"
+            )
+    meant = list(names.values())
+    if twice := next((other for other in meant if meant.count(other) > 1), None):
+        raise NameInUseError(f"names of '{system}': '{twice}' has two other names: leave one out")
+
+
 def check_input_starts(given: Mapping[str, float]) -> None:
     """Raise an error if a start value of an input is no finite number.
 
@@ -126,20 +154,7 @@ class System(Description):
             if item.name in seen:
                 raise NameInUseError(f"system '{self.name}' has two things named '{item.name}': rename one")
             seen.add(item.name)
-        if not isinstance(self.names, Mapping) or not all(isinstance(full, str) for full in self.names.values()):
-            raise ModelError(
-                f"names of system '{self.name}' = {self.names!r} must be a dictionary of names of variables, such as "
-                '{"q": "hinge.phi"}'
-            )
-        for name in self.names:
-            if not is_name(name) or name in seen:
-                raise NameInUseError(
-                    f"names of '{self.name}': '{name}' cannot be another name: use an identifier that no component or "
-                    "parameter has"
-                )
-        meant = list(self.names.values())
-        if twice := next((other for other in meant if meant.count(other) > 1), None):
-            raise NameInUseError(f"names of '{self.name}': '{twice}' has two other names: leave one out")
+        check_other_names(self.name, self.names, seen)
         self._check_wires()
         known = self.frames()
         pairs: set[frozenset[str]] = set()

@@ -99,6 +99,11 @@ def usual_stepper(dae: Dae) -> Usual:
         return "radau", "first-order states beside a motion may be stiff, and radau damps what the step cannot resolve"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
+    if dae.switching:
+        return "projected", (
+            "what hits, sticks and stops is met as exactly as the motion between its events, and projected is the most "
+            "accurate at its cost; if springs or dampers are stiff for the step, take rattle or radau"
+        )
     if not dae.resisting:
         return "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
     return "rattle", (
