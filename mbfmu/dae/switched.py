@@ -368,9 +368,11 @@ class _Switched:
         modes, rows = self.modes, self.rows
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * modes.direction
-        speed = ca.fabs(rows.slip)
         N = ca.SX.sym("N", self.r_T)
-        size = self.switches.sliding(speed, N, modes.given, self.t)
+        size = self.switches.sliding(ca.fabs(rows.slip), N, modes.given, self.t)
+        if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
+            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
+            size = ca.if_else(modes.direction * rows.slip < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
         C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
