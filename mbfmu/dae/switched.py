@@ -342,11 +342,8 @@ class _Switched:
             rubbing[j] = lambda_[plain.m + r_N + place]
         for place, j in enumerate(self.rolling):
             rubbing[j] = lambda_[m + plain.k + place]
-        return (
-            ca.vertcat(lambda_[: plain.m], lambda_[m : m + plain.k]),
-            lambda_[plain.m : plain.m + r_N],
-            rubbing,
-        )
+        own = _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)])
+        return own, _entries(lambda_, range(plain.m, plain.m + r_N)), rubbing
 
     def normal(self, a: SX, lambda_: SX, tau: SX) -> SX:
         """Return the normal force of each friction, for accelerations, multipliers and sliding forces."""
