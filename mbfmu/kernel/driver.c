@@ -290,7 +290,7 @@ static void watch(const double *x, const double *u, const double *du, const doub
     guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
 }
 
-/* The least of the guards that are negative where `fallen` was found. */
+/* The least of the guards that `fallen` has as negative. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
     for (int i = 0; i < GUARDS; ++i)
@@ -321,12 +321,14 @@ static int look(const double *x, const double *u, const double *du, const double
     if (still == 0) memcpy(m->x, x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
     watch(m->x, u, du, p, t, h, fallen, m);
     int any = 0;
+    memcpy(now, fallen, sizeof now);
     for (int i = 0; i < GUARDS; ++i) {
         if (isnan(fallen[i])) return NOT_FINITE;
-        any |= fallen[i] < 0;
+        if (fallen[i] < (before[i] > ARMED ? 0 : -ARMED)) any = 1;
+        else fallen[i] = 0;
     }
     if (!any) {
-        memcpy(before, fallen, sizeof fallen);
+        memcpy(before, now, sizeof now);
         return OK;
     }
     struct tangent *const d = m->d;
