@@ -354,11 +354,8 @@ class _Switched:
             rubbing[j] = lambda_[plain.m + r_N + place]
         for place, j in enumerate(self.rolling):
             rubbing[j] = lambda_[m + plain.k + place]
-        return (
-            ca.vertcat(lambda_[: plain.m], lambda_[m : m + plain.k]),
-            lambda_[plain.m : plain.m + r_N],
-            rubbing,
-        )
+        own = _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)])
+        return own, _entries(lambda_, range(plain.m, plain.m + r_N)), rubbing
 
     def normal(self, a: SX, lambda_: SX, tau: SX) -> SX:
         """Return the normal force of each friction, for accelerations, multipliers and sliding forces."""
@@ -379,10 +376,15 @@ class _Switched:
         """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
         modes, rows = self.modes, self.rows
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
-        along, speed = self._sliding()
+        along, speed, going = self._sliding()
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(speed, N, modes.given, self.t)
+        if ca.depends_on(
+            size, self.v
+        ):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
+            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
+            size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
         C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
@@ -404,19 +406,19 @@ class _Switched:
             found = found - eliminated(J, at)
         return found
 
-    def _sliding(self) -> tuple[SX, SX]:
-        """Return the direction of each slip rate that slides, smooth through rest, and its speed."""
-        along, speed = ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T)
+    def _sliding(self) -> tuple[SX, SX, SX]:
+        """Return the direction of each slip rate that slides, smooth through rest, its speed, and that in its mode."""
+        along, speed, going = ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T)
         for group in self.switches.groups:
             gamma, begun = _entries(self.rows.slip, group), _entries(self.modes.direction, group)
             if len(group) == 1:
-                along[group[0]], speed[group[0]] = begun, ca.fabs(gamma)
+                along[group[0]], speed[group[0]], going[group[0]] = begun, ca.fabs(gamma), begun * gamma
                 continue
-            size = ca.norm_2(gamma)
-            now = ca.sign(ca.dot(gamma, begun)) * gamma / size
+            size, ahead = ca.norm_2(gamma), ca.dot(gamma, begun)
+            now = ca.sign(ahead) * gamma / size
             for k, j in enumerate(group):
-                along[j], speed[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size
-        return along, speed
+                along[j], speed[j], going[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size, ahead
+        return along, speed, going
 
     def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""

@@ -188,11 +188,11 @@ class _Event:
         wanted: Wanted = []
         closed, slow_N, sticks, direction = [], [], [], []
         for i in range(r_N):
-            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.rest[i])
+            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.least[i])
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             wanted.append(((i,), ca.if_else(resting, ca.fmax(0, x[i] - gain[i]), 0)))
             closed.append(ca.logic_and(resting, x[i] - gain[i] > 0))
-            slow_N.append(ca.logic_and(slow, speed_N[i] >= -self.rest[i]))
+            slow_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
         for group in switches.groups:
             j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
             ahead, gamma = _column(x[k] - gain[k] for k in places), _column(speed_T[k] for k in group)
@@ -211,7 +211,7 @@ class _Event:
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
             for j, holds in enumerate(sticks)
         ]
-        hits = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.rest[i]) for i in range(r_N))
+        hits = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N))
         impacts = [modes.impacts[i] + hit for i, hit in enumerate(hits)]
         side, place = [], self.r
         for j, item in enumerate(frictions):

@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.stepper.coupled import coupled_formula, weighted
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, option
 from mbfmu.stepper.tableaus import radau_tableau
 
 
@@ -83,6 +83,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
             node=node, finish=finish,
         ),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
+        short=SHORT,
     )  # fmt: skip
 
 

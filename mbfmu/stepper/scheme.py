@@ -47,6 +47,10 @@ __all__ = [
 ]
 
 
+SHORT = 1e-5
+"""`Scheme.short` of methods whose multipliers are forces times the square of a step, divided by it."""
+UNEVEN = 0.5
+"""`Scheme.short` of methods that interpolate a history."""
 NAN_CARRIER = 1e-300
 """Weight of a sum that is too small to count, but is NaN where one of its terms is, which a maximum is not."""
 
@@ -217,6 +221,11 @@ class Scheme:
         estimate_order: order of the error estimate that `step` has; 0: none, errors are estimated by two half steps.
         multistep: whether x holds a history made with the first step; the history is no more accurate than that step
             allows, so that steps cannot be chosen by a tolerance.
+        short: part of the usual step; one below it, such as that between an event and the end of a communication step,
+            leaves multipliers or a history that spoil the next step, so that the method begins anew after it. 0: none
+            does. A stepper with an error estimate of its own leaves it at 0.
+        replaced: whether round-off, divided by the length of such a step, spoils the step itself: one of `projected` is
+            taken instead.
     """
 
     name: str
@@ -228,6 +237,8 @@ class Scheme:
     read: Any
     estimate_order: int = 0
     multistep: bool = False
+    short: float = 0.0
+    replaced: bool = False
 
     @cached_property
     def depends_on(self) -> frozenset[int]:
