@@ -43,6 +43,7 @@ __all__ = [
     "Stage",
     "holonomic_only",
     "option",
+    "states_beside_motion",
     "without_empty_states",
 ]
 
@@ -252,7 +253,7 @@ class Option:
     """An option of a family: one of some choices, or a number in a range.
 
     Args:
-        default: value of the option if it is not given.
+        default: value of the option if it is not given; None: what the text says, as the equations decide.
         text: one line on the option, for users.
         choices: the values allowed; empty for a number.
         range: least and greatest number allowed.
@@ -297,7 +298,7 @@ def option(default: Any, text: str, *, range: tuple[float, float] | None = None)
     The choices are those of the field's type, a Literal.
 
     Args:
-        default: value of the option if it is not given.
+        default: value of the option if it is not given; None: what the text says, as the equations decide.
         text: one line on the option, for users.
         range: least and greatest number allowed, for a number.
     """
@@ -326,7 +327,8 @@ class Choice:
         hints, found = get_type_hints(cls), {}
         for item in fields(cls):
             text, allowed = item.metadata["option"]
-            choices = get_args(hints[item.name]) if get_origin(hints[item.name]) is Literal else ()
+            kinds = (hints[item.name], *get_args(hints[item.name]))  # a Literal, or one that may be None
+            choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
             found[item.name] = Option(item.default, text, choices, allowed)
         return found
 
@@ -379,6 +381,11 @@ class Family:
             if choice != option.default
         ]
         return (defaults, *others)
+
+
+def states_beside_motion(dae: Dae) -> bool:
+    """Return whether a Dae has first-order states, other than that of the energy balance, beside coordinates."""
+    return dae.n > 0 and any(item.controlled for item in dae.states)
 
 
 def holonomic_only(name: str, dae: Dae) -> None:
