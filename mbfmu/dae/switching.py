@@ -34,9 +34,9 @@ SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that may stick."""
 LOCKED = 1e-6
 """Mobility of a row, relative to that without the other constraints, below which it counts as none."""
-SOFT = 1e-8
-"""Part of the motion that a change of a force from its first value causes in its own row, beside the true one: where
-contacts make each other redundant, so that forces are not unique, they stay near these values."""
+SOFT = 1e-5
+"""Number on the diagonal of Newton's matrix, whose diagonal is 1 for a force alone: where contacts make each other
+redundant, forces are not unique, and stay near those that the sweeps find."""
 DEPENDENT = 1e-8
 """Part of the diagonal of A that is left of a row that depends on others."""
 CARRIED = 0.5
@@ -281,17 +281,14 @@ class _Event:
         at += [item.way for item in frictions]
         (flags, *others), let = _named(f"{name}_choices", ca.substitute(at, [x], [first]))
         within, ways = others[: len(frictions)], others[len(frictions) :]
-        rest = SOFT * (x - first)
-        residual = [
-            ca.if_else(flags[i], item.rate + rest[item.places[0]], x[item.places[0]]) for i, item in enumerate(gaps)
-        ]
+        residual = [ca.if_else(flags[i], item.rate, x[item.places[0]]) for i, item in enumerate(gaps)]
         for item, holds, way in zip(frictions, within, ways, strict=True):
             places = list(item.places)
             away = item.limit * (way if len(places) == 1 else item.way)
-            residual.append(ca.if_else(holds, item.rate + rest[places], x[places] - away))
+            residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
         chosen = _Chosen([flags[i] for i in range(self.r_N)], within, ways)
-        return (sweeps, let, Stage(x, first, residual=whole)), chosen
+        return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
     def inputs(self, forces: SX) -> SX:
         """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,)."""
