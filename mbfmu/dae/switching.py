@@ -107,9 +107,9 @@ class _Event:
         w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
         hitting, _ = self.solved("impact", w, *self.impact(w))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
-        let, choices, slow_N, directions, reaction = self.decision(v_p, x)
-        deciding, chosen = self.solved("decision", x, *choices)
-        (found,), named = _named("modes", [self.new_modes(w, chosen, slow_N, directions, reaction)])
+        let, pressed, choices, resting, reaction = self.decision(v_p, x)
+        deciding, chosen = self.solved("decision", x, pressed, choices)
+        (found,), named = _named("modes", [self.new_modes(w, chosen, pressed, resting, reaction)])
         v_1 = self.projected(v_p, found)
         z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
         stages = (self.known, *hitting, moved, let, *deciding, named)
@@ -152,13 +152,10 @@ class _Event:
             choices.append(_Choice(places, within, rate, _unit(ahead), ca.if_else(on, limit, 0)))
         return pressed, choices
 
-    def decision(
-        self, v_p: SX, x: SX
-    ) -> tuple[Let, tuple[SX, "list[_Choice]"], list[SX], "Callable[[list[SX], list[SX]], list[SX]]", SX]:
+    def decision(self, v_p: SX, x: SX) -> tuple[Let, SX, "list[_Choice]", "_Resting", SX]:
         """Return values computed once, flags and choices for each force over its mass, and what the modes follow from.
 
-        That is for each gap whether it touches at rest, a function that gives the directions of sliding, for gaps that
-        are pressed and directions of slip rates at their limits, and the normal forces.
+        That is what touches at rest, in which the flags occur too, and the normal forces.
 
         Args:
             v_p: rates after the impact, SX, shape (n,).
@@ -188,12 +185,12 @@ class _Event:
             item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
         )
         pressed = ca.SX.sym("pressed", r_N)
-        choices, slow_N, slips = [], [], []
+        choices, resting_N, resting_T = [], [], []
         for i in range(r_N):
             slow = ca.logic_and(self.touching[i], speed_N[i] <= self.least[i])
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
-            slow_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
+            resting_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
         for group in switches.groups:
             j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
             rate, gamma = _column(gain[k] for k in places), _column(speed_T[k] for k in group)
@@ -206,31 +203,22 @@ class _Event:
             choices.append(
                 _Choice(places, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
             )
-            slips.append(gap)
+            resting_T.append(ca.logic_and(on, slow))
 
-        def directions(closed: list[SX], ways: list[SX]) -> list[SX]:
-            return [
-                -way if gap is None else ca.if_else(closed[gap], -way, 0) for gap, way in zip(slips, ways, strict=True)
-            ]
+        return let, pressed, choices, _Resting(resting_N, resting_T), reaction
 
-        return let, (pressed, choices), slow_N, directions, reaction
-
-    def new_modes(
-        self,
-        w: SX,
-        chosen: "_Chosen",
-        slow_N: list[SX],
-        directions: "Callable[[list[SX], list[SX]], list[SX]]",
-        reaction: SX,
-    ) -> SX:
+    def new_modes(self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX) -> SX:
         """Return the modes after the event; see `decision` for the arguments."""
         modes, switches, r_N = self.modes, self.switches, self.r_N
-        sticks = [holds for group, holds in zip(switches.groups, chosen.within, strict=True) for _ in group]
-        kept, bound_N, bound_T, carrier = _independent(self.A, chosen.pressed, slow_N, sticks, switches)
-        direction = [
-            ca.if_else(holds, 0, way)
-            for holds, way in zip(chosen.within, directions(chosen.pressed, chosen.ways), strict=True)
-        ]
+        flags = ca.vertcat(ca.SX(0, 1), *chosen.pressed)
+        resting = _Resting(resting.gaps, ca.substitute(resting.frictions, [pressed], [flags]))
+        found = _independent(self.A, self.own, chosen, resting, switches)
+        direction, sticks = [], []
+        for group, holds, way in zip(switches.groups, found.sticks, chosen.ways, strict=True):
+            gap = switches.frictions[group[0]].gap
+            slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
+            direction.append(ca.if_else(slides, -way, 0))
+            sticks += [holds] * len(group)
         anchor = [
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
             for j, holds in enumerate(sticks)
@@ -242,7 +230,8 @@ class _Event:
             turned = modes.fallen[place] if item.signed else ca.SX(0)
             place += item.signed
             side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
-        columns = (kept, impacts, sticks, direction, anchor, side, bound_N, bound_T, carrier, [0 * modes.fallen])
+        rows = (found.rows_N, found.rows_T, found.carrier)
+        columns = (found.closed, impacts, sticks, direction, anchor, side, *rows, [0 * modes.fallen])
         return ca.vertcat(*(item for column in columns for item in column), modes.count + 1, self.t)
 
     def solved(
@@ -347,6 +336,38 @@ class _Chosen:
     ways: list[SX]
 
 
+@dataclass(frozen=True)
+class _Resting:
+    """What touches at rest, whatever its force.
+
+    Args:
+        gaps: for each gap whether it does.
+        frictions: for each friction whether it does.
+    """
+
+    gaps: list[SX]
+    frictions: list[SX]
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """What holds after an event.
+
+    Args:
+        closed: for each gap whether it is closed.
+        sticks: for each friction whether it sticks.
+        rows_N: for each gap whether its row acts.
+        rows_T: for each slip rate whether its row acts.
+        carrier: for each slip rate the number, from 1, of the one that has its force too; else 0.
+    """
+
+    closed: list[SX]
+    sticks: list[SX]
+    rows_N: list[SX]
+    rows_T: list[SX]
+    carrier: list[SX]
+
+
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
@@ -365,56 +386,60 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
 
 
-def _independent(
-    A: SX, closed: list[SX], touching: list[SX], sticks: list[SX], switches: Switches
-) -> tuple[list[SX], list[SX], list[SX], list[SX]]:
-    """Return which gaps are closed, which rows of gaps and of sticking slip rates act, and what carries the others.
+def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":
+    """Return which rows of gaps and of sticking slip rates act, and which hold without.
 
-    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. A gap without
-    force that the closed ones keep closed counts as closed.
+    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. What touches
+    at rest without a force of its own, and is kept so by the rows that act, counts as closed and sticking too.
 
     Args:
-        A: SX, shape (r_N + r_T, r_N + r_T): the changes of all rates by all forces.
-        closed: of each gap, whether it is pressed.
-        touching: of each gap, whether it touches at rest.
-        sticks: of each slip rate, whether it sticks.
+        A: the changes of all rates by all forces, SX, shape (r, r).
+        own: the mass that each row moves on its own, SX, shape (r,).
+        chosen: what is pressed and what sticks by its own force.
+        resting: what touches at rest.
         switches: gaps and frictions.
     """
-    r_N, size = len(closed), A.shape[0]
+    r_N, size = len(chosen.pressed), A.shape[0]
+    holds = [*chosen.pressed]
+    holds += [held for group, held in zip(switches.groups, chosen.within, strict=True) for _ in group]
     L: list[list[SX]] = []
     acting: list[SX] = []
     inverse: list[SX] = []
 
-    def left(i: int) -> tuple[list[SX], SX, SX]:
-        row: list[SX] = []
-        for k in range(len(L)):
+    def factored(i: int, row: list[SX], upto: int) -> tuple[list[SX], SX]:
+        row = list(row)
+        for k in range(len(row), upto):
             row.append((A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k])
-        rest = A[i, i] - sum((x**2 for x in row), ca.SX(0))
-        return row, rest, rest > DEPENDENT * A[i, i]
+        return row, A[i, i] - sum((x**2 for x in row), ca.SX(0))
 
     for i in range(size):
-        row, rest, free = left(i)
-        binds = ca.logic_and(closed[i] if i < r_N else sticks[i - r_N], free)
+        row, rest = factored(i, [], i)
+        binds = ca.logic_and(holds[i], rest > DEPENDENT * A[i, i])
         L.append(row)
         acting.append(binds)
         inverse.append(ca.if_else(binds, 1 / ca.sqrt(ca.if_else(binds, rest, 1)), 0))
-    kept = []
-    for i in range(r_N):
-        row = L[i] + [ca.SX(0)] * (r_N - i)
-        for k in range(i, r_N):  # gaps that come later may keep this one closed
-            row[k] = (A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k]
-        rest = A[i, i] - sum((x**2 for x in row[:r_N]), ca.SX(0))
-        kept.append(ca.logic_or(closed[i], ca.logic_and(touching[i], rest <= DEPENDENT * A[i, i])))
-    carrier = []
-    for j in range(size - r_N):
-        single = not any(j in group for group in switches.groups if len(group) > 1)
-        found = ca.SX(0)
-        for k in range(j if single else 0):
-            along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
-            found = ca.if_else(along, k + 1, found)
-        alone = ca.logic_and(sticks[j], ca.logic_not(acting[r_N + j]))
-        carrier.append(ca.if_else(alone, found, 0))
-    return kept, acting[:r_N], acting[r_N:], carrier
+    implied = []
+    for i in range(size):
+        _, rest = factored(i, L[i], size)
+        moves = A[i, i] * own[i] > 1 / 2  # it is not locked by the other constraints
+        implied.append(ca.logic_and(moves, rest <= DEPENDENT * A[i, i]))
+    closed = [
+        ca.logic_or(pressed, ca.logic_and(still, implied[i]))
+        for i, (pressed, still) in enumerate(zip(chosen.pressed, resting.gaps, strict=True))
+    ]
+    sticks, carrier = [], [ca.SX(0)] * (size - r_N)
+    for group, held, still in zip(switches.groups, chosen.within, resting.frictions, strict=True):
+        kept = still
+        for j in group:
+            kept = ca.logic_and(kept, ca.logic_or(implied[r_N + j], acting[r_N + j]))
+        sticks.append(ca.logic_or(held, kept))
+        if len(group) == 1:
+            (j,) = group
+            for k in range(j):
+                along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
+                carrier[j] = ca.if_else(along, k + 1, carrier[j])
+            carrier[j] = ca.if_else(ca.logic_and(sticks[-1], ca.logic_not(acting[r_N + j])), carrier[j], 0)
+    return _Bound(closed, sticks, acting[:r_N], acting[r_N:], carrier)
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
