@@ -34,7 +34,7 @@ SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that may stick."""
 LOCKED = 1e-6
 """Mobility of a row, relative to that without the other constraints, below which it counts as none."""
-SOFT = 1e-5
+SOFT = 1e-3
 """Number on the diagonal of Newton's matrix, whose diagonal is 1 for a force alone: where contacts make each other
 redundant, forces are not unique, and stay near those that the sweeps find."""
 DEPENDENT = 1e-8
