@@ -276,7 +276,8 @@ class _Event:
             away = item.limit * (way if len(places) == 1 else item.way)
             residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
-        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, ways)
+        last = [way if len(item.places) == 1 else item.way for item, way in zip(frictions, ways, strict=True)]
+        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
     def inputs(self, forces: SX) -> SX:
