@@ -115,7 +115,7 @@ def switch_formula(dae: Dae) -> Formula:
     opening = modes.closed * fallen_N
     resting = ca.logic_and(ca.logic_and(touching, speed_N <= rest), ca.logic_not(opening)) if r_N else opening
     static, sliding = switches.static(N, p_0, t) / own_T, _sizes(dae, ca.fabs(speed_T), p_0, t)(N) / own_T
-    residual, closed, sticks, direction = [], [], [], []
+    residual, closed, sticks, direction, halted = [], [], [], [], []
     for i in range(r_N):
         residual.append(ca.if_else(resting[i], x[i] - ca.fmax(0, x[i] - gain[i]), x[i]))
         closed.append(ca.logic_and(resting[i], x[i] - gain[i] > 0))
@@ -131,6 +131,7 @@ def switch_formula(dae: Dae) -> Formula:
         sticks.append(holds)
         way = ca.if_else(slow, -ca.sign(ahead), ca.sign(speed_T[j]))
         direction.append(ca.if_else(ca.logic_and(on, ca.logic_not(holds)), way, 0))
+        halted.append(ca.logic_or(holds, ca.logic_and(ca.logic_and(on, slow), way * speed_T[j] < 0)))
     decided = Stage(x, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
 
     anchor = [
@@ -148,12 +149,13 @@ def switch_formula(dae: Dae) -> Formula:
     (found,), named = _named(
         "modes", [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)]
     )
-    p_1 = ca.vertcat(p_0, found)
+    front, _, back = ca.vertsplit(found, [0, 2 * r_N, 2 * r_N + r_T, found.numel()])
+    p_1 = ca.vertcat(p_0, front, *halted, back)  # a slip that begins against its way is round-off
     whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - n))
     bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
     offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
     change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
-    held = ca.sum1(ca.vertcat(*closed, *sticks)) > 0
+    held = ca.sum1(ca.vertcat(*closed, *halted)) > 0
     last = whole + change
     size = STILL * (1 + ca.norm_inf(v))
     last = ca.if_else(ca.logic_and(held, ca.fabs(last) <= size), 0, last)
