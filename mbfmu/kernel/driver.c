@@ -52,6 +52,7 @@ struct memory {
 #ifdef SWITCHED
     double *guards; /* those at the start of the next step */
     double usual;   /* the length of steps that no event shortens */
+    double nudge;   /* the least length of a step up to an event */
 #endif
 };
 
@@ -61,7 +62,7 @@ static struct memory carve(double *work) {
     m.estimate = 0;
 #ifdef SWITCHED
     m.guards = 0;
-    m.usual = 0;
+    m.usual = m.nudge = 0;
 #endif
     m.z = work;
     m.next = m.z + NZ;
@@ -361,6 +362,7 @@ static int look(const double *x, const double *u, const double *du, const double
             side = -1;
         }
     }
+    high = fmin(h, fmax(high, m->nudge));
     if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
     if (code == OK) watch(m->x, u, du, p, t, high, before, m);
     m->d = d;
@@ -546,9 +548,10 @@ static int travel(const double *x, const double *u, const double *du, const doub
     long long left = most;
 #ifdef SWITCHED
     double values[GUARDS];
-    int switched = 0, events = 0;
+    int switched = 0, events = 0, row = 0;
     m->guards = values;
     m->usual = h;
+    m->nudge = 0;
 #endif
     memcpy(now, x, sizeof now);
     total[S_LEAST_STEP] = H;
@@ -603,6 +606,8 @@ static int travel(const double *x, const double *u, const double *du, const doub
 #ifdef SWITCHED
         if (code == EVENT) {
             memcpy(now, m->x, sizeof now);
+            row = status[S_TIME] - at <= fmax(h * NUDGE, m->nudge) ? row + 1 : 0;
+            m->nudge = row < 2 ? 0 : row < 32 ? h * NUDGE * (1LL << 2 * row) : h;
             at = status[S_TIME];
             done = at - t;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;

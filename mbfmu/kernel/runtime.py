@@ -69,6 +69,9 @@ MOST_STEPS = 10_000_000
 """Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
 MOST_EVENTS = 10_000
 """Largest number of events in one communication step: more are taken for an endless sequence."""
+NUDGE = 1e-12
+"""Part of a step within which events in a row, from the third on, make no progress: each then goes on by four times as
+much as the one before."""
 EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
 ARMED = 1e-14
