@@ -13,9 +13,10 @@
  *   SZ_W                                         room to work of the largest generated function
  *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
  *                                                they do
- *   FORMULA_switch, guards, moved, GUARDS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry friction: the state after
- *                                                an event, numbers that are positive until one, whether a step moves
- *                                                anything; their number, the entries of x that tell which have fallen,
+ *   FORMULA_switch, guards, moved, GUARDS, GAPS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry
+ *                                                friction: the state after an event, numbers that are positive until
+ *                                                one, whether a step moves anything; the number of guards, and of gaps,
+ *                                                which come first; the entries of x that tell which guards have fallen,
  *                                                and the number of entries of x that are the stepper's
  *   FORMULA_short, SHORT, REPLACED               where a step below this part of the usual one is followed by a new
  *                                                beginning; with REPLACED the formula takes that step too
@@ -194,6 +195,16 @@ static int restart(const struct formula *f, double *x, const double *u, const do
 }
 #endif
 
+#ifdef SWITCHED
+/* The guards of the state x at a time dt after t. */
+static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
+                  double *found, struct memory *m) {
+    double inputs[NU + 1], at = t + dt;
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
+}
+#endif
+
 /* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
 static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
                       double *x, double *status, struct memory *m) {
@@ -212,6 +223,15 @@ static int initialize(const double *s, const double *u, const double *du, const 
         code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
     }
 #ifdef SWITCHED
+    for (int i = 0; i < GAPS && code == OK; ++i) {
+        double values[GUARDS];
+        watch(x, u, du, p, t, 0, values, m);
+        if (values[i] < -CONSISTENT) {
+            status[S_CORRECTION] = -values[i];
+            status[S_SUBSTEPS] = i;
+            code = STARTS_INSIDE;
+        }
+    }
     if (code == OK) {
         const double residual = status[S_CORRECTION];
         code = restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
@@ -283,14 +303,6 @@ static int take(const double *x, const double *sx, const double *u, const double
 }
 
 #ifdef SWITCHED
-/* The guards of the state x at a time dt after t. */
-static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
-                  double *found, struct memory *m) {
-    double inputs[NU + 1], at = t + dt;
-    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
-}
-
 /* The least of the guards that `fallen` has as negative. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
@@ -613,7 +625,12 @@ static int travel(const double *x, const double *u, const double *du, const doub
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
-            if (code == OK && ++events == MOST_EVENTS) code = MANY_EVENTS;
+            if (code == OK && ++events == MOST_EVENTS) {
+                int fallen = 0;
+                while (fallen < GUARDS - 1 && !(values[fallen] < 0)) ++fallen;
+                total[S_CORRECTION] = fallen;
+                code = MANY_EVENTS;
+            }
             total[S_CODE] = code;
             continue;
         }
