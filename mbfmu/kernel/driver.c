@@ -556,12 +556,13 @@ static int stretch(const double *x, const double *u, const double *du, const dou
 static int travel(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                   double tol, long long most, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1], total[S_SIZE] = {0}, done = 0;
-    const double h = h_max < H ? h_max : H;
+    double h = h_max < H ? h_max : H;
     long long left = most;
 #ifdef SWITCHED
     double values[GUARDS];
     int switched = 0, events = 0, row = 0;
     m->guards = values;
+    if (h < SLIVER * h_max) h = h_max; /* the next communication step is longer */
     m->usual = h;
     m->nudge = 0;
 #endif

@@ -71,6 +71,8 @@ MOST_STEPS = 10_000_000
 """Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
 MOST_EVENTS = 10_000
 """Largest number of events in one communication step: more are taken for an endless sequence."""
+SLIVER = 1e-3
+"""Part of the longest step below which a communication step is none that others follow, where there are events."""
 NUDGE = 1e-12
 """Part of a step within which events in a row, from the third on, make no progress: each then goes on by four times as
 much as the one before."""
