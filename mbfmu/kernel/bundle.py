@@ -76,6 +76,7 @@ class Bundle:
         guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
         moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
+        gaps: number of gaps, whose guards come first.
         fallen: place of the entries of x that tell which guards have fallen.
         short: part of the usual step below which a step is short; 0: none is.
         replaced: whether ``short`` takes the short step too.
@@ -97,6 +98,7 @@ class Bundle:
     guards: Any = None
     moved: Any = None
     n_scheme: int = 0
+    gaps: int = 0
     fallen: int = 0
     short: float = 0.0
     replaced: bool = False
@@ -157,6 +159,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         guards=guards,
         moved=moved,
         n_scheme=n_scheme,
+        gaps=len(dae.switching.switches.gaps) if dae.switching else 0,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,

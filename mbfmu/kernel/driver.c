@@ -13,9 +13,10 @@
  *   SZ_W                                         room to work of the largest generated function
  *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
  *                                                they do
- *   FORMULA_switch, guards, moved, GUARDS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry friction: the state after
- *                                                an event, numbers that are positive until one, whether a step moves
- *                                                anything; their number, the entries of x that tell which have fallen,
+ *   FORMULA_switch, guards, moved, GUARDS, GAPS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry
+ *                                                friction: the state after an event, numbers that are positive until
+ *                                                one, whether a step moves anything; the number of guards, and of gaps,
+ *                                                which come first; the entries of x that tell which guards have fallen,
  *                                                and the number of entries of x that are the stepper's
  *   FORMULA_short, SHORT, REPLACED               where a step below this part of the usual one is followed by a new
  *                                                beginning; with REPLACED the formula takes that step too
@@ -52,6 +53,7 @@ struct memory {
 #ifdef SWITCHED
     double *guards; /* those at the start of the next step */
     double usual;   /* the length of steps that no event shortens */
+    double nudge;   /* the least length of a step up to an event */
 #endif
 };
 
@@ -61,7 +63,7 @@ static struct memory carve(double *work) {
     m.estimate = 0;
 #ifdef SWITCHED
     m.guards = 0;
-    m.usual = 0;
+    m.usual = m.nudge = 0;
 #endif
     m.z = work;
     m.next = m.z + NZ;
@@ -193,6 +195,16 @@ static int restart(const struct formula *f, double *x, const double *u, const do
 }
 #endif
 
+#ifdef SWITCHED
+/* The guards of the state x at a time dt after t. */
+static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
+                  double *found, struct memory *m) {
+    double inputs[NU + 1], at = t + dt;
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
+}
+#endif
+
 /* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
 static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
                       double *x, double *status, struct memory *m) {
@@ -211,6 +223,15 @@ static int initialize(const double *s, const double *u, const double *du, const 
         code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
     }
 #ifdef SWITCHED
+    for (int i = 0; i < GAPS && code == OK; ++i) {
+        double values[GUARDS];
+        watch(x, u, du, p, t, 0, values, m);
+        if (values[i] < -CONSISTENT) {
+            status[S_CORRECTION] = -values[i];
+            status[S_SUBSTEPS] = i;
+            code = STARTS_INSIDE;
+        }
+    }
     if (code == OK) {
         const double residual = status[S_CORRECTION];
         code = restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
@@ -282,14 +303,6 @@ static int take(const double *x, const double *sx, const double *u, const double
 }
 
 #ifdef SWITCHED
-/* The guards of the state x at a time dt after t. */
-static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
-                  double *found, struct memory *m) {
-    double inputs[NU + 1], at = t + dt;
-    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
-}
-
 /* The least of the guards that `fallen` has as negative. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
@@ -361,6 +374,7 @@ static int look(const double *x, const double *u, const double *du, const double
             side = -1;
         }
     }
+    high = fmin(h, fmax(high, m->nudge));
     if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
     if (code == OK) watch(m->x, u, du, p, t, high, before, m);
     m->d = d;
@@ -542,13 +556,15 @@ static int stretch(const double *x, const double *u, const double *du, const dou
 static int travel(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                   double tol, long long most, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1], total[S_SIZE] = {0}, done = 0;
-    const double h = h_max < H ? h_max : H;
+    double h = h_max < H ? h_max : H;
     long long left = most;
 #ifdef SWITCHED
     double values[GUARDS];
-    int switched = 0, events = 0;
+    int switched = 0, events = 0, row = 0;
     m->guards = values;
+    if (h < SLIVER * h_max) h = h_max; /* the next communication step is longer */
     m->usual = h;
+    m->nudge = 0;
 #endif
     memcpy(now, x, sizeof now);
     total[S_LEAST_STEP] = H;
@@ -603,12 +619,19 @@ static int travel(const double *x, const double *u, const double *du, const doub
 #ifdef SWITCHED
         if (code == EVENT) {
             memcpy(now, m->x, sizeof now);
+            row = status[S_TIME] - at <= fmax(h * NUDGE, m->nudge) ? row + 1 : 0;
+            m->nudge = row < 2 ? 0 : row < 32 ? h * NUDGE * (1LL << 2 * row) : h;
             at = status[S_TIME];
             done = at - t;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
-            if (code == OK && ++events == MOST_EVENTS) code = MANY_EVENTS;
+            if (code == OK && ++events == MOST_EVENTS) {
+                int fallen = 0;
+                while (fallen < GUARDS - 1 && !(values[fallen] < 0)) ++fallen;
+                total[S_CORRECTION] = fallen;
+                code = MANY_EVENTS;
+            }
             total[S_CODE] = code;
             continue;
         }
