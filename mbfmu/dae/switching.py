@@ -23,14 +23,14 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.switched import Modes, Rows
+from mbfmu.dae.switched import NEARLY_AT_REST, Modes, Rows
 from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
 """Largest gap, m or rad, that takes part in an impact: contacts nearer than this hit at the same time."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that may stick."""
+"""Largest slip rate, m/s or rad/s, that may stick; in space twice `NEARLY_AT_REST`."""
 LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown force is scaled by."""
 SOFT = 1e-14
@@ -133,7 +133,9 @@ def switch_formula(dae: Dae) -> Formula:
         force_T = ca.vertcat(*(x[r_N + k] for k in group))
         ahead, gamma = force_T - ca.vertcat(*(gain[r_N + k] for k in group)), ca.vertcat(*(speed_T[k] for k in group))
         breaking = modes.sticks[j] * fallen_T[j]
-        slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, fallen_T[j] if len(group) == 1 else 0)
+        slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, fallen_T[j])
+        if len(group) > 1:
+            slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
         wanted = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
         residual.append(ca.if_else(1 if gap is None else resting[gap], force_T - wanted, force_T))
         on = ca.SX(1) if gap is None else closed[gap]

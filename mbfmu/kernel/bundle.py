@@ -72,7 +72,8 @@ class Bundle:
             within which it counts as due; None without sampled blocks.
         held: place and number of the entries of x that hold sampled inputs and their time.
         guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
-        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
+        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and the largest relative
+            change of a slip in space; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
         fallen: place of the entries of x that tell which guards have fallen.
     """
@@ -347,6 +348,7 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
 
     A step is at rest if it begins at rest and all its changes are round-off.
     """
+    assert dae.switching is not None
     n_scheme = scheme.step.x.numel()
     xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
@@ -354,7 +356,8 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
     size = ca.vertcat(1 + ca.fabs(q), ca.SX.ones(dae.n), ca.DM(dae.nominal_states) + ca.fabs(z))
     change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
     found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
-    return ca.Function("moved", [xa, xb, p, t], ca.cse([found]))
+    turned = dae.switching.turned(q, v, q1, v1, p, t)
+    return ca.Function("moved", [xa, xb, p, t], ca.cse([found, turned]))
 
 
 def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:

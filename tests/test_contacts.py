@@ -1,0 +1,297 @@
+"""Contacts of systems: what stops, sticks, slides, hits and rests, against closed forms and integrators of others."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from mbfmu.kernel import vector
+from mbfmu.model import (
+    Body,
+    Component,
+    FreeMotion,
+    GuideFriction,
+    PointOnPlane,
+    Prismatic,
+    Revolute,
+    RotationalDryFriction,
+    RotationalEndStop,
+    System,
+    TranslationalDryFriction,
+    TranslationalEndStop,
+    World,
+    connect,
+)
+from mbfmu.prepared.prepare import Prepared, prepare
+
+g = 9.81
+ROUND_OFF = 1e-12
+COORDINATES = ("absolute", "joint")
+both = pytest.mark.parametrize("coordinates", COORDINATES)
+
+
+class Course:
+    """What a model shows at some times, s; the first is 0."""
+
+    def __init__(
+        self,
+        system: System,
+        times: tuple[float, ...],
+        coordinates: str | None = None,
+        stepper: str = "projected",
+        step: float = 1e-2,
+        **options: Any,
+    ) -> None:
+        if stepper == "projected":
+            options = {"order": 9, **options}
+        self.prepared: Prepared = prepare(system, stepper, options, step, coordinates=coordinates)
+        dae, kernel = self.prepared.dae, self.prepared.kernel
+        u, p, still = vector(dae.u_default()), vector(dae.p_default()), vector([0.0] * len(dae.inputs))
+        x, t = self.prepared.initial_state(), 0.0
+        names = [item.name for item in dae.outputs]
+        self.rows: list[dict[str, float]] = []
+        for time in times:
+            if time > t:
+                n = math.ceil((time - t) / step * (1 - 1e-9))
+                x, status = kernel.advance(x, u, still, p, t, (time - t) / n, n)
+                assert not status.code, status
+                t = time
+            self.rows.append(dict(zip(names, kernel.outputs(x, u, p, t), strict=False)))
+
+    def __getitem__(self, name: str) -> list[float]:
+        """Return the values of an output."""
+        return [row[name] for row in self.rows]
+
+    def last(self, *names: str) -> list[float]:
+        """Return some outputs at the last time."""
+        return [self.rows[-1][name] for name in names]
+
+
+def body(planar: bool = True, m: float = 2.0, J: float = 1.0, name: str = "body") -> Body:
+    """Return a body with equal moments of inertia."""
+    return Body(name, m=m, I_33=J) if planar else Body(name, m=m, I_11=J, I_22=J, I_33=J)
+
+
+def on_joint(joint: Prismatic | Revolute, *contacts: Component, world: World | None = None, **more: Any) -> System:
+    """Return a body of 2 kg, 1 kg.m2, on a joint."""
+    planar = more.pop("planar", True)
+    world = world or World("world", g=0.0)
+    ends = (connect("world.frame_b", f"{joint.name}.frame_a"), connect(f"{joint.name}.frame_b", "body.frame_a"))
+    return System(
+        "machine", planar=planar, components=(world, joint, body(planar), *contacts), connections=ends, **more
+    )
+
+
+# -- End stops ------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_a_mass_between_two_stops_loses_the_same_part_of_its_speed_at_each(coordinates: str) -> None:
+    stop = TranslationalEndStop("stop", joint="slide", lower=-0.5, upper=0.3, e=0.5)
+    found = Course(on_joint(Prismatic("slide", s=0.0, v=1.0), stop), (0.0, 1.0, 2.5, 6.0), coordinates)
+    assert found["slide.v"] == pytest.approx([1.0, -0.5, 0.25, -0.125], abs=ROUND_OFF)
+    assert found["slide.s"] == pytest.approx([0.0, 0.3 - 0.35, -0.5 + 0.15, 0.3 - 0.1125], abs=ROUND_OFF)
+    assert found["events.time"] == pytest.approx([0.0, 0.3, 0.3 + 1.6, 0.3 + 1.6 + 3.2], abs=ROUND_OFF)
+    assert found.last("stop.upper.impacts", "stop.lower.impacts") == [2, 1]
+    assert found["stop.upper.gap"] == pytest.approx([0.3 - s for s in found["slide.s"]], abs=ROUND_OFF)
+
+
+@both
+def test_a_turning_body_stays_at_its_stop_and_leaves_it_when_the_load_turns(coordinates: str) -> None:
+    """The weight of a rod, turned by a constant torque: up against the stop, and back as gravity wins."""
+    swing = 3.0
+    joint = Revolute("hinge", phi=0.0, w=1.0, actuated=True)
+    stop = RotationalEndStop("stop", joint="hinge", upper=0.4)
+    system = on_joint(joint, stop, input_starts={"hinge.tau": swing})
+    at = -1 / swing + math.sqrt(1 / swing**2 + 2 * 0.4 / swing)
+    prepared = prepare(system, "projected", {"order": 9}, 1e-2, coordinates=coordinates)
+    found = Course(system, (0.0, 0.2, 1.0), coordinates)
+    assert found["hinge.phi"][1] == pytest.approx(0.2 + swing * 0.2**2 / 2, abs=ROUND_OFF)
+    assert found.last("hinge.phi", "stop.upper.closed") == pytest.approx([0.4, 1], abs=1e-15)
+    assert found.last("hinge.w", "stop.upper.f_n", "events.time") == pytest.approx([0, swing, at], abs=ROUND_OFF)
+    assert prepared.dae.inputs[0].name == "hinge.tau"
+    kernel, p = prepared.kernel, vector(prepared.dae.p_default())
+    x, status = kernel.advance(prepared.initial_state(), vector([swing]), vector([0.0]), p, 0.0, 1e-2, 100)
+    x, status = kernel.advance(x, vector([swing]), vector([-2 * swing]), p, 1.0, 1e-2, 100)
+    assert not status.code
+    y = dict(zip((item.name for item in prepared.dae.outputs), kernel.outputs(x, vector([-swing]), p, 2.0), strict=False))
+    assert y["events.time"] == pytest.approx(1.5, abs=ROUND_OFF)
+    assert y["hinge.phi"] == pytest.approx(0.4 - 2 * swing * 0.5**3 / 6, abs=ROUND_OFF)
+
+
+# -- Dry friction ---------------------------------------------------------------------------------------------------
+
+
+@both
+def test_dry_friction_holds_up_to_its_largest_force_and_no_further(coordinates: str) -> None:
+    def at(load: float) -> list[float]:
+        rub = TranslationalDryFriction("rub", joint="slide", F_s=3.0, F_c=2.0, v_s=1e-3)
+        system = on_joint(Prismatic("slide", s=0.0, v=0.0, actuated=True), rub, input_starts={"slide.f": load})
+        return Course(system, (0.0, 1.0), coordinates).last("slide.s", "slide.v", "rub.f_t", "rub.sticks")
+
+    assert at(2.999) == [0, 0, pytest.approx(-2.999, abs=ROUND_OFF), 1]
+    assert at(-2.999) == [0, 0, pytest.approx(2.999, abs=ROUND_OFF), 1]
+    s, v, f, sticks = at(3.001)
+    assert not sticks
+    assert f == pytest.approx(-2.0, abs=ROUND_OFF)
+    assert 0.4 < v < 0.5005 and 0.2 < s < 0.25
+
+
+@both
+def test_a_turning_body_stops_where_stribecks_law_lets_it(coordinates: str) -> None:
+    """Time and angle of the stop: integrals over the speed, J dw / |f(w)| and J w dw / |f(w)|."""
+
+    def f(w: Any) -> Any:
+        return 2.0 + np.exp(-((w / 0.5) ** 2)) + 0.2 * w
+
+    rub = RotationalDryFriction("rub", joint="hinge", F_s=3.0, F_c=2.0, v_s=0.5, F_v=0.2)
+    found = Course(on_joint(Revolute("hinge", phi=0.0, w=1.5), rub), (0.0, 0.2, 1.0), coordinates)
+    x, weight = np.polynomial.legendre.leggauss(60)
+    w, weight = 0.75 * (x + 1), 0.75 * weight
+    stop = [np.sum(weight / f(w)), np.sum(weight * w / f(w))]
+    assert found.last("events.time", "hinge.phi") == pytest.approx(stop, abs=ROUND_OFF)
+    assert found.last("hinge.w", "rub.sticks") == [0, 1]
+    assert found["rub.f_t"][1] == pytest.approx(-f(found["hinge.w"][1]), abs=ROUND_OFF)
+
+
+def incline(alpha: float, v: float, planar: bool) -> System:
+    """A body on an inclined guide, whose axis in space has no entry that is 0."""
+    if planar:
+        n: tuple[float, ...] = (math.cos(alpha), -math.sin(alpha))
+        world = World("world", g=g, n=(0.0, -1.0))
+    else:
+        n = (math.cos(alpha) * math.cos(0.7), math.cos(alpha) * math.sin(0.7), -math.sin(alpha))
+        world = World("world", g=g, n=(0.0, 0.0, -1.0))
+    rub = GuideFriction("rub", joint="slide", mu=0.4, mu_s=0.5)
+    return on_joint(Prismatic("slide", n=n, s=0.0, v=v), rub, world=world, planar=planar)
+
+
+@both
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_a_guide_holds_below_its_angle_of_friction_and_not_above(coordinates: str, planar: bool) -> None:
+    angle = math.atan(0.5)
+    below = Course(incline(0.99 * angle, 0.0, planar), (0.0, 1.0), coordinates)
+    assert below.last("slide.s", "slide.v", "rub.sticks", "events.count") == [0, 0, 1, 0]
+    assert below.last("rub.f_t") == pytest.approx([-2 * g * math.sin(0.99 * angle)], abs=ROUND_OFF)
+    above = Course(incline(1.01 * angle, 0.0, planar), (0.0, 1.0), coordinates)
+    a = g * (math.sin(1.01 * angle) - 0.4 * math.cos(1.01 * angle))
+    assert above.last("slide.s", "slide.v") == pytest.approx([a / 2, a], abs=ROUND_OFF)
+
+
+@both
+@pytest.mark.parametrize("v", [1.0, -1.0])
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_a_body_thrown_along_a_guide_stops_on_time(coordinates: str, planar: bool, v: float) -> None:
+    found = Course(incline(0.2, v, planar), (0.0, 1.0), coordinates)
+    a = g * (0.4 * math.cos(0.2) - v * math.sin(0.2))
+    assert found.last("events.time", "slide.s") == pytest.approx([1 / a, v / (2 * a)], abs=ROUND_OFF)
+    assert found.last("slide.v", "rub.sticks") == [0, 1]
+
+
+# -- Points on planes -----------------------------------------------------------------------------------------------
+
+
+def puck(
+    alpha: float, e: float = 0.0, mu: float = 0.0, mu_s: float = 0.0, planar: bool = False, height: float = 0.0,
+    v: tuple[float, ...] = (0.0, 0.0),
+) -> System:  # fmt: skip
+    """A point of 2 kg on or above a plane inclined towards x; v: along the plane."""
+    s, c = math.sin(alpha), math.cos(alpha)
+    down = (s, -c) if planar else (s, 0.0, -c)
+    start: dict[str, Any] = {
+        "r_rel": (0.0, height) if planar else (0.0, 0.0, height),
+        "v_rel": (v[0], 0.0) if planar else (*v, 0.0),
+    }
+    return System(
+        "puck",
+        planar=planar,
+        components=(
+            World("world", g=g, n=down),
+            FreeMotion("free", **start),
+            body(planar),
+            PointOnPlane("touch", e=e, mu=mu, mu_s=mu_s),
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "body.frame_a"),
+            connect("world.frame_b", "touch.frame_a"),
+            connect("body.frame_a", "touch.frame_b"),
+        ),
+    )
+
+
+def place(planar: bool) -> tuple[str, ...]:
+    """Return the names of the outputs of the body's position."""
+    return tuple(f"body.r_0[{k + 1}]" for k in range(2 if planar else 3))
+
+
+@both
+def test_the_friction_of_a_sliding_puck_is_against_its_slip(coordinates: str) -> None:
+    alpha, mu = 0.4, 0.3
+
+    def law(_: float, y: Any) -> Any:
+        v = y[2:]
+        return [*v, *(np.array([g * math.sin(alpha), 0]) - mu * g * math.cos(alpha) * v / np.hypot(*v))]
+
+    route = solve_ivp(law, (0, 1), [0, 0, -1.0, 1.5], method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+    found = Course(puck(alpha, mu=mu, v=(-1.0, 1.5)), (0.0, 0.3, 1.0), coordinates)
+    slip = ("touch.slip[1]", "touch.slip[2]")
+    assert found.last(*place(True), *slip) == pytest.approx(route, abs=1e-11)
+    f, v = np.array(found.last("touch.f_t[1]", "touch.f_t[2]")), np.array(found.last(*slip))
+    assert f == pytest.approx(-mu * 2 * g * math.cos(alpha) * v / np.hypot(*v), abs=1e-11)
+    assert found.last("body.r_0[3]", "touch.closed") == [0, 1]
+
+
+@both
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_a_point_bounces_comes_to_rest_and_stays(coordinates: str, planar: bool) -> None:
+    """Flight times shrink by e: rest at t_1 (1 + e) / (1 - e), with the slip gone at the first impact that can."""
+    e, mu, height, v = 0.7, 0.1, 1.0, 1.0
+    fall = math.sqrt(2 * height / g)
+    found = Course(puck(0.0, e, mu, planar=planar, height=height, v=(v, 0.0)), (0.0, 1.0, 2.0, 3.0), coordinates)
+    along, up = "body.v_0[1]", place(planar)[-1]
+    t = 1.0 - fall  # after the first impact
+    slower = v - mu * (1 + e) * g * fall
+    assert t < 2 * e * fall and 0 < slower < mu * (1 + e) * e * g * fall  # it stops at the second impact
+    assert found[along][1] == pytest.approx(slower, abs=ROUND_OFF)
+    assert found[up][1] == pytest.approx(e * g * fall * t - g * t**2 / 2, abs=ROUND_OFF)
+    x = v * fall + slower * 2 * e * fall
+    assert found["body.r_0[1]"][3] == pytest.approx(x, abs=ROUND_OFF)
+    assert found.last(along, "touch.closed", "touch.sticks") == [0, 1, 1]
+    assert abs(found[up][3]) < 1e-15
+    assert found["events.time"][3] == pytest.approx(fall * (1 + e) / (1 - e), abs=1e-9)
+
+
+def test_a_puck_that_turns_downhill_comes_to_rest_on_time_whatever_the_step() -> None:
+    """With the angle of the slip as the variable, the law of its speed has a closed form.
+
+    With a = mu g cos(alpha), b = g sin(alpha), k = a / b and theta the angle of the slip from downhill, dtheta/dt =
+    -b sin(theta) / s and ds/dt = b cos(theta) - a give s sin(theta) = C tan(theta / 2)^k; the time is the integral of
+    -s dtheta / (b sin(theta)).
+    """
+    alpha, mu, s_0, theta_0 = 0.3, 0.4, math.hypot(1.0, 1.5), math.atan2(1.5, -1.0)
+    a, b = mu * g * math.cos(alpha), g * math.sin(alpha)
+    C = s_0 * math.sin(theta_0) / math.tan(theta_0 / 2) ** (a / b)
+    x, weight = np.polynomial.legendre.leggauss(200)
+    r = (x + 1) / 2 * math.tan(theta_0 / 2) ** 0.25  # tan(theta / 2) = r^4
+    theta, slope = 2 * np.arctan(r**4), 8 * r**3 / (1 + r**8)
+    s = C * (r**4) ** (a / b) / np.sin(theta)
+    weight = weight / 2 * math.tan(theta_0 / 2) ** 0.25 * slope * s / (b * np.sin(theta))
+    stop = [np.sum(weight), np.sum(weight * s * np.cos(theta)), np.sum(weight * s * np.sin(theta))]
+    for step in (2e-2, 2e-3):
+        found = Course(puck(alpha, mu=mu, v=(-1.0, 1.5)), (0.0, 1.0), "joint", step=step)
+        assert found.last("events.time", *place(True)) == pytest.approx(stop, abs=2e-8 if step > 1e-2 else 1e-8)
+        assert found.last("touch.sticks", "touch.slip[1]", "touch.slip[2]") == [1, 0, 0]
+
+
+@pytest.mark.parametrize("stepper", ["gauss", "rattle", "radau", "lobatto", "partition"])
+def test_a_puck_comes_to_rest_at_the_same_place_in_both_coordinates(stepper: str) -> None:
+    ends = [
+        Course(puck(0.2, 0.3, 0.4, planar=True, height=0.1, v=(1.0,)), (0.0, 1.0), c, stepper, 2e-3)
+        for c in COORDINATES
+    ]
+    names = (*place(True), "events.count", "touch.sticks", "touch.f_n", "touch.f_t")
+    assert ends[0].last(*names) == pytest.approx(ends[1].last(*names), abs=1e-9)
+    assert ends[0].last("touch.sticks") == [1]
