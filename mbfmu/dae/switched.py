@@ -35,6 +35,8 @@ BEGINNING = -1.0
 """Number of events before the modes of the start are found."""
 NEWTON = 4
 """Number of corrections of a friction whose normal force is not linear in it; its linear parts need one."""
+SOLVED = 1e-9
+"""Residual of such a friction, relative to it and to 1 N or 1 N.m, above which it has no solution."""
 TURNED = 0.5
 """Cosine of the angle between a slip in space and its direction at the last event at which that is looked at anew."""
 NEARLY_AT_REST = 1e-8
@@ -407,7 +409,10 @@ class _Switched:
         for _ in range(NEWTON if ca.depends_on(slope, tau) else 1):
             at, J = ca.substitute([residual, slope], [tau], [found])
             found = found - eliminated(J, at)
-        return found
+        if not ca.depends_on(slope, tau):
+            return found
+        missed = ca.substitute(residual, tau, found)
+        return ca.if_else(ca.fabs(missed) <= SOLVED * (1 + ca.fabs(found)), found, nan)
 
     def _sliding(self) -> tuple[SX, SX]:
         """Return the direction of each slip rate that slides, smooth through rest, and its speed."""

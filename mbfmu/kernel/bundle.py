@@ -171,9 +171,9 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
 
 def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
-    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    xa, xb = (ca.SX.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
-    a, b = (ca.vertcat(*scheme.read(x, p, t)) for x in (xa, xb))
+    a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
     return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
@@ -337,9 +337,10 @@ def _switch(dae: Dae, scheme: Scheme) -> FormulaFunctions:
 def _guards(dae: Dae, scheme: Scheme) -> Any:
     """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p."""
     assert dae.switching is not None
-    x, u = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs))
+    n_scheme = scheme.step.x.numel()
+    x, u = ca.SX.sym("x", n_scheme + dae.n_angles), ca.SX.sym("u", len(dae.inputs))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    found = dae.switching.guards(*scheme.read(x, p, t), u, p, t)
+    found = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
     return ca.Function("guards", [x, u, p, t], ca.cse([ca.densify(found)]))
 
 
@@ -350,9 +351,9 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
     """
     assert dae.switching is not None
     n_scheme = scheme.step.x.numel()
-    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    xa, xb = (ca.SX.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    (q, v, z), (q1, v1, z1) = scheme.read(xa, p, t), scheme.read(xb, p, t)
+    (q, v, z), (q1, v1, z1) = (scheme.read(x[:n_scheme], p, t) for x in (xa, xb))
     size = ca.vertcat(1 + ca.fabs(q), ca.SX.ones(dae.n), ca.DM(dae.nominal_states) + ca.fabs(z))
     change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
     found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
