@@ -177,7 +177,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
     It is the inverse of the diagonal of A, or near a pose where the row moves nothing a multiple of the mass without the
-    other constraints.
+    other constraints; 1 kg where it moves nothing at all.
     """
     r_N, free = len(switches.gaps), over_mass(W.T)
     inverse = [
@@ -187,7 +187,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:
             inverse[r_N + j] = mean
-    return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+    return ca.vertcat(ca.SX(0, 1), *(1 / ca.if_else(item > 0, item, 1) for item in inverse))
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
