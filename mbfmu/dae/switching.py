@@ -29,6 +29,8 @@ from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
 """Largest gap, m or rad, that takes part in an impact: contacts nearer than this hit at the same time."""
+HIDDEN = 1e-6
+"""Largest speed, m/s or rad/s, at which a gap that falls below 0 as it opens is closed: round-off hides its flight."""
 SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that may stick; in space twice `NEARLY_AT_REST`."""
 LOCKED = 1e-6
@@ -122,7 +124,9 @@ def switch_formula(dae: Dae) -> Formula:
         ),
     )  # fmt: skip
     opening = modes.closed * fallen_N
-    resting = ca.logic_and(ca.logic_and(touching, speed_N <= rest), ca.logic_not(opening)) if r_N else opening
+    hidden = ca.logic_and(fallen_N, ca.logic_and(ca.logic_not(modes.closed), speed_N <= HIDDEN))
+    still = ca.logic_or(speed_N <= rest, ca.logic_and(hidden, rows.gap_rate >= 0))
+    resting = ca.logic_and(ca.logic_and(touching, still), ca.logic_not(opening)) if r_N else opening
     static, sliding = switches.static(N, p_0, t) / own_T, _sizes(switches, speed_T, p_0, t)(N) / own_T
     residual, closed, sticks, direction = [], [], [], []
     for i in range(r_N):
