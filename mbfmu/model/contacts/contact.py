@@ -15,8 +15,9 @@ from mbfmu.model.component import Input, Value, quantity
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 
-REST = 1e-10
-"""Default speed of approach, m/s or rad/s, below which a gap closes for good."""
+REST = 1e-7
+"""Default speed of approach, m/s or rad/s, below which a gap closes for good: slower bounces are lost in the round-off
+of places near 1 m or 1 rad."""
 
 
 @dataclass(frozen=True)
