@@ -9,15 +9,27 @@ from scipy.integrate import solve_ivp
 
 from mbfmu.kernel import vector
 from mbfmu.model import (
+    AxisMotion,
+    BearingFriction,
     Body,
+    Cable,
+    CircleOnCircle,
+    CircleOnLine,
     Component,
+    FixedRotation,
+    FixedTranslation,
     FreeMotion,
     GuideFriction,
+    PinInHole,
+    PointOnHeightField,
     PointOnPlane,
     Prismatic,
     Revolute,
     RotationalDryFriction,
     RotationalEndStop,
+    SliderInGuide,
+    SphereOnPlane,
+    SphereOnSphere,
     System,
     TranslationalDryFriction,
     TranslationalEndStop,
@@ -195,7 +207,7 @@ def test_a_body_thrown_along_a_guide_stops_on_time(coordinates: str, planar: boo
 
 def puck(
     alpha: float, e: float = 0.0, mu: float = 0.0, mu_s: float = 0.0, planar: bool = False, height: float = 0.0,
-    v: tuple[float, ...] = (0.0, 0.0),
+    v: tuple[float, ...] = (0.0, 0.0), rest: float = 1e-7,
 ) -> System:  # fmt: skip
     """A point of 2 kg on or above a plane inclined towards x; v: along the plane."""
     s, c = math.sin(alpha), math.cos(alpha)
@@ -211,7 +223,7 @@ def puck(
             World("world", g=g, n=down),
             FreeMotion("free", **start),
             body(planar),
-            PointOnPlane("touch", e=e, mu=mu, mu_s=mu_s),
+            PointOnPlane("touch", e=e, mu=mu, mu_s=mu_s, rest=rest),
         ),
         connections=(
             connect("world.frame_b", "free.frame_a"),
@@ -250,7 +262,8 @@ def test_a_point_bounces_comes_to_rest_and_stays(coordinates: str, planar: bool)
     """Flight times shrink by e: rest at t_1 (1 + e) / (1 - e), with the slip gone at the first impact that can."""
     e, mu, height, v = 0.7, 0.1, 1.0, 1.0
     fall = math.sqrt(2 * height / g)
-    found = Course(puck(0.0, e, mu, planar=planar, height=height, v=(v, 0.0)), (0.0, 1.0, 2.0, 3.0), coordinates)
+    system = puck(0.0, e, mu, planar=planar, height=height, v=(v, 0.0), rest=1e-10)
+    found = Course(system, (0.0, 1.0, 2.0, 3.0), coordinates)
     along, up = "body.v_0[1]", place(planar)[-1]
     t = 1.0 - fall  # after the first impact
     slower = v - mu * (1 + e) * g * fall
@@ -297,3 +310,234 @@ def test_a_puck_comes_to_rest_at_the_same_place_in_both_coordinates(stepper: str
     names = (*place(True), "events.count", "touch.sticks", "touch.f_n", "touch.f_t")
     assert ends[0].last(*names) == pytest.approx(ends[1].last(*names), abs=1e-9)
     assert ends[0].last("touch.sticks") == [1]
+
+
+# -- Round bodies, surfaces, cables ---------------------------------------------------------------------------------
+
+
+def thrown(contact: Component, planar: bool, J: float = 0.3, down: tuple[float, ...] = (), **start: Any) -> System:
+    """A free body of 2 kg in contact with the world; down: direction of its weight."""
+    return System(
+        "thrown",
+        planar=planar,
+        components=(
+            World("world", g=g, n=down or ((0.0, -1.0) if planar else (0.0, 0.0, -1.0))),
+            FreeMotion("free", **start),
+            body(planar, J=J),
+            contact,
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "body.frame_a"),
+            connect("world.frame_b", f"{contact.name}.frame_a"),
+            connect("body.frame_a", f"{contact.name}.frame_b"),
+        ),
+    )
+
+
+@both
+def test_a_ball_thrown_without_spin_slides_until_it_rolls(coordinates: str) -> None:
+    """It rolls after v / (mu g (1 + m R^2 / J)), with the speed v / (1 + J / (m R^2))."""
+    R, J, mu, v = 0.5, 0.3, 0.3, (2.0, 1.0)
+    slow = 1 / (1 + J / (2 * R**2))
+    circle = CircleOnLine("touch", radius=R, mu=mu)
+    found = Course(thrown(circle, True, J, r_rel=(0.0, R), v_rel=(2.0, 0.0), phi=0.0, w=0.0), (0.0, 1.0), coordinates)
+    at = 2.0 * (1 - slow) / (mu * g)
+    wanted = [2.0 * slow, -2.0 * slow / R, at, 2.0 * at - mu * g * at**2 / 2 + 2.0 * slow * (1.0 - at), R]
+    names = ("body.v_0[1]", "body.w", "events.time", *place(True))
+    assert found.last(*names) == pytest.approx(wanted, abs=ROUND_OFF)
+    sphere = SphereOnPlane("touch", radius=R, mu=mu)
+    start: dict[str, Any] = {"r_rel": (0.0, 0.0, R), "v_rel": (*v, 0.0), "w_rel": (0.0, 0.0, 1.0)}
+    found = Course(thrown(sphere, False, J, **start), (0.0, 1.0), coordinates)
+    at = math.hypot(*v) * (1 - slow) / (mu * g)
+    wanted = [slow * v[0], slow * v[1], at]
+    assert found.last("body.v_0[1]", "body.v_0[2]", "events.time") == pytest.approx(wanted, abs=2e-8)
+    assert found.last("touch.sticks", "touch.closed") == [1, 1]
+
+
+@both
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+@pytest.mark.parametrize("mu", [0.0, 1e3], ids=["sliding", "rolling"])
+def test_a_ball_leaves_a_ball_where_its_weight_no_longer_presses(coordinates: str, planar: bool, mu: float) -> None:
+    """From rest at theta_0 it leaves at cos(theta) = 2 cos(theta_0) / (3 + J / (m R^2)), without J if it slides."""
+    R, J, theta = 0.5, 0.3, 0.3
+    start: dict[str, Any] = {"phi": 0.0, "w": 0.0} if planar else {"w_rel": (0.0, 0.0, 0.0)}
+    where = (1.5 * math.sin(theta), *([] if planar else [0.0]), 1.5 * math.cos(theta))
+    kind: Any = CircleOnCircle if planar else SphereOnSphere
+    touch = kind("touch", radius_a=1.0, radius_b=R, mu=mu)
+    still = tuple(0.0 for _ in where)
+    found = Course(thrown(touch, planar, J, r_rel=where, v_rel=still, **start), (0.0, 0.3, 1.5), coordinates)
+    k = J / (2 * R**2) if mu else 0.0
+    left = 2 * math.cos(theta) / (3 + k)
+    leaving = Course(
+        thrown(touch, planar, J, r_rel=where, v_rel=still, **start), (0.0, found.last("events.time")[0]), coordinates
+    )
+    assert leaving.last(place(planar)[-1]) == pytest.approx([1.5 * left], abs=1e-11)
+    assert found.last("touch.closed") == [0]
+    assert found["touch.closed"][:2] == [1, 1]
+    assert abs(found["touch.gap"][1]) < 1e-15
+
+
+def test_a_pin_in_a_hole_swings_as_a_pendulum_of_the_clearances_length() -> None:
+    c, phi = 0.1, 0.5
+    hole = PinInHole("touch", radius=0.5, clearance=c)
+    where = (c * math.sin(phi), -c * math.cos(phi))
+    found = Course(thrown(hole, True, r_rel=where, v_rel=(0.0, 0.0)), (0.0, 0.4, 2.0))
+    swing = solve_ivp(lambda _, y: [y[1], -g / c * math.sin(y[0])], (0, 2), [phi, 0], rtol=1e-13, atol=1e-13, method="DOP853")
+    assert found.last("body.r_0[1]") == pytest.approx([c * math.sin(swing.y[0, -1])], abs=1e-10)
+    press = 2 * g * math.cos(swing.y[0, -1]) + 2 * c * swing.y[1, -1] ** 2
+    assert found.last("touch.f_n") == pytest.approx([press], abs=1e-8)
+    free = Course(thrown(hole, True, r_rel=(0.0, 0.0), v_rel=(0.0, 0.0)), (0.0, 0.05, 0.5))
+    assert free["body.r_0[2]"] == pytest.approx([0, -g * 0.05**2 / 2, -c], abs=ROUND_OFF)
+    assert free.last("events.time") == pytest.approx([math.sqrt(2 * c / g)], abs=ROUND_OFF)
+
+
+@both
+def test_a_cable_is_slack_then_jerks_and_holds(coordinates: str) -> None:
+    """A mass falls beside the cable's end; taut, it keeps the velocity across the cable and e of that along it."""
+    x, L, e = 0.5, 1.0, 0.4
+    start: dict[str, Any] = {"r_rel": (x, 0.0), "v_rel": (0.0, 0.0)}
+    y = math.sqrt(L**2 - x**2)
+    t, v = math.sqrt(2 * y / g), math.sqrt(2 * g * y)
+    found = Course(thrown(Cable("cable", length=L, e=e), True, **start), (0.0, 0.3, t + 0.01, 5.0), coordinates)
+    assert found["body.r_0[2]"][1] == pytest.approx(-g * 0.3**2 / 2, abs=ROUND_OFF)
+    n = np.array([x, -y]) / L
+    after = np.array([0.0, -v]) - (1 + e) * np.dot([0.0, -v], n) * n
+    assert [found["body.v_0[1]"][2], found["body.v_0[2]"][2] + g * 0.01] == pytest.approx(list(after), abs=ROUND_OFF)
+    assert found.last("cable.closed") == [1]
+    assert abs(found.last("cable.gap")[0]) < 1e-15
+    slack = Course(thrown(Cable("cable", length=L), True, r_rel=(0.0, -L), v_rel=(0.0, 1.0)), (0.0, 0.1), coordinates)
+    assert slack.last("body.r_0[2]", "cable.closed") == pytest.approx([-L + 0.1 - g * 0.005, 0], abs=ROUND_OFF)
+
+
+@both
+def test_a_point_slides_down_a_bowl_as_its_law_says_and_stays(coordinates: str) -> None:
+    """In the plane, with the arc's angle theta: v' = -g sin(theta) - mu (g cos(theta) + v^2 kappa) sign(v)."""
+    mu = 0.1
+    bowl = PointOnHeightField("touch", height="x**2/2", mu=mu)
+    found = Course(thrown(bowl, True, r_rel=(1.0, 0.5), v_rel=(0.0, 0.0)), (0.0, 0.5, 9.0), coordinates)
+
+    def law(_: float, y: Any) -> Any:
+        c = 1 / math.sqrt(1 + y[0] ** 2)
+        return [y[1] * c, -g * y[0] * c + mu * (g * c + y[1] ** 2 * c**3)]
+
+    route = solve_ivp(law, (0, 0.5), [1.0, 0.0], rtol=1e-13, atol=1e-13, method="DOP853").y[:, -1]
+    assert [found["body.r_0[1]"][1], found["touch.slip"][1]] == pytest.approx(list(route), abs=1e-10)
+    x, y, sticks = found.last(*place(True), "touch.sticks")
+    assert sticks and abs(x) < mu and y == pytest.approx(x**2 / 2, abs=1e-15)
+
+
+@both
+def test_a_point_on_a_tilted_height_field_is_the_point_on_a_plane(coordinates: str) -> None:
+    """A plane as a height field, with the weight turned into it: the puck that turns downhill."""
+    a, b = 0.3, -0.2
+    field_ = PointOnHeightField("touch", height=f"{a}*x + {b}*y", mu=0.4)
+    v = (-0.5, 0.8)
+    start = {"r_rel": (0.0, 0.0, 0.0), "v_rel": (*v, a * v[0] + b * v[1]), "w_rel": (0.0, 0.0, 0.0)}
+    found = Course(thrown(field_, False, **start), (0.0, 2.0), coordinates)
+    up = np.array([-a, -b, 1.0]) / math.sqrt(1 + a**2 + b**2)
+    e1 = np.array([1.0, 0.0, a]) / math.sqrt(1 + a**2)
+    e2 = np.cross(up, e1)
+    weight = np.array([0.0, 0.0, -1.0])
+    down = np.array([e1 @ weight, e2 @ weight, up @ weight])
+    V = np.array(start["v_rel"])
+    plane = PointOnPlane("touch", mu=0.4)
+    flat = {"r_rel": (0.0, 0.0, 0.0), "v_rel": (e1 @ V, e2 @ V, 0.0), "w_rel": (0.0, 0.0, 0.0)}
+    other = Course(thrown(plane, False, down=tuple(down), **flat), (0.0, 2.0), coordinates)
+    there = np.column_stack([e1, e2, up]) @ other.last(*place(False))
+    assert found.last(*place(False)) == pytest.approx(list(there), abs=1e-11)
+    assert found.last("touch.sticks") == other.last("touch.sticks") == [1]
+
+
+# -- Bearings, clearances and mechanisms -----------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_a_pendulums_bearing_rubs_with_the_force_it_carries(coordinates: str, planar: bool) -> None:
+    """Its force F depends on the acceleration that its friction mu r |F| changes: a fixed point, found anew here."""
+    mu, r, m, l, J = 0.3, 0.05, 2.0, 0.3, 0.1
+
+    def acceleration(phi: float, w: float) -> float:
+        a = 0.0
+        for _ in range(60):
+            x = -m * l * (w**2 * math.cos(phi) + a * math.sin(phi))
+            y = -m * l * (w**2 * math.sin(phi) - a * math.cos(phi)) + m * g
+            torque = m * g * l * math.cos(phi) + mu * r * math.copysign(math.hypot(x, y), w)
+            a = -torque / (J + m * l**2)
+        return a
+
+    route = solve_ivp(
+        lambda _, y: [y[1], acceleration(*y)], (0, 0.1), [-0.5, 3.0], rtol=1e-13, atol=1e-13, method="DOP853"
+    ).y[:, -1]
+    inertia = {"I_33": J} if planar else {"I_11": 0.02, "I_22": J, "I_33": J}
+    rod = Body("body", m=m, r_CM=(l, 0.0) if planar else (l, 0.0, 0.0), **inertia)
+    system = System(
+        "pendulum",
+        planar=planar,
+        components=(
+            World("world", g=g, n=(0.0, -1.0) if planar else (0.0, -1.0, 0.0)),
+            Revolute("hinge", phi=-0.5, w=3.0),
+            rod,
+            BearingFriction("rub", joint="hinge", radius=r, mu=mu, mu_s=mu),
+        ),
+        connections=(connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", "body.frame_a")),
+    )
+    found = Course(system, (0.0, 0.1, 20.0), coordinates)
+    assert [found["hinge.phi"][1], found["hinge.w"][1]] == pytest.approx(list(route), abs=1e-11)
+    assert found.last("rub.sticks", "hinge.w") == [1, 0]
+    assert abs(m * g * l * math.cos(found.last("hinge.phi")[0])) < mu * r * m * g
+
+
+@both
+def test_a_follower_leaves_its_cam_where_its_weight_no_longer_brings_it_back(coordinates: str) -> None:
+    """A heavy eccentric disk at the speed w under a flat follower: height R + d sin(w t), as long as d w^2 sin < g."""
+    R, d, w = 0.1, 0.05, 20.0
+    system = System(
+        "cam",
+        planar=True,
+        components=(
+            World("world", g=g, n=(0.0, -1.0)),
+            Revolute("shaft", phi=0.0),
+            FixedTranslation("arm", r=(d, 0.0)),
+            Body("cam", m=1.0, I_33=1.0),
+            AxisMotion("drive", joint="shaft", s=f"{w}*time"),
+            Prismatic("guide", n=(0.0, 1.0), s=R),
+            FixedRotation("face", angle=math.pi),
+            Body("follower", m=0.5, I_33=0.1),
+            CircleOnLine("touch", radius=R),
+        ),
+        connections=(
+            connect("world.frame_b", "shaft.frame_a"),
+            connect("shaft.frame_b", "cam.frame_a"),
+            connect("cam.frame_a", "arm.frame_a"),
+            connect("world.frame_b", "guide.frame_a"),
+            connect("guide.frame_b", "follower.frame_a"),
+            connect("follower.frame_a", "face.frame_a"),
+            connect("face.frame_b", "touch.frame_a"),
+            connect("arm.frame_b", "touch.frame_b"),
+        ),
+    )
+    off = math.asin(g / (d * w**2)) / w
+    t = off + 0.02
+    found = Course(system, (0.0, off / 2, t), coordinates, step=1e-3)
+    assert found["guide.s"][1] == pytest.approx(R + d * math.sin(w * off / 2), abs=ROUND_OFF)
+    assert found["touch.f_n"][1] == pytest.approx(0.5 * (g - d * w**2 * math.sin(w * off / 2)), abs=1e-11)
+    flown = R + d * math.sin(w * off) + d * w * math.cos(w * off) * 0.02 - g * 0.02**2 / 2
+    assert found.last("events.time", "guide.s", "touch.closed") == pytest.approx([off, flown, 0], abs=1e-11)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_a_slider_with_clearance_comes_flat_to_its_guide(coordinates: str) -> None:
+    """It loses its turn at the corners, then slides as a block: with mu g."""
+    touch = SliderInGuide("touch", length=0.5, width=0.2, clearance=0.01, mu=0.1, e=0.1)
+    start: dict[str, Any] = {"r_rel": (0.0, 0.0), "v_rel": (1.0, 0.0), "phi": 0.0, "w": 0.3}
+    found = Course(thrown(touch, True, **start), (0.0, 0.5, 0.7), coordinates)
+    assert found["touch.lower_left.closed"][1:] == found["touch.lower_right.closed"][1:] == [1, 1]
+    assert found["body.r_0[2]"][1:] == pytest.approx([-0.01, -0.01], abs=1e-15)
+    v = found["body.v_0[1]"]
+    assert v[2] - v[1] == pytest.approx(-0.1 * g * 0.2, abs=ROUND_OFF)
+    pressing = found.last("touch.lower_left.f_n", "touch.lower_right.f_n")
+    assert sum(pressing) == pytest.approx(2 * g, abs=1e-11)
+    # the moment of friction 0.1 m below the centre
+    assert 0.25 * (pressing[1] - pressing[0]) == pytest.approx(0.1 * 2 * g * 0.1, abs=1e-11)
