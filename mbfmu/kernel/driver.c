@@ -239,7 +239,7 @@ static int take(const double *x, const double *sx, const double *u, const double
 
 #ifdef SWITCHED
 #define COARSE (-1)      /* a code within this file: the step is to be divided */
-#define MOST_TURNED 0.5  /* largest change of a slip in space in a step, relative to the slip */
+#define MOST_TURNED 0.1  /* largest change of a slip in space in a step, relative to the slip */
 #define MOST_LEVELS 28   /* most halvings of a step, for that */
 /* The guards of the state x at a time dt after t. */
 static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
