@@ -73,7 +73,8 @@ def switches_of(
             for number, label in enumerate(labels):
                 frictions.append(
                     FrictionSignal(
-                        f"{path}.{part}" if part else path, item.unit, place[f"{path}.{label}"], None if item.gap is None else first + item.gap,
+                        f"{path}.{part}" if part else path, item.unit, place[f"{path}.{label}"],
+                        None if item.gap is None else first + item.gap,
                         item.slide is not None, item.signed, pair=count == 2 and number == 0,
                     )
                 )  # fmt: skip
@@ -94,7 +95,7 @@ def switches_of(
         whole = column if isinstance(column, ca.SX) else ca.vertcat(ca.SX(0, 1), *column)
         return ca.Function(name, arguments, [ca.cse(ca.densify(whole))])
 
-    paths = {item.name for item in (*gaps, *frictions)}
+    paths = {item.name for item in gaps} | {item.name for item in frictions}
     return Switches(
         gaps=tuple(gaps),
         frictions=tuple(frictions),
@@ -114,7 +115,7 @@ def _vector(values: Mapping[str, SX], name: str) -> SX:
     """Return an output, of its entries if it has several."""
     if name in values:
         return values[name]
-    entries = []
+    entries: list[SX] = []
     while f"{name}[{len(entries) + 1}]" in values:
         entries.append(values[f"{name}[{len(entries) + 1}]"])
     return ca.vertcat(*entries)

@@ -13,9 +13,10 @@ takes them as they are.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
 modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
-the direction in which it began to slide, and when gamma turns away from it by 60 degrees, the friction is looked at
-anew: there it either rests or slides on. Beyond a right angle, as only behind a rest, it keeps its direction. Where N depends on multipliers, the friction and the multipliers of the
-index-1 form are solved for together.
+the direction in which it began to slide, and when gamma turns away from it by 60 degrees or nearly comes to rest, the
+friction is looked at anew: there it either rests or slides on. Beyond a right angle, as only behind a rest, it keeps
+its direction. Where N depends on multipliers, the friction and the multipliers of the index-1 form are solved for
+together.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ TURNED = 0.5
 NEARLY_AT_REST = 1e-8
 """Speed, m/s or rad/s, at which a slip in space that becomes slower is looked at: it turns ever faster near rest."""
 AT_REST = 1e-150
-"""Speed, m/s or rad/s, along the direction in which a slip in space began, below which its friction has that direction."""
+"""Speed, m/s or rad/s, along the direction in which a slip in space began, below which its friction keeps that."""
 COUNT, TIME = "events.count", "events.time"
 """Names of the outputs with the number of events so far and the time of the last one."""
 
@@ -429,7 +430,7 @@ class _Switched:
         return along, speed
 
     def turned(self, q1: SX, v1: SX) -> SX:
-        """Return the largest change of a slip in space that slides, relative to its size; q1, v1: where it changes to."""
+        """Return the largest change of a slip in space, relative to its size; q1, v1: where it changes to."""
         n = self.plain.n
         after = self.switches.slip(q1[:n], v1[:n], self.modes.given, self.t)
         found = ca.SX(0)

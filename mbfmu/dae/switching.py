@@ -180,13 +180,11 @@ def switch_formula(dae: Dae) -> Formula:
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
-    It is the inverse of the diagonal of A, or near a pose where the row moves nothing a multiple of the mass without the
-    other constraints; 1 kg where it moves nothing at all.
+    It is the inverse of the diagonal of A, or near a pose where the row moves nothing a multiple of the mass without
+    the other constraints; 1 kg where it moves nothing at all.
     """
     r_N, free = len(switches.gaps), over_mass(W.T)
-    inverse = [
-        ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])
-    ]
+    inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
     for group in switches.groups:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:

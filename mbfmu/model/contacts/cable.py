@@ -5,7 +5,7 @@ from typing import Any
 
 from mbfmu.model.component import Value, quantity
 from mbfmu.model.contacts.contact import REST, FrameContact, Gap
-from mbfmu.model.frame import SX, Frame
+from mbfmu.model.frame import Frame
 from mbfmu.model.relative import distance
 
 

@@ -11,7 +11,6 @@ from mbfmu.model.frame import SX
 from mbfmu.model.joints import Prismatic, Revolute
 from mbfmu.model.relative import axis
 
-
 SMALLEST_FORCE = 1e-12
 """Force, N, by which the size of a normal force is smoothed where it vanishes."""
 

@@ -80,8 +80,7 @@ class CircleOnCircle(SurfaceContact):
 
 @dataclass(frozen=True)
 class PinInHole(SurfaceContact):
-    """A round pin about the origin of frame_b in a round hole about the origin of frame_a, in the plane: a joint with
-    clearance.
+    """A round pin about the origin of frame_b in a round hole about that of frame_a, in the plane.
 
     The gap is the clearance without the distance of the centres.
 
