@@ -1,7 +1,7 @@
 """The contract of contacts: gaps that can close, and slip rates with dry friction.
 
 A contact states its gaps and slips as expressions of frames, or of the axis of a joint; nothing is differentiated by
-hand. Its forces act through inputs of the equations, which are solved for and which nobody sets.
+hand. Its forces act through inputs of the equations, which are solved for and cannot be set.
 """
 
 from collections.abc import Callable
