@@ -213,9 +213,7 @@ class _Event:
 
         return let, pressed, choices, _Resting(resting_N, resting_T, speed_T), reaction
 
-    def new_modes(
-        self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX
-    ) -> tuple[SX, SX]:
+    def new_modes(self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX) -> tuple[SX, SX]:
         """Return the modes after the event, and those whose rows the rates meet; see `decision` for the arguments.
 
         A slip that begins against its way is round-off, so that it is at rest at first.
@@ -226,9 +224,7 @@ class _Event:
         found = _independent(self.A, self.own, chosen, resting, switches)
         direction, sticks = [], []
         halted = list(found.rows_T)
-        for group, holds, way, still in zip(
-            switches.groups, found.sticks, chosen.ways, resting.frictions, strict=True
-        ):
+        for group, holds, way, still in zip(switches.groups, found.sticks, chosen.ways, resting.frictions, strict=True):
             gap = switches.frictions[group[0]].gap
             slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
             direction.append(ca.if_else(slides, -way, 0))

@@ -303,7 +303,10 @@ static int take(const double *x, const double *sx, const double *u, const double
 }
 
 #ifdef SWITCHED
-/* The least of the guards that `fallen` has as negative. */
+#define COARSE (-1)      /* a code within this file: the step is to be divided */
+#define MOST_TURNED 0.1  /* largest change of a slip in space in a step, relative to the slip */
+#define MOST_LEVELS 28   /* most halvings of a step, for that */
+/* The least of the guards that are negative where `fallen` was found. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
     for (int i = 0; i < GUARDS; ++i)
@@ -324,13 +327,15 @@ static int reach(const double *x, const double *u, const double *du, const doubl
 /* Look at a step of length h from x at time t to m->x, which has been taken, in halves or not, with u the inputs at t.
  * Where a guard falls below zero in it, take the step up to there instead: to the first time found at which one of these
  * guards is negative, known to round-off. m->guards are those at x, and become those at m->x.
- * Return EVENT then, OK if none falls, or what kept a step from being taken; *length is the length of the step. */
+ * Return EVENT then, OK if none falls, COARSE if the step can be divided and a slip in space turned too far in it,
+ * or what kept a step from being taken; *length is the length of the step. */
 static int look(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
-                double *length, double *status, struct memory *m) {
-    double fallen[GUARDS], now[GUARDS], *const before = m->guards, still, end = t + h;
+                int divides, double *length, double *status, struct memory *m) {
+    double fallen[GUARDS], now[GUARDS], *const before = m->guards, still, turned, end = t + h;
     const double *const in[] = {x, m->x, p, &end};
     *length = h;
-    moved(in, (double *const[]){&still}, m->w);
+    moved(in, (double *const[]){&still, &turned}, m->w);
+    if (divides && turned > MOST_TURNED) return COARSE;
     if (still == 0) memcpy(m->x, x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
     watch(m->x, u, du, p, t, h, fallen, m);
     int any = 0;
@@ -391,6 +396,7 @@ static int change_modes(const double *found, double bound, double *x, const doub
 #define ENDS(code) ((code) == EVENT)
 #else
 #define ENDS(code) 0
+#define MOST_LEVELS MAX_HALVINGS
 #endif
 
 /* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
@@ -399,7 +405,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
                    long long n, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1];
     struct tangent *const d = m->d;
-    const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
+    const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MOST_LEVELS;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;
@@ -411,10 +417,16 @@ static int advance(const double *x, const double *u, const double *du, const dou
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
             int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
 #ifdef SWITCHED
-            if (code == OK) code = look(now, inputs, du, p, t + dt, small, 0, &small, status, m);
+            const int divides = level < MOST_LEVELS && !FORMULA_step.corrections;
+            if (code == OK) code = look(now, inputs, du, p, t + dt, small, 0, divides, &small, status, m);
+            if (code == COARSE) {
+                if (d) d->unknown = unknown;
+                ++level;
+                continue;
+            }
 #endif
             if (code != OK && !ENDS(code)) {
-                if (level == halvings) {
+                if (level >= halvings) {
                     status[S_CODE] = code;
                     return code;
                 }
@@ -500,7 +512,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / order);
         factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
 #ifdef SWITCHED
-        if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, &small, status, m);
+        if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, small > SHORTEST * h_max, &small, status, m);
         if (code != OK && !ENDS(code)) factor = 1 / WORST;
 #endif
         if ((code == OK || ENDS(code)) && excess <= 1) {
