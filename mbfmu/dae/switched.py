@@ -349,8 +349,8 @@ class _Switched:
         for place, j in enumerate(self.rolling):
             rubbing[j] = lambda_[m + plain.k + place]
         return (
-            ca.vertcat(lambda_[: plain.m], lambda_[m : m + plain.k]),
-            lambda_[plain.m : plain.m + r_N],
+            _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)]),
+            _entries(lambda_, range(plain.m, plain.m + r_N)),
             rubbing,
         )
 
