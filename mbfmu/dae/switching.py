@@ -153,7 +153,8 @@ def switch_formula(dae: Dae) -> Formula:
         ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, rows.slide[j], 0))
         for j, holds in enumerate(sticks)
     ]
-    impacts = [modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)]
+    hit = [ca.logic_and(touching[i], ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i])) for i in range(r_N)]
+    impacts = [modes.impacts[i] + hit[i] for i in range(r_N)]
     side, place = [], r_N + r_T
     for j, item in enumerate(switches.frictions):
         turned = modes.fallen[place] if item.signed else ca.SX(0)
