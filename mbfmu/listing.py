@@ -72,7 +72,8 @@ def steppers() -> list[Row]:
         {
             "name": family.name,
             "options": {
-                key: {"allowed": option.allowed, "default": option.default} for key, option in family.options.items()
+                key: {"allowed": option.allowed, "default": option.default, "text": option.text}
+                for key, option in family.options.items()
             },
             "order": family.order,
             "preserves": family.preserves,

@@ -15,6 +15,7 @@ import mbfmu
 from mbfmu.dae import derive
 from mbfmu.dae.energy import with_balance
 from mbfmu.errors import ModelError
+from mbfmu.kernel import compose, describe
 from mbfmu.model import (
     AbsoluteSensor,
     AxisForce,
@@ -40,7 +41,7 @@ from mbfmu.model import (
     state,
 )
 from mbfmu.model.toml import from_toml, to_toml
-from mbfmu.stepper import usual_stepper
+from mbfmu.stepper import make_scheme, usual_stepper
 
 Array = npt.NDArray[np.float64]
 
@@ -318,6 +319,18 @@ def test_the_state_of_the_energy_balance_alone_does_not_change_the_stepper() -> 
     plain = derive(mbfmu.load("two_link"))
     assert usual_stepper(with_balance(plain)) == usual_stepper(plain)
     assert usual_stepper(plain)[0] == "projected"
+
+
+def test_radau_has_five_stages_where_states_stand_beside_coordinates_and_else_is_what_it_was() -> None:
+    """A mechanism without states, with or without the balance of its energy, gets the very code of three stages."""
+    assert make_scheme(derive(on_rail(MAXWELL["along a line"], s=1.0)), "radau").options == {"stages": 5}
+    assert make_scheme(derive(mbfmu.load("pid")), "radau").options == {"stages": 3}
+    plain = derive(mbfmu.load("two_link"))
+    for equations in (plain, with_balance(plain)):
+        made, wanted = (
+            describe(compose(equations, make_scheme(equations, "radau", options))) for options in ({}, {"stages": 3})
+        )
+        assert made == wanted
 
 
 def test_a_nonholonomic_mechanism_with_states_gets_radau_too_and_keeps_its_constraints() -> None:

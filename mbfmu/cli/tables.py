@@ -23,7 +23,12 @@ def _cell(value: Any) -> str:
         case list():
             return ", ".join(value)
         case dict() if all(isinstance(item, dict) for item in value.values()):
-            return "\n".join(f"{key}={item['allowed']} (default {item['default']})" for key, item in value.items())
+            return "\n".join(f"{key}={item['allowed']} ({_default(item)})" for key, item in value.items())
         case dict():
             return ", ".join(f"{name} [{unit}]" for name, unit in value.items())
     return str(value)
+
+
+def _default(option: dict[str, Any]) -> str:
+    """Return an option's default; where the equations decide it, its text says how."""
+    return option["text"] if option["default"] is None else f"default {option['default']}"

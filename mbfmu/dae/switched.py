@@ -7,9 +7,10 @@ acts and 0 if not, the equations have the rows
     d (place(q, t) - anchor) + (1 - d) s = 0       a slip rate that is the rate of a place
     d gamma(q, v, t) + (1 - d) s' = 0              any other slip rate
 
-A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate,
-whose multiplier is 0. So the pattern of the equations is the same in all modes, their rank is full, and every stepper
-takes them as they are.
+A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate, and
+has a multiplier of 0. So the pattern of the equations is the same in all modes: every stepper takes them as they are.
+Where rows depend on each other, as those of a block that rests on two corners and sticks at both, those that others
+imply do not act: they hold anyway, and the rank is full.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
 modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
@@ -80,6 +81,9 @@ class Modes:
         direction: of each slip rate that slides, 1 or -1, or an entry of a unit vector; 0 for others.
         anchor: place at which each slip rate began to stick.
         side: sign of each normal force, 1 or -1.
+        bound_N: 1 for each closed gap whose row acts; 0 for a closed gap that the rows which act keep closed.
+        bound_T: 1 for each sticking slip rate whose row acts; 0 for one that the rows which act keep at rest.
+        carrier: number of the slip rate, from 1, that also has the force of one that other rows keep at rest; else 0.
         fallen: 1 for each guard that has fallen below zero at this event, else 0.
         count: number of events.
         time: time of the last event, s.
@@ -93,15 +97,15 @@ class Modes:
         for size in sizes:
             places.append(places[-1] + size)
         (
-            self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side, self.fallen,
-            self.count, self.time,
+            self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side,
+            self.bound_N, self.bound_T, self.carrier, self.fallen, self.count, self.time,
         ) = ca.vertsplit(p, places)  # fmt: skip
 
 
 def mode_sizes(switches: Switches) -> tuple[int, ...]:
     """Return the sizes of the parts of `Modes`, without the parameters before them."""
     r_N, r_T = len(switches.gaps), len(switches.frictions)
-    return r_N, r_N, r_T, r_T, r_T, r_T, n_guards(switches), 1, 1
+    return r_N, r_N, r_T, r_T, r_T, r_T, r_N, r_T, r_T, n_guards(switches), 1, 1
 
 
 def n_guards(switches: Switches) -> int:
@@ -116,6 +120,8 @@ def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
     ]  # fmt: skip
     names = [f"{item.name}.{what}" for what in ("closed", "impacts") for item in switches.gaps]
     names += [name.format(what) for what in ("sticks", "direction", "anchor", "side") for name in rates]
+    names += [f"{item.name}.bound_N" for item in switches.gaps]
+    names += [name.format(what) for what in ("bound_T", "carrier") for name in rates]
     names += [f"events.fallen[{number + 1}]" for number in range(n_guards(switches))]
     return tuple(MemorySignal(name, "") for name in (*names, COUNT, TIME))
 
@@ -293,7 +299,7 @@ class _Switched:
         """Return Phi, Phi_q, Phi_t and gamma."""
         plain, rows, modes, kept = self.plain, self.rows, self.modes, self.kept
         q_0, p_0, t, n, r_N = self.q_0, modes.given, self.t, self.plain.n, self.r_N
-        d = ca.vertcat(modes.closed, _entries(modes.sticks, kept))
+        d = ca.vertcat(modes.bound_N, _entries(modes.bound_T, kept))
         apart = [rows.slide[j] - modes.anchor[j] for j in kept]
         apart = [
             wrapped(item) if self.switches.frictions[j].unit == "rad" else item
@@ -319,7 +325,7 @@ class _Switched:
         """Return G, g and gamma_G."""
         plain, rows, modes, rolling = self.plain, self.rows, self.modes, self.rolling
         q_0, p_0, t = self.q_0, modes.given, self.t
-        d = _entries(modes.sticks, rolling)
+        d = _entries(modes.bound_T, rolling)
         right = ca.SX(len(rolling), self.r)
         for row, j in enumerate(rolling):
             right[row, self.r_N + j] = 1 - d[row]
@@ -348,11 +354,8 @@ class _Switched:
             rubbing[j] = lambda_[plain.m + r_N + place]
         for place, j in enumerate(self.rolling):
             rubbing[j] = lambda_[m + plain.k + place]
-        return (
-            _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)]),
-            _entries(lambda_, range(plain.m, plain.m + r_N)),
-            rubbing,
-        )
+        own = _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)])
+        return own, _entries(lambda_, range(plain.m, plain.m + r_N)), rubbing
 
     def normal(self, a: SX, lambda_: SX, tau: SX) -> SX:
         """Return the normal force of each friction, for accelerations, multipliers and sliding forces."""
@@ -373,10 +376,15 @@ class _Switched:
         """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
         modes, rows = self.modes, self.rows
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
-        along, speed = self._sliding()
+        along, speed, going = self._sliding()
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(speed, N, modes.given, self.t)
+        if ca.depends_on(
+            size, self.v
+        ):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
+            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
+            size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
         C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
@@ -398,19 +406,19 @@ class _Switched:
             found = found - eliminated(J, at)
         return found
 
-    def _sliding(self) -> tuple[SX, SX]:
-        """Return the direction of each slip rate that slides, smooth through rest, and its speed."""
-        along, speed = ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T)
+    def _sliding(self) -> tuple[SX, SX, SX]:
+        """Return the direction of each slip rate that slides, smooth through rest, its speed, and that in its mode."""
+        along, speed, going = ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T), ca.SX.zeros(self.r_T)
         for group in self.switches.groups:
             gamma, begun = _entries(self.rows.slip, group), _entries(self.modes.direction, group)
             if len(group) == 1:
-                along[group[0]], speed[group[0]] = begun, ca.fabs(gamma)
+                along[group[0]], speed[group[0]], going[group[0]] = begun, ca.fabs(gamma), begun * gamma
                 continue
-            size = ca.norm_2(gamma)
-            now = ca.sign(ca.dot(gamma, begun)) * gamma / size
+            size, ahead = ca.norm_2(gamma), ca.dot(gamma, begun)
+            now = ca.sign(ahead) * gamma / size
             for k, j in enumerate(group):
-                along[j], speed[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size
-        return along, speed
+                along[j], speed[j], going[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size, ahead
+        return along, speed, going
 
     def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""
@@ -455,12 +463,15 @@ class _Switched:
         limit = self.switches.static(N, modes.given, self.t)
         found, names = [], []
         for i, gap in enumerate(self.switches.gaps):
-            found.append(ca.if_else(modes.closed[i], -closing[i], rows.gap[i]))
+            pressed = ca.if_else(modes.bound_N[i], -closing[i], 1)
+            found.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
             names.append(f"the gap of '{gap.name}'")
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
-            reserve = limit[group[0]] - ca.norm_2(_entries(rubbing, group))
+            carried = (ca.if_else(modes.carrier[k] == group[0] + 1, limit[k], 0) for k in range(self.r_T))
+            reserve = limit[group[0]] + sum(carried, ca.SX(0)) - ca.norm_2(_entries(rubbing, group))
+            reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, 1)
             going = ca.dot(_entries(modes.direction, group), _entries(rows.slip, group))
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             found += [holds, *(ca.SX(1) for _ in group[1:])]

@@ -12,11 +12,11 @@ Modes, with accelerations a and forces lambda along gaps that touch with gdot+ =
     |lambda_T| <= F_s(N),  gamma' = 0 or at the limit, against gamma', where gamma+ = 0; else lambda_T slides
 
 Both are written with the projections max(0, x) and x limited to [-F, F] (Alart & Curnier, Comput. Methods Appl. Mech.
-Eng. 92, 1991) and solved by Newton's method, whose corrections end after finitely many choices. The unknowns are forces
-over the diagonal of A, so that they have the size of the velocities or accelerations they cause.
+Eng. 92, 1991). The unknowns are forces over the diagonal of A, so that they have the size of the velocities or
+accelerations they cause.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import casadi as ca
 
@@ -36,6 +36,14 @@ LOCKED = 1e-6
 SOFT = 1e-14
 """Part of the motion that a force causes in its own row, beside the true one: a force that moves nothing, or that of a
 contact which others make redundant, gets a value too."""
+DEPENDENT = 1e-8
+"""Part of the diagonal of A that is left of a row that depends on others."""
+CARRIED = 0.5
+"""Least share of a slip rate that keeps another one at rest, in the motion of that, for it to carry its force too."""
+SWEEPS, PASSES = 2, 36
+"""Number of symmetric sweeps in a pass, and largest number of passes, before Newton's method."""
+SWEPT = 1e-12
+"""Relative change in a pass at which the sweeps end."""
 STILL = 1e-14
 """Largest rate after an event, relative to 1 and the largest one before, that is round-off."""
 ROUND_OFF = 1e-15
@@ -48,132 +56,214 @@ def switch_formula(dae: Dae) -> Formula:
     Args:
         dae: the switched equations.
     """
-    assert dae.switching is not None
-    plain, switches = dae.switching.plain, dae.switching.switches
-    given = arguments(len(dae.inputs), dae.n_p, ca.SX)
-    u, p, t = given.u, given.p, given.t
-    y = ca.SX.sym("y", 2 * dae.n + dae.n_z)
-    q, v, z = ca.vertsplit(y, [0, dae.n, 2 * dae.n, y.numel()])
-    r_N, r_T, n = len(switches.gaps), len(switches.frictions), plain.n
-    modes = Modes(switches, p)
-    p_0, q_0, v_0, z_0 = modes.given, q[:n], v[:n], z[: plain.n_z]
-    rows = Rows(plain, q_0, v_0, p_0, t)
-    W = ca.vertcat(rows.W_N, rows.W_T)
-    C = ca.vertcat(plain.Phi_q(q_0, p_0, t), plain.G(q_0, p_0, t))
-    factor = SchurFactor(plain.over_mass(q_0, p_0), C)
-    columns = [factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(r_N + r_T)]
-    Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
-    none = ca.SX.zeros(len(plain.inputs))
-    outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
-    for place, k in enumerate(outer):
-        none[k] = u[place]
-    own = _own_masses(W, Y, plain.over_mass(q_0, p_0), switches)
-    C_0 = ca.vertcat(plain.gamma(q_0, v_0, p_0, t), plain.gamma_G(q_0, v_0, p_0, t))
-    falling, _ = factor.constrained(plain.free_acceleration(q_0, v_0, z_0, none, p_0, t), C_0)
-    noise = ROUND_OFF * ca.fabs(rows.W_N) @ ca.fabs(q_0)
-    least = ca.fmax(switches.rest(p_0), ca.sqrt(2 * noise * ca.fabs(rows.W_N @ falling + rows.bias_N)))
-    known, stages = _named("known", [W, Y, L, own, least])
-    W, Y, L, own, least = known
-    _, own_T = ca.vertsplit(own, [0, r_N, r_N + r_T])
+    return _Event(dae).formula()
 
-    fallen_N, fallen_T, _ = ca.vertsplit(modes.fallen, [0, r_N, r_N + r_T, modes.fallen.numel()])
-    near = ca.logic_or(rows.gap <= TOUCHING, fallen_N) if r_N else ca.SX(0, 1)
-    touching = ca.logic_or(modes.closed, near) if r_N else near
-    e, rest = switches.restitution(p_0), switches.rest(p_0)
-    w = ca.SX.sym("w", r_N + r_T)
-    impulse = own * w
-    v_1 = v_0 + Y @ impulse
-    bounce = ca.if_else(ca.fabs(rows.gap_rate) < least, 0, e) * rows.gap_rate
-    change = W @ (Y @ impulse) + SOFT * w
-    residual = []
-    size_of = _sizes(switches, rows.slip, p_0, t)
-    pressing = ca.vertcat(
-        ca.SX(0, 1),
-        *(0 if item.gap is None else ca.fmax(0, impulse[item.gap]) for item in switches.frictions),
-    )
-    limits = (size_of(pressing) - size_of(ca.SX.zeros(r_T))) / own_T
-    for i in range(r_N):
-        after = rows.gap_rate[i] + change[i]
-        residual.append(ca.if_else(touching[i], w[i] - ca.fmax(0, w[i] - (after + bounce[i])), w[i]))
-    for group in switches.groups:
-        gap = switches.frictions[group[0]].gap
-        x = ca.vertcat(*(w[r_N + j] for j in group))
-        after = ca.vertcat(*(rows.slip[j] + change[r_N + j] for j in group))
-        residual.append(ca.if_else(0 if gap is None else touching[gap], x - _limited(x - after, limits[group[0]]), x))
-    impact = Stage(w, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
 
-    v_p = ca.SX.sym("v_p", n)
-    moved = Let(v_p, v_1)
-    after = Rows(plain, q_0, v_p, p_0, t)
-    C_p = ca.vertcat(plain.gamma(q_0, v_p, p_0, t), plain.gamma_G(q_0, v_p, p_0, t))
-    free, lambda_ = factor.constrained(plain.free_acceleration(q_0, v_p, z_0, none, p_0, t), C_p)
-    (free, lambda_, speed_N, speed_T, bias), let = _named(
-        "free", [free, lambda_, after.gap_rate, after.slip, ca.vertcat(after.bias_N, after.bias_T)]
-    )
-    x = ca.SX.sym("x", r_N + r_T)
-    force = own * x
-    acting = ca.SX(none)
-    for place, k in enumerate(switches.acting):
-        acting[k] = force[place]
-    a = free + Y @ force
-    gain = W @ a + bias + SOFT * x
-    reaction = switches.normal(q_0, v_p, z_0, a, lambda_ + L @ force, acting, p_0, t)
-    N = ca.vertcat(
-        ca.SX(0, 1),
-        *(
-            ca.fmax(0, force[item.gap]) if item.gap is not None
-            else ca.fabs(reaction[j]) if item.signed else reaction[j]
-            for j, item in enumerate(switches.frictions)
-        ),
-    )  # fmt: skip
-    opening = modes.closed * fallen_N
-    resting = ca.logic_and(ca.logic_and(touching, speed_N <= rest), ca.logic_not(opening)) if r_N else opening
-    static, sliding = switches.static(N, p_0, t) / own_T, _sizes(switches, speed_T, p_0, t)(N) / own_T
-    residual, closed, sticks, direction = [], [], [], []
-    for i in range(r_N):
-        residual.append(ca.if_else(resting[i], x[i] - ca.fmax(0, x[i] - gain[i]), x[i]))
-        closed.append(ca.logic_and(resting[i], x[i] - gain[i] > 0))
-    for group in switches.groups:
-        j, gap = group[0], switches.frictions[group[0]].gap
-        force_T = ca.vertcat(*(x[r_N + k] for k in group))
-        ahead, gamma = force_T - ca.vertcat(*(gain[r_N + k] for k in group)), ca.vertcat(*(speed_T[k] for k in group))
-        breaking = modes.sticks[j] * fallen_T[j]
-        slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, fallen_T[j] if len(group) == 1 else 0)
-        wanted = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
-        residual.append(ca.if_else(1 if gap is None else resting[gap], force_T - wanted, force_T))
-        on = ca.SX(1) if gap is None else closed[gap]
-        within = ca.logic_and(ca.norm_2(ahead) <= static[j], ca.logic_and(static[j] > 0, ca.logic_not(breaking)))
-        holds = ca.logic_and(ca.logic_and(on, slow), within)
-        way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
-        sticks += [holds] * len(group)
-        direction.append(ca.if_else(ca.logic_and(on, ca.logic_not(holds)), way, 0))
-    decided = Stage(x, ca.SX.zeros(r_N + r_T), residual=ca.vertcat(*residual))
+Wanted = list[tuple[tuple[int, ...], SX]]
+"""Numbers of unknowns, and what they are to be for given values of all."""
 
-    anchor = [
-        ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, rows.slide[j], 0))
-        for j, holds in enumerate(sticks)
-    ]
-    hit = [ca.logic_and(touching[i], ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i])) for i in range(r_N)]
-    impacts = [modes.impacts[i] + hit[i] for i in range(r_N)]
-    side, place = [], r_N + r_T
-    for j, item in enumerate(switches.frictions):
-        turned = modes.fallen[place] if item.signed else ca.SX(0)
-        place += item.signed
-        side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
-    (found,), named = _named(
-        "modes",
-        [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)],
-    )
-    p_1 = ca.vertcat(p_0, found)
-    whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - n))
-    bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
-    offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
-    change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
-    last = whole + change
-    size = STILL * (1 + ca.norm_inf(v))
-    last = ca.if_else(ca.fabs(last) <= size, 0, last)
-    z_1 = dae.switching.carried(q, v, last, z, p, t)
-    return Formula(y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found))
+
+class _Event:
+    """The equations of an event, in symbols.
+
+    Args:
+        dae: the switched equations.
+    """
+
+    def __init__(self, dae: Dae) -> None:
+        assert dae.switching is not None
+        self.dae, self.switching = dae, dae.switching
+        self.plain, self.switches = dae.switching.plain, dae.switching.switches
+        self.given = arguments(len(dae.inputs), dae.n_p, ca.SX)
+        self.t = self.given.t
+        self.y = ca.SX.sym("y", 2 * dae.n + dae.n_z)
+        self.q, self.v, self.z = ca.vertsplit(self.y, [0, dae.n, 2 * dae.n, self.y.numel()])
+        self.r_N, self.r_T = len(self.switches.gaps), len(self.switches.frictions)
+        self.r = self.r_N + self.r_T
+        self.modes = Modes(self.switches, self.given.p)
+        n, n_z = self.plain.n, self.plain.n_z
+        self.q_0, self.v_0, self.z_0 = self.q[:n], self.v[:n], self.z[:n_z]
+        self.rows = Rows(self.plain, self.q_0, self.v_0, self.modes.given, self.t)
+        p_0, t = self.modes.given, self.t
+        W = ca.vertcat(self.rows.W_N, self.rows.W_T)
+        C = ca.vertcat(self.plain.Phi_q(self.q_0, p_0, t), self.plain.G(self.q_0, p_0, t))
+        over_mass = self.plain.over_mass(self.q_0, p_0)
+        self.factor = SchurFactor(over_mass, C)
+        columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
+        Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
+        self.e, self.rest = self.switches.restitution(p_0), self.switches.rest(p_0)
+        own, least = _own_masses(W, Y, over_mass, self.switches), self.least_bounce(W)
+        known, self.known = _named("known", [W, Y, L, W @ Y, own, least])
+        self.W, self.Y, self.L, self.A, self.own, self.least = known
+        _, self.own_T = ca.vertsplit(self.own, [0, self.r_N, self.r])
+        self.fallen_N, self.fallen_T, _ = ca.vertsplit(
+            self.modes.fallen, [0, self.r_N, self.r, self.modes.fallen.numel()]
+        )
+        near = [
+            ca.logic_or(ca.logic_or(self.rows.gap[i] <= TOUCHING, self.fallen_N[i]), self.modes.closed[i])
+            for i in range(self.r_N)
+        ]
+        self.touching = ca.vertcat(ca.SX(0, 1), *near)
+
+    def formula(self) -> Formula:
+        """Return the formula of the event."""
+        w, v_p = ca.SX.sym("w", self.r), ca.SX.sym("v_p", self.plain.n)
+        swept, impact = _solved("impact", w, self.impact(w))
+        moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
+        x = ca.SX.sym("x", self.r)
+        let, wanted, modes = self.decision(w, v_p, x)
+        chosen, decided = _solved("decision", x, wanted)
+        (found,), named = _named("modes", [modes])
+        v_1 = self.projected(v_p, found)
+        z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
+        stages = (self.known, swept, impact, moved, let, chosen, decided, named)
+        return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
+
+    def least_bounce(self, W: SX) -> SX:
+        """Return the speed of approach of each gap below which it closes for good, SX, shape (r_N,).
+
+        That is the speed of rest, or that of a flight which would rise by no more than the round-off of its gap.
+        """
+        plain, p_0, t = self.plain, self.modes.given, self.t
+        alone = plain.free_acceleration(self.q_0, self.v_0, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
+        right = ca.vertcat(plain.gamma(self.q_0, self.v_0, p_0, t), plain.gamma_G(self.q_0, self.v_0, p_0, t))
+        falling, _ = self.factor.constrained(alone, right)
+        W_N = self.rows.W_N
+        noise = ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0)
+        return ca.fmax(self.rest, ca.sqrt(2 * noise * ca.fabs(W_N @ falling + self.rows.bias_N)))
+
+    def impact(self, w: SX) -> Wanted:
+        """Return what each impulse, over its mass, is to be for the impulses w, SX, shape (r,)."""
+        rows, r_N = self.rows, self.r_N
+        bounce = ca.if_else(ca.fabs(rows.gap_rate) < self.least, 0, self.e) * rows.gap_rate
+        change = self.A @ (self.own * w) + SOFT * w
+        size_of = _sizes(self.switches, rows.slip, self.modes.given, self.t)
+        frictions = self.switches.frictions
+        pressing = _column(
+            0 if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap]) for item in frictions
+        )
+        limits = (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
+        wanted: Wanted = []
+        for i in range(r_N):
+            after = rows.gap_rate[i] + change[i]
+            wanted.append(((i,), ca.if_else(self.touching[i], ca.fmax(0, w[i] - (after + bounce[i])), 0)))
+        for group in self.switches.groups:
+            gap, places = frictions[group[0]].gap, tuple(r_N + j for j in group)
+            ahead = _column(w[k] - rows.slip[k - r_N] - change[k] for k in places)
+            touching = 0 if gap is None else self.touching[gap]
+            wanted.append((places, ca.if_else(touching, _limited(ahead, limits[group[0]]), 0)))
+        return wanted
+
+    def decision(self, w: SX, v_p: SX, x: SX) -> tuple[Let, Wanted, SX]:
+        """Return values computed once, what each force, over its mass, is to be, and the modes that follow.
+
+        Args:
+            w: impulses over masses, SX, shape (r,).
+            v_p: rates after the impact, SX, shape (n,).
+            x: forces over masses, SX, shape (r,).
+        """
+        plain, switches, modes, r_N = self.plain, self.switches, self.modes, self.r_N
+        p_0, t, frictions = modes.given, self.t, switches.frictions
+        after = Rows(plain, self.q_0, v_p, p_0, t)
+        right = ca.vertcat(plain.gamma(self.q_0, v_p, p_0, t), plain.gamma_G(self.q_0, v_p, p_0, t))
+        alone = plain.free_acceleration(self.q_0, v_p, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
+        bias = ca.vertcat(after.bias_N, after.bias_T)
+        free, lambda_ = self.factor.constrained(alone, right)
+        values, let = _named("free", [free, lambda_, after.gap_rate, after.slip, self.W @ free + bias])
+        free, lambda_, speed_N, speed_T, gain_0 = values
+        force = self.own * x
+        gain = gain_0 + self.A @ force + SOFT * x
+        reaction = switches.normal(
+            self.q_0, v_p, self.z_0, free + self.Y @ force, lambda_ + self.L @ force, self.inputs(force), p_0, t
+        )
+        N = _column(
+            ca.fmax(0, force[item.gap])
+            if item.gap is not None
+            else (ca.fabs(reaction[j]) if item.signed else reaction[j])
+            for j, item in enumerate(frictions)
+        )
+        static, sliding = (
+            item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
+        )
+        wanted: Wanted = []
+        closed, slow_N, sticks, direction = [], [], [], []
+        for i in range(r_N):
+            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.least[i])
+            resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
+            wanted.append(((i,), ca.if_else(resting, ca.fmax(0, x[i] - gain[i]), 0)))
+            closed.append(ca.logic_and(resting, x[i] - gain[i] > 0))
+            slow_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
+        for group in switches.groups:
+            j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
+            ahead, gamma = _column(x[k] - gain[k] for k in places), _column(speed_T[k] for k in group)
+            slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j] if len(group) == 1 else 0)
+            rubbing = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
+            on, pressed = (ca.SX(1), ca.SX(1)) if gap is None else (wanted[gap][1] > 0, closed[gap])
+            wanted.append((places, ca.if_else(on, rubbing, 0)))
+            firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
+            within = ca.logic_and(ca.norm_2(ahead) <= static[j], firm)
+            holds = ca.logic_and(ca.logic_and(pressed, slow), within)
+            way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
+            sticks += [holds] * len(group)
+            direction.append(ca.if_else(ca.logic_and(pressed, ca.logic_not(holds)), way, 0))
+        kept, bound_N, bound_T, carrier = _independent(self.A, closed, slow_N, sticks, switches)
+        anchor = [
+            ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
+            for j, holds in enumerate(sticks)
+        ]
+        hits = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N))
+        impacts = [modes.impacts[i] + hit for i, hit in enumerate(hits)]
+        side, place = [], self.r
+        for j, item in enumerate(frictions):
+            turned = modes.fallen[place] if item.signed else ca.SX(0)
+            place += item.signed
+            side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
+        columns = (kept, impacts, sticks, direction, anchor, side, bound_N, bound_T, carrier, [0 * modes.fallen])
+        found = [item for column in columns for item in column]
+        return let, wanted, ca.vertcat(*found, modes.count + 1, t)
+
+    def inputs(self, forces: SX) -> SX:
+        """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,)."""
+        acting = self.switches.acting
+        outer = iter(self.given.u.elements())
+        return _column(forces[acting.index(k)] if k in acting else next(outer) for k in range(len(self.plain.inputs)))
+
+    def projected(self, v_p: SX, modes: SX) -> SX:
+        """Return the rates nearest to v_p that meet the rows of the modes, with 0 for round-off."""
+        dae, q, t = self.dae, self.q, self.t
+        p_1 = ca.vertcat(self.modes.given, modes)
+        whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - self.plain.n))
+        bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
+        offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
+        change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
+        v_1 = whole + change
+        return ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
+
+
+def _solved(name: str, x: SX, wanted: Wanted) -> tuple[Stage, Stage]:
+    """Return the stages that solve x = wanted(x).
+
+    Projected Gauss-Seidel sweeps find which limits are met, and Newton's method the numbers to round-off: from a poor
+    guess it may go round in circles.
+
+    Args:
+        name: name of the unknowns.
+        x: SX symbols.
+        wanted: numbers of entries of x, and what they are to be as a function of all.
+    """
+    begun = ca.SX.sym(name, 1 + x.numel())
+    count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
+    now = list(first.elements())
+    for _ in range(SWEEPS):
+        for places, value in (*wanted, *reversed(wanted)):
+            found = ca.substitute(value, x, ca.vertcat(*now))
+            for k, place in enumerate(places):
+                now[place] = found[k]
+    change = ca.vertcat(*now) - first
+    going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
+    sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1)
+    residual = x - _column(value for _, value in wanted)
+    return sweeps, Stage(x, first, residual=residual)
 
 
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
@@ -189,6 +279,58 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
         for j in group:
             inverse[r_N + j] = mean
     return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+
+
+def _independent(
+    A: SX, closed: list[SX], touching: list[SX], sticks: list[SX], switches: Switches
+) -> tuple[list[SX], list[SX], list[SX], list[SX]]:
+    """Return which gaps are closed, which rows of gaps and of sticking slip rates act, and what carries the others.
+
+    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. A gap without
+    force that the closed ones keep closed counts as closed.
+
+    Args:
+        A: SX, shape (r_N + r_T, r_N + r_T): the changes of all rates by all forces.
+        closed: of each gap, whether it is pressed.
+        touching: of each gap, whether it touches at rest.
+        sticks: of each slip rate, whether it sticks.
+        switches: gaps and frictions.
+    """
+    r_N, size = len(closed), A.shape[0]
+    L: list[list[SX]] = []
+    acting: list[SX] = []
+    inverse: list[SX] = []
+
+    def left(i: int) -> tuple[list[SX], SX, SX]:
+        row: list[SX] = []
+        for k in range(len(L)):
+            row.append((A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k])
+        rest = A[i, i] - sum((x**2 for x in row), ca.SX(0))
+        return row, rest, rest > DEPENDENT * A[i, i]
+
+    for i in range(size):
+        row, rest, free = left(i)
+        binds = ca.logic_and(closed[i] if i < r_N else sticks[i - r_N], free)
+        L.append(row)
+        acting.append(binds)
+        inverse.append(ca.if_else(binds, 1 / ca.sqrt(ca.if_else(binds, rest, 1)), 0))
+    kept = []
+    for i in range(r_N):
+        row = L[i] + [ca.SX(0)] * (r_N - i)
+        for k in range(i, r_N):  # gaps that come later may keep this one closed
+            row[k] = (A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k]
+        rest = A[i, i] - sum((x**2 for x in row[:r_N]), ca.SX(0))
+        kept.append(ca.logic_or(closed[i], ca.logic_and(touching[i], rest <= DEPENDENT * A[i, i])))
+    carrier = []
+    for j in range(size - r_N):
+        single = not any(j in group for group in switches.groups if len(group) > 1)
+        found = ca.SX(0)
+        for k in range(j if single else 0):
+            along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
+            found = ca.if_else(along, k + 1, found)
+        alone = ca.logic_and(sticks[j], ca.logic_not(acting[r_N + j]))
+        carrier.append(ca.if_else(alone, found, 0))
+    return kept, acting[:r_N], acting[r_N:], carrier
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
@@ -207,6 +349,10 @@ def _unit(x: SX) -> SX:
         return ca.sign(x)
     size = ca.norm_2(x)
     return x / ca.if_else(size > 0, size, 1)
+
+
+def _column(items: Iterable[SX]) -> SX:
+    return ca.vertcat(ca.SX(0, 1), *items)
 
 
 def _limited(x: SX, limit: SX) -> SX:

@@ -18,12 +18,13 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Let, Stage, solve_linear
+from mbfmu.dae.formula import Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.switched import BEGINNING
 from mbfmu.dae.switching import STILL, switch_formula
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model.frame import wrapped
+from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
 
 TIME_ROUND_OFF = 1e-15
@@ -61,8 +62,9 @@ class Bundle:
     Args:
         formulas: ``start`` s -> [q; v; z; angles; memory; ticks; residual], ``begin`` [q; v; z; angles; memory; ticks]
             -> x, ``step`` x -> x; with sampled blocks ``sample`` x -> [q; v; z; angles; memory; ticks], with what the
-            blocks whose time has come compute; with gaps or frictions ``switch`` x -> the same, after an event. Modes
-            stand at the end of the memory.
+            blocks whose time has come compute; with gaps or frictions ``switch`` x -> the same, after an event, and if
+            `short` says so ``short`` x -> the same and the held inputs, for what begins after a short step: x
+            is the state before it if `replaced`, else the one after it. Modes stand at the end of the memory.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size.
         order: order of the stepper.
@@ -75,6 +77,8 @@ class Bundle:
         moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
         fallen: place of the entries of x that tell which guards have fallen.
+        short: part of the usual step below which a step is short; 0: none is.
+        replaced: whether ``short`` takes the short step too.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -94,6 +98,8 @@ class Bundle:
     moved: Any = None
     n_scheme: int = 0
     fallen: int = 0
+    short: float = 0.0
+    replaced: bool = False
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
@@ -129,7 +135,9 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     if dae.sampling:
         formulas["sample"], until = _sample(dae, scheme)
     if dae.switching:
-        formulas["switch"] = _switch(dae, scheme)
+        formulas["switch"] = _of_whole(dae, scheme, _functions("switch", switch_formula(dae)), False)
+        if scheme.short:
+            formulas["short"] = _of_whole(dae, scheme, _functions("short", _short(dae, scheme)), True)
         guards = with_kept(dae, _guards(dae, scheme), (0,), 2)
         moved = with_kept(dae, _moved(dae, scheme), (0, 1), 2)
     return Bundle(
@@ -150,6 +158,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         moved=moved,
         n_scheme=n_scheme,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
+        short=scheme.short if dae.switching else 0.0,
+        replaced=scheme.replaced,
     )
 
 
@@ -188,8 +198,6 @@ def _outputs(dae: Dae, scheme: Scheme) -> Any:
 
 def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
     """Return a formula's functions with held inputs and memory as part of the state instead of the parameters."""
-    before, now = (ca.SX.sym(label, dae.n_held) for label in ("before", "now"))
-    latest = ca.Function("latest", [before, now], [ca.if_else(ca.logic_all(before[1:] == now[1:]), before, now)])
     kept = dae.n_memory + dae.n_c
     tail = {"start": 0, "begin": kept, "step": dae.n_held + kept}[name]
 
@@ -209,7 +217,7 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
         held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
         own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
         if dae.sampled and name == "step":
-            held = latest(before, held)
+            held = _latest(dae, before, u, t)
         if name == "start":
             memory, ticks = _begun(dae, p, t)
         found = function.call([own, u, du, ca.vertcat(p, held, memory), t, h, z])
@@ -227,6 +235,15 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
         keeping(functions.result, True),
         tuple(item and keeping(item, False) for item in functions.equations),
     )
+
+
+def _latest(dae: Dae, before: Any, u: Any, t: Any) -> Any:
+    """Return the held inputs and the time at which they last changed, as they were or, if one has changed, now."""
+    if not dae.sampled:
+        return before
+    old, new = (ca.SX.sym(label, dae.n_held) for label in ("before", "now"))
+    latest = ca.Function("latest", [old, new], [ca.if_else(ca.logic_all(old[1:] == new[1:]), old, new)])
+    return latest(before, ca.vertcat(t, u[list(dae.sampled)]))
 
 
 def _cut(x: Any, *sizes: int) -> list[Any]:
@@ -298,9 +315,24 @@ def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
     )
 
 
-def _switch(dae: Dae, scheme: Scheme) -> FormulaFunctions:
-    """Return the formula of an event, as functions of the whole state."""
-    inner = _functions("switch", switch_formula(dae))
+def _short(dae: Dae, scheme: Scheme) -> Formula:
+    """Return the formula [q; v; z] -> [q; v; z] to begin from: after a step of `projected`, or the same."""
+    if scheme.replaced:
+        return replace(projected(dae, 8).step, estimate=None)
+    x = ca.SX.sym("x", 2 * dae.n + dae.n_z)
+    return Formula(x, arguments(len(dae.inputs), dae.n_p, ca.SX), (), x)
+
+
+def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) -> FormulaFunctions:
+    """Return functions of the whole state, from those of a formula of [q; v; z].
+
+    Args:
+        dae: the equations.
+        scheme: the stepper.
+        inner: the functions of ``switch``, whose result ends in the modes, or of ``short``.
+        short: whether they are those of ``short``.
+    """
+    stepping = short and scheme.replaced  # such a step counts angles and holds inputs as others do
     sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held, dae.n_memory, dae.n_c)
 
     def whole(function: Any, result: bool) -> Any:
@@ -316,9 +348,14 @@ def _switch(dae: Dae, scheme: Scheme) -> FormulaFunctions:
             )
         )  # fmt: skip
         own, angles, held, memory, ticks = _cut(x, *sizes)
+        if stepping:
+            held = _latest(dae, held, u, t)
         every = ca.vertcat(p, held, memory)
         found = function.call([ca.vertcat(*scheme.read(own, every, t)), u, du, every, t, h, z])
-        if result:
+        if result and short:
+            change = wrapped(dae.angles(found[0][: dae.n], every, t + h) - angles) if stepping else 0
+            found[0] = ca.vertcat(found[0], angles + change, memory, ticks, held)
+        elif result:
             state, modes = _cut(found[0], 2 * dae.n + dae.n_z, dae.n_modes)
             (kept,) = _cut(memory, dae.n_d)
             found[0] = ca.vertcat(state, angles, kept, modes, ticks)

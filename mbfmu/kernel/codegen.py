@@ -136,7 +136,7 @@ def _definitions(sizes: Mapping[str, float]) -> str:
     return "\n".join(f"#define {name} {value}" for name, value in sizes.items())
 
 
-def _sizes(bundle: Bundle) -> dict[str, int]:
+def _sizes(bundle: Bundle) -> dict[str, float]:
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
@@ -149,10 +149,11 @@ def _sizes(bundle: Bundle) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _switched(bundle: Bundle) -> dict[str, int]:
+def _switched(bundle: Bundle) -> dict[str, float]:
     """Return the definitions of a kernel with gaps or dry friction."""
     guards = bundle.guards.numel_out(0)
-    return {"SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "N_SCHEME": bundle.n_scheme}
+    short = {"SHORT": bundle.short, "REPLACED": int(bundle.replaced)} if bundle.short else {}
+    return {"SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "N_SCHEME": bundle.n_scheme, **short}
 
 
 def _work(*parts: Generated) -> dict[str, int]:

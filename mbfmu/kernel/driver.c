@@ -17,6 +17,8 @@
  *                                                an event, numbers that are positive until one, whether a step moves
  *                                                anything; their number, the entries of x that tell which have fallen,
  *                                                and the number of entries of x that are the stepper's
+ *   FORMULA_short, SHORT, REPLACED               where a step below this part of the usual one is followed by a new
+ *                                                beginning; with REPLACED the formula takes that step too
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
@@ -49,6 +51,7 @@ struct memory {
     struct tangent *d; /* 0: no tangents are wanted */
 #ifdef SWITCHED
     double *guards; /* those at the start of the next step */
+    double usual;   /* the length of steps that no event shortens */
 #endif
 };
 
@@ -58,6 +61,7 @@ static struct memory carve(double *work) {
     m.estimate = 0;
 #ifdef SWITCHED
     m.guards = 0;
+    m.usual = 0;
 #endif
     m.z = work;
     m.next = m.z + NZ;
@@ -225,6 +229,41 @@ MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double
     return initialize(s, u, du, p, t, h, x, status, &m);
 }
 
+#ifdef SHORT
+/* Take a step that is far shorter than usual, and begin anew from its end. */
+static int take_short(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
+                      double h, double *x1, double *sx1, double *status, struct memory *m) {
+    struct tangent *const d = m->d;
+    double end[ROOM], send[ROOM], inputs[NU + 1];
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * h;
+    int code = OK;
+    if (!REPLACED) {
+        if (d) {
+            d->from = sx;
+            d->to = sx1;
+        }
+        code = evaluate(&FORMULA_step, x, u, du, p, t, h, x1, MAPPED, status, m);
+        if (code != OK) return code;
+        x = x1, sx = sx1;
+    }
+    if (d) {
+        d->from = sx;
+        d->to = send;
+    }
+    const double at = REPLACED ? t : t + h;
+    code = evaluate(&FORMULA_short, x, REPLACED ? u : inputs, du, p, at, h, end, NQV + HELD, status, m);
+    if (code != OK) return code;
+    if (d) {
+        d->from = send;
+        d->to = sx1;
+    }
+    code = evaluate(&FORMULA_begin, end, inputs, du, p, t + h, m->usual, x1, MAPPED, status, m);
+    memcpy(x1 + HELD_AT, end + NQV, sizeof(double) * HELD);
+    if (d) memcpy(sx1 + HELD_AT, send + NQV, sizeof(double) * HELD);
+    return code;
+}
+#endif
+
 /* Take a step from x to x1, and its tangent from one change to another; the code says whether it can be used. */
 static int take(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
                 double h, double *x1, double *sx1, double *status, struct memory *m) {
@@ -233,7 +272,12 @@ static int take(const double *x, const double *sx, const double *u, const double
         m->d->to = sx1;
     }
     status[S_TIME] = t;
+#ifdef SHORT
+    int code = h < SHORT * m->usual ? take_short(x, sx, u, du, p, t, h, x1, sx1, status, m)
+                                    : evaluate(&FORMULA_step, x, u, du, p, t, h, x1, MAPPED, status, m);
+#else
     int code = evaluate(&FORMULA_step, x, u, du, p, t, h, x1, MAPPED, status, m);
+#endif
     return code == OK && !all_below(LOST, x1, MAPPED) ? NOT_FINITE : code;
 }
 
@@ -246,7 +290,7 @@ static void watch(const double *x, const double *u, const double *du, const doub
     guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
 }
 
-/* The least of the guards that are negative where `fallen` was found. */
+/* The least of the guards that `fallen` has as negative. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
     for (int i = 0; i < GUARDS; ++i)
@@ -277,12 +321,14 @@ static int look(const double *x, const double *u, const double *du, const double
     if (still == 0) memcpy(m->x, x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
     watch(m->x, u, du, p, t, h, fallen, m);
     int any = 0;
+    memcpy(now, fallen, sizeof now);
     for (int i = 0; i < GUARDS; ++i) {
         if (isnan(fallen[i])) return NOT_FINITE;
-        any |= fallen[i] < 0;
+        if (fallen[i] < (before[i] > ARMED ? 0 : -ARMED)) any = 1;
+        else fallen[i] = 0;
     }
     if (!any) {
-        memcpy(before, fallen, sizeof fallen);
+        memcpy(before, now, sizeof now);
         return OK;
     }
     struct tangent *const d = m->d;
@@ -430,6 +476,9 @@ static int control(const double *x, const double *u, const double *du, const dou
         }
         const int last = done + h >= H * (1 - CLOSE), unknown = d && d->unknown;
         double small = last ? H - done : h, error = NAN;
+#ifdef SWITCHED
+        m->usual = h;
+#endif
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
         int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
@@ -499,6 +548,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
     double values[GUARDS];
     int switched = 0, events = 0;
     m->guards = values;
+    m->usual = h;
 #endif
     memcpy(now, x, sizeof now);
     total[S_LEAST_STEP] = H;

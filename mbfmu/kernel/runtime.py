@@ -71,6 +71,9 @@ MOST_EVENTS = 10_000
 """Largest number of events in one communication step: more are taken for an endless sequence."""
 EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
+ARMED = 1e-14
+"""Value of a guard, N, N.m, m, rad, m/s or rad/s, up to which its sign at the start of a step may be round-off: it must
+fall as far below zero then."""
 JUMPED = -1e-9
 """Value of a guard, N, N.m, m or rad, below which an input has jumped so far that the modes no longer hold."""
 MAX_TANGENT_CORRECTIONS = 400

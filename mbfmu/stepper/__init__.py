@@ -20,7 +20,7 @@ from mbfmu.stepper import (
     radau,
     rattle,
 )
-from mbfmu.stepper.scheme import Choice, Family, Option, Scheme, option
+from mbfmu.stepper.scheme import Choice, Family, Option, Scheme, option, states_beside_motion
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -95,7 +95,7 @@ def usual_stepper(dae: Dae) -> Usual:
     """Return the name of the stepper that suits the structure of a model, with the reason."""
     if not dae.n:
         return "radau", "a block of first-order equations may be stiff, and radau damps what the step cannot resolve"
-    if any(item.controlled for item in dae.states):  # not that of the energy balance
+    if states_beside_motion(dae):
         return "radau", "first-order states beside a motion may be stiff, and radau damps what the step cannot resolve"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.stepper.explicit import DOPRI8
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SX, UNEVEN, Choice, Family, Problem, Scheme, holonomic_only, option
 
 Array = npt.NDArray[np.float64]
 Rational = list[list[Fraction]]
@@ -143,6 +143,8 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         step=Formula(x, problem.given, (stage,), x1),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
         multistep=True,
+        short=UNEVEN,
+        replaced=True,
     )
 
 

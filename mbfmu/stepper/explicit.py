@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.stepper.dormand_prince import ERRORS_8, NODES_5, NODES_8, ROWS_5, ROWS_8, WEIGHTS_5, WEIGHTS_8
-from mbfmu.stepper.scheme import SX, Problem, Scheme
+from mbfmu.stepper.scheme import SX, UNEVEN, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
@@ -219,4 +219,5 @@ def explicit_scheme(
         read=ca.Function("read", [x, problem.p, t], [*problem.split(x)]),
         estimate_order=one_step.estimate_order if one_step else 0,
         multistep=one_step is None,
+        short=0.0 if one_step else UNEVEN,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.stepper.coupled import coupled_formula, weighted
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
 from mbfmu.stepper.tableaus import gauss_tableau
 
 
@@ -58,6 +58,7 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
         begin=begin,
         step=step,
         read=read,
+        short=SHORT,
     )
 
 

@@ -8,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.errors import StepperError
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, option
 
 
 def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
@@ -110,6 +110,8 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
             ),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
+        short=SHORT if index == 2 else 1 / 64,
+        replaced=index == 3,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.stepper.coupled import coupled_formula, weighted
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
 from mbfmu.stepper.tableaus import lobatto_tableaus
 
 
@@ -95,6 +95,7 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         ),
         step=coupled_formula(problem, x, unknowns, guess, watched, points, times, node, finish),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
+        short=SHORT,
     )  # fmt: skip
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.stepper.coupled import coupled_formula, weighted
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, option, states_beside_motion
 from mbfmu.stepper.tableaus import radau_tableau
 
 
-def radau(dae: Dae, stages: int = 3) -> Scheme:
+def radau(dae: Dae, stages: int | None = None) -> Scheme:
     """Return s-stage Radau IIA on the form of Gear, Gupta & Leimkuhler, order 2 s - 1 in q, v and z.
 
     (Hairer & Wanner, Solving Ordinary Differential Equations II, VII.2 and VII.4; Gear, Gupta & Leimkuhler, Automatic
@@ -32,10 +32,12 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
 
     Args:
         dae: the equations.
-        stages: s, 1, 2, 3 or 5; s = 1 is the implicit Euler rule, of order 1.
+        stages: s, 1, 2, 3 or 5; s = 1 is the implicit Euler rule, of order 1. None: 3, and 5 where first-order states
+            stand beside coordinates, as these bring motions of a few steps' length that three stages do not resolve.
     """
     problem = Problem(dae)
-    n, m, k, t, h, s = problem.n, problem.m, problem.k, problem.t, problem.h, stages
+    s = stages or (5 if states_beside_motion(dae) else 3)
+    n, m, k, t, h = problem.n, problem.m, problem.k, problem.t, problem.h
     A, _, c = radau_tableau(s)
     D = np.linalg.inv(A)
     n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
@@ -83,6 +85,7 @@ def radau(dae: Dae, stages: int = 3) -> Scheme:
             node=node, finish=finish,
         ),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
+        short=SHORT,
     )  # fmt: skip
 
 
@@ -91,7 +94,9 @@ class Radau(Choice):
     """The stepper `radau` with its options."""
 
     name: ClassVar[str] = "radau"
-    stages: Literal[1, 2, 3, 5] = option(3, "number of nodes s")
+    stages: Literal[1, 2, 3, 5] | None = option(
+        None, "number of nodes s; default 3, 5 where first-order states stand beside coordinates"
+    )
 
 
 FAMILY = Family(

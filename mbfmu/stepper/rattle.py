@@ -8,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SHORT, Choice, Family, Problem, Scheme, holonomic_only, option
 
 SPARSE = 16
 """Largest number of entries of M^-1 per row for which the simplified iteration keeps its matrix from pass to pass."""
@@ -96,6 +96,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
             ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
+        short=SHORT,
     )  # fmt: skip
 
 

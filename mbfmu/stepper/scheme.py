@@ -43,10 +43,15 @@ __all__ = [
     "Stage",
     "holonomic_only",
     "option",
+    "states_beside_motion",
     "without_empty_states",
 ]
 
 
+SHORT = 1e-5
+"""`Scheme.short` of methods whose multipliers are forces times the square of a step, divided by it."""
+UNEVEN = 0.5
+"""`Scheme.short` of methods that interpolate a history."""
 NAN_CARRIER = 1e-300
 """Weight of a sum that is too small to count, but is NaN where one of its terms is, which a maximum is not."""
 
@@ -217,6 +222,11 @@ class Scheme:
         estimate_order: order of the error estimate that `step` has; 0: none, errors are estimated by two half steps.
         multistep: whether x holds a history made with the first step; the history is no more accurate than that step
             allows, so that steps cannot be chosen by a tolerance.
+        short: part of the usual step; one below it, such as that between an event and the end of a communication step,
+            leaves multipliers or a history that spoil the next step, so that the method begins anew after it. 0: none
+            does. A stepper with an error estimate of its own leaves it at 0.
+        replaced: whether round-off, divided by the length of such a step, spoils the step itself: one of `projected` is
+            taken instead.
     """
 
     name: str
@@ -228,6 +238,8 @@ class Scheme:
     read: Any
     estimate_order: int = 0
     multistep: bool = False
+    short: float = 0.0
+    replaced: bool = False
 
     @cached_property
     def depends_on(self) -> frozenset[int]:
@@ -241,7 +253,7 @@ class Option:
     """An option of a family: one of some choices, or a number in a range.
 
     Args:
-        default: value of the option if it is not given.
+        default: value of the option if it is not given; None: what the text says, as the equations decide.
         text: one line on the option, for users.
         choices: the values allowed; empty for a number.
         range: least and greatest number allowed.
@@ -286,7 +298,7 @@ def option(default: Any, text: str, *, range: tuple[float, float] | None = None)
     The choices are those of the field's type, a Literal.
 
     Args:
-        default: value of the option if it is not given.
+        default: value of the option if it is not given; None: what the text says, as the equations decide.
         text: one line on the option, for users.
         range: least and greatest number allowed, for a number.
     """
@@ -315,7 +327,8 @@ class Choice:
         hints, found = get_type_hints(cls), {}
         for item in fields(cls):
             text, allowed = item.metadata["option"]
-            choices = get_args(hints[item.name]) if get_origin(hints[item.name]) is Literal else ()
+            kinds = (hints[item.name], *get_args(hints[item.name]))  # a Literal, or one that may be None
+            choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
             found[item.name] = Option(item.default, text, choices, allowed)
         return found
 
@@ -368,6 +381,11 @@ class Family:
             if choice != option.default
         ]
         return (defaults, *others)
+
+
+def states_beside_motion(dae: Dae) -> bool:
+    """Return whether a Dae has first-order states, other than that of the energy balance, beside coordinates."""
+    return dae.n > 0 and any(item.controlled for item in dae.states)
 
 
 def holonomic_only(name: str, dae: Dae) -> None:

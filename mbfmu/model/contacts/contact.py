@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.model.component import Input
+from mbfmu.model.contact import REST
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 
-REST = 1e-10
-"""Default speed of approach, m/s or rad/s, below which a gap closes for good."""
+__all__ = ["REST", "AxisContact", "FrameContact", "Friction", "Gap", "rate_of"]
 
 
 @dataclass(frozen=True)
