@@ -211,7 +211,8 @@ class _Event:
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
             for j, holds in enumerate(sticks)
         ]
-        hits = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N))
+        strong = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N))
+        hits = (ca.logic_and(self.touching[i], hit) for i, hit in enumerate(strong))
         impacts = [modes.impacts[i] + hit for i, hit in enumerate(hits)]
         side, place = [], self.r
         for j, item in enumerate(frictions):
