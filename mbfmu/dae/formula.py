@@ -22,6 +22,7 @@ class Stage:
         residual: SX, one entry for each unknown: Newton's method solves residual = 0; None: `correction` is used.
         correction: SX, added to the unknowns in each pass; a method states its own iteration this way.
         watched: number of leading unknowns that decide about convergence (the rest are multipliers); None: all.
+        soft: added to the diagonal of Newton's matrix, where solutions need not be unique: it finds one near the guess.
     """
 
     unknowns: SX
@@ -29,6 +30,7 @@ class Stage:
     residual: SX | None = None
     correction: SX | None = None
     watched: int | None = None
+    soft: float = 0.0
 
 
 @dataclass(frozen=True)

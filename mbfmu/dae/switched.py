@@ -38,6 +38,8 @@ NEWTON = 4
 """Number of corrections of a friction whose normal force is not linear in it; its linear parts need one."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, below which a slip in space has the direction in which it began."""
+PULL = 1e-14
+"""Largest pull on a closed gap, relative to all forces of gaps, that is round-off."""
 COUNT, TIME = "events.count", "events.time"
 """Names of the outputs with the number of events so far and the time of the last one."""
 
@@ -462,8 +464,9 @@ class _Switched:
         N = self.normal(a, lambda_, self.tau)
         limit = self.switches.static(N, modes.given, self.t)
         found, names = [], []
+        noise = PULL * ca.sum1(ca.fabs(closing)) if self.r_N > 1 else 0
         for i, gap in enumerate(self.switches.gaps):
-            pressed = ca.if_else(modes.bound_N[i], -closing[i], 1)
+            pressed = ca.if_else(modes.bound_N[i], noise - closing[i], 1)
             found.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
             names.append(f"the gap of '{gap.name}'")
         for group in self.switches.groups:

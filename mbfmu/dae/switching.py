@@ -17,6 +17,7 @@ accelerations they cause.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import casadi as ca
 
@@ -32,10 +33,10 @@ TOUCHING = 1e-11
 SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that may stick."""
 LOCKED = 1e-6
-"""Least mobility of a row, relative to that without the other constraints, that its unknown force is scaled by."""
-SOFT = 1e-14
-"""Part of the motion that a force causes in its own row, beside the true one: a force that moves nothing, or that of a
-contact which others make redundant, gets a value too."""
+"""Mobility of a row, relative to that without the other constraints, below which it counts as none."""
+SOFT = 1e-3
+"""Number on the diagonal of Newton's matrix, whose diagonal is 1 for a force alone: where contacts make each other
+redundant, forces are not unique, and stay near those that the sweeps find."""
 DEPENDENT = 1e-8
 """Part of the diagonal of A that is left of a row that depends on others."""
 CARRIED = 0.5
@@ -57,10 +58,6 @@ def switch_formula(dae: Dae) -> Formula:
         dae: the switched equations.
     """
     return _Event(dae).formula()
-
-
-Wanted = list[tuple[tuple[int, ...], SX]]
-"""Numbers of unknowns, and what they are to be for given values of all."""
 
 
 class _Event:
@@ -107,16 +104,15 @@ class _Event:
 
     def formula(self) -> Formula:
         """Return the formula of the event."""
-        w, v_p = ca.SX.sym("w", self.r), ca.SX.sym("v_p", self.plain.n)
-        swept, impact = _solved("impact", w, self.impact(w))
+        w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
+        hitting, _ = self.solved("impact", w, *self.impact(w))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
-        x = ca.SX.sym("x", self.r)
-        let, wanted, modes = self.decision(w, v_p, x)
-        chosen, decided = _solved("decision", x, wanted)
-        (found,), named = _named("modes", [modes])
+        let, pressed, choices, resting, reaction = self.decision(v_p, x)
+        deciding, chosen = self.solved("decision", x, pressed, choices)
+        (found,), named = _named("modes", [self.new_modes(w, chosen, pressed, resting, reaction)])
         v_1 = self.projected(v_p, found)
         z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
-        stages = (self.known, swept, impact, moved, let, chosen, decided, named)
+        stages = (self.known, *hitting, moved, let, *deciding, named)
         return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
 
     def least_bounce(self, W: SX) -> SX:
@@ -132,33 +128,36 @@ class _Event:
         noise = ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0)
         return ca.fmax(self.rest, ca.sqrt(2 * noise * ca.fabs(W_N @ falling + self.rows.bias_N)))
 
-    def impact(self, w: SX) -> Wanted:
-        """Return what each impulse, over its mass, is to be for the impulses w, SX, shape (r,)."""
-        rows, r_N = self.rows, self.r_N
+    def impact(self, w: SX) -> tuple[SX, "list[_Choice]"]:
+        """Return flags of pressed gaps, and the choices for each impulse over its mass, w, SX, shape (r,)."""
+        rows, r_N, frictions = self.rows, self.r_N, self.switches.frictions
+        pressed = ca.SX.sym("pressed", r_N)
         bounce = ca.if_else(ca.fabs(rows.gap_rate) < self.least, 0, self.e) * rows.gap_rate
-        change = self.A @ (self.own * w) + SOFT * w
+        change = self.A @ (self.own * w)
         size_of = _sizes(self.switches, rows.slip, self.modes.given, self.t)
-        frictions = self.switches.frictions
         pressing = _column(
             0 if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap]) for item in frictions
         )
         limits = (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
-        wanted: Wanted = []
+        choices = []
         for i in range(r_N):
-            after = rows.gap_rate[i] + change[i]
-            wanted.append(((i,), ca.if_else(self.touching[i], ca.fmax(0, w[i] - (after + bounce[i])), 0)))
+            rate = rows.gap_rate[i] + change[i] + bounce[i]
+            choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > 0), rate))
         for group in self.switches.groups:
-            gap, places = frictions[group[0]].gap, tuple(r_N + j for j in group)
-            ahead = _column(w[k] - rows.slip[k - r_N] - change[k] for k in places)
-            touching = 0 if gap is None else self.touching[gap]
-            wanted.append((places, ca.if_else(touching, _limited(ahead, limits[group[0]]), 0)))
-        return wanted
+            gap, places, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
+            rate = _column(rows.slip[k - r_N] + change[k] for k in places)
+            ahead = _column(w[k] for k in places) - rate
+            on = ca.SX(0) if gap is None else pressed[gap]
+            within = ca.logic_and(on, ca.norm_2(ahead) <= limit)
+            choices.append(_Choice(places, within, rate, _unit(ahead), ca.if_else(on, limit, 0)))
+        return pressed, choices
 
-    def decision(self, w: SX, v_p: SX, x: SX) -> tuple[Let, Wanted, SX]:
-        """Return values computed once, what each force, over its mass, is to be, and the modes that follow.
+    def decision(self, v_p: SX, x: SX) -> tuple[Let, SX, "list[_Choice]", "_Resting", SX]:
+        """Return values computed once, flags and choices for each force over its mass, and what the modes follow from.
+
+        That is what touches at rest, in which the flags occur too, and the normal forces.
 
         Args:
-            w: impulses over masses, SX, shape (r,).
             v_p: rates after the impact, SX, shape (n,).
             x: forces over masses, SX, shape (r,).
         """
@@ -172,7 +171,7 @@ class _Event:
         values, let = _named("free", [free, lambda_, after.gap_rate, after.slip, self.W @ free + bias])
         free, lambda_, speed_N, speed_T, gain_0 = values
         force = self.own * x
-        gain = gain_0 + self.A @ force + SOFT * x
+        gain = gain_0 + self.A @ force
         reaction = switches.normal(
             self.q_0, v_p, self.z_0, free + self.Y @ force, lambda_ + self.L @ force, self.inputs(force), p_0, t
         )
@@ -185,28 +184,41 @@ class _Event:
         static, sliding = (
             item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
         )
-        wanted: Wanted = []
-        closed, slow_N, sticks, direction = [], [], [], []
+        pressed = ca.SX.sym("pressed", r_N)
+        choices, resting_N, resting_T = [], [], []
         for i in range(r_N):
             slow = ca.logic_and(self.touching[i], speed_N[i] <= self.least[i])
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
-            wanted.append(((i,), ca.if_else(resting, ca.fmax(0, x[i] - gain[i]), 0)))
-            closed.append(ca.logic_and(resting, x[i] - gain[i] > 0))
-            slow_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
+            choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
+            resting_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
         for group in switches.groups:
             j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
-            ahead, gamma = _column(x[k] - gain[k] for k in places), _column(speed_T[k] for k in group)
+            rate, gamma = _column(gain[k] for k in places), _column(speed_T[k] for k in group)
+            ahead = _column(x[k] for k in places) - rate
             slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j] if len(group) == 1 else 0)
-            rubbing = ca.if_else(slow, _limited(ahead, static[j]), -_unit(gamma) * sliding[j])
-            on, pressed = (ca.SX(1), ca.SX(1)) if gap is None else (wanted[gap][1] > 0, closed[gap])
-            wanted.append((places, ca.if_else(on, rubbing, 0)))
+            on = ca.SX(1) if gap is None else pressed[gap]
             firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
-            within = ca.logic_and(ca.norm_2(ahead) <= static[j], firm)
-            holds = ca.logic_and(ca.logic_and(pressed, slow), within)
-            way = ca.if_else(slow, -_unit(ahead), _unit(gamma))
+            within = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.norm_2(ahead) <= static[j], firm))
+            way = ca.if_else(slow, _unit(ahead), -_unit(gamma))
+            choices.append(
+                _Choice(places, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
+            )
+            resting_T.append(ca.logic_and(on, slow))
+
+        return let, pressed, choices, _Resting(resting_N, resting_T), reaction
+
+    def new_modes(self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX) -> SX:
+        """Return the modes after the event; see `decision` for the arguments."""
+        modes, switches, r_N = self.modes, self.switches, self.r_N
+        flags = ca.vertcat(ca.SX(0, 1), *chosen.pressed)
+        resting = _Resting(resting.gaps, ca.substitute(resting.frictions, [pressed], [flags]))
+        found = _independent(self.A, self.own, chosen, resting, switches)
+        direction, sticks = [], []
+        for group, holds, way in zip(switches.groups, found.sticks, chosen.ways, strict=True):
+            gap = switches.frictions[group[0]].gap
+            slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
+            direction.append(ca.if_else(slides, -way, 0))
             sticks += [holds] * len(group)
-            direction.append(ca.if_else(ca.logic_and(pressed, ca.logic_not(holds)), way, 0))
-        kept, bound_N, bound_T, carrier = _independent(self.A, closed, slow_N, sticks, switches)
         anchor = [
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
             for j, holds in enumerate(sticks)
@@ -215,13 +227,58 @@ class _Event:
         hits = (ca.logic_and(self.touching[i], hit) for i, hit in enumerate(strong))
         impacts = [modes.impacts[i] + hit for i, hit in enumerate(hits)]
         side, place = [], self.r
-        for j, item in enumerate(frictions):
+        for j, item in enumerate(switches.frictions):
             turned = modes.fallen[place] if item.signed else ca.SX(0)
             place += item.signed
             side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
-        columns = (kept, impacts, sticks, direction, anchor, side, bound_N, bound_T, carrier, [0 * modes.fallen])
-        found = [item for column in columns for item in column]
-        return let, wanted, ca.vertcat(*found, modes.count + 1, t)
+        rows = (found.rows_N, found.rows_T, found.carrier)
+        columns = (found.closed, impacts, sticks, direction, anchor, side, *rows, [0 * modes.fallen])
+        return ca.vertcat(*(item for column in columns for item in column), modes.count + 1, self.t)
+
+    def solved(
+        self, name: str, x: SX, pressed: SX, choices: "list[_Choice]"
+    ) -> tuple[tuple[Stage, Let, Stage], "_Chosen"]:
+        """Return the stages that solve for x by its choices, and what was chosen.
+
+        Projected Gauss-Seidel sweeps choose, and Newton's method then solves what is chosen to round-off.
+
+        Args:
+            name: name of the unknowns.
+            x: SX symbols, shape (r,).
+            pressed: SX symbols: whether each gap is pressed, of which choices of frictions depend, shape (r_N,).
+            choices: those of gaps, then of frictions.
+        """
+        gaps, frictions = choices[: self.r_N], choices[self.r_N :]
+        begun = ca.SX.sym(name, 1 + self.r)
+        count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
+        now = list(first.elements())
+        tested = _column(item.within for item in gaps)
+        values = [
+            ca.substitute(ca.if_else(item.within, x[list(item.places)] - item.rate, item.outside), pressed, tested)
+            for item in choices
+        ]
+        sweep = list(zip(choices, values, strict=True))
+        for _ in range(SWEEPS):
+            for item, value in (*sweep, *reversed(sweep)):
+                found = ca.substitute(value, x, ca.vertcat(*now))
+                for k, place in enumerate(item.places):
+                    now[place] = found[k]
+        change = ca.vertcat(*now) - first
+        going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
+        sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1)
+
+        at = [tested, *(ca.substitute(item.within, pressed, tested) for item in frictions)]
+        at += [item.way for item in frictions]
+        (flags, *others), let = _named(f"{name}_choices", ca.substitute(at, [x], [first]))
+        within, ways = others[: len(frictions)], others[len(frictions) :]
+        residual = [ca.if_else(flags[i], item.rate, x[item.places[0]]) for i, item in enumerate(gaps)]
+        for item, holds, way in zip(frictions, within, ways, strict=True):
+            places = list(item.places)
+            away = item.limit * (way if len(places) == 1 else item.way)
+            residual.append(ca.if_else(holds, item.rate, x[places] - away))
+        whole = ca.substitute(_column(residual), pressed, flags)
+        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, ways)
+        return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
     def inputs(self, forces: SX) -> SX:
         """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,)."""
@@ -241,40 +298,88 @@ class _Event:
         return ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
 
 
-def _solved(name: str, x: SX, wanted: Wanted) -> tuple[Stage, Stage]:
-    """Return the stages that solve x = wanted(x).
-
-    Projected Gauss-Seidel sweeps find which limits are met, and Newton's method the numbers to round-off: from a poor
-    guess it may go round in circles.
+@dataclass(frozen=True)
+class _Choice:
+    """What a force can be: what it takes, so that its rate is 0, or its limit.
 
     Args:
-        name: name of the unknowns.
-        x: SX symbols.
-        wanted: numbers of entries of x, and what they are to be as a function of all.
+        places: numbers of the unknowns, one, or two of a friction in space.
+        within: whether it is what it takes, for given values of all unknowns.
+        rate: the rate, for given values of all unknowns, SX, one for each place.
+        way: direction of the limit, of the shape of the rate.
+        limit: size of the limit.
     """
-    begun = ca.SX.sym(name, 1 + x.numel())
-    count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
-    now = list(first.elements())
-    for _ in range(SWEEPS):
-        for places, value in (*wanted, *reversed(wanted)):
-            found = ca.substitute(value, x, ca.vertcat(*now))
-            for k, place in enumerate(places):
-                now[place] = found[k]
-    change = ca.vertcat(*now) - first
-    going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
-    sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1)
-    residual = x - _column(value for _, value in wanted)
-    return sweeps, Stage(x, first, residual=residual)
+
+    places: tuple[int, ...]
+    within: SX
+    rate: SX
+    way: SX = 0
+    limit: SX = 0
+
+    @property
+    def outside(self) -> SX:
+        """Return the value at the limit."""
+        return self.limit * self.way
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What was chosen.
+
+    Args:
+        pressed: for each gap whether it is.
+        within: for each friction whether it is what it takes.
+        ways: for each friction the direction of its limit.
+    """
+
+    pressed: list[SX]
+    within: list[SX]
+    ways: list[SX]
+
+
+@dataclass(frozen=True)
+class _Resting:
+    """What touches at rest, whatever its force.
+
+    Args:
+        gaps: for each gap whether it does.
+        frictions: for each friction whether it does.
+    """
+
+    gaps: list[SX]
+    frictions: list[SX]
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """What holds after an event.
+
+    Args:
+        closed: for each gap whether it is closed.
+        sticks: for each friction whether it sticks.
+        rows_N: for each gap whether its row acts.
+        rows_T: for each slip rate whether its row acts.
+        carrier: for each slip rate the number, from 1, of the one that has its force too; else 0.
+    """
+
+    closed: list[SX]
+    sticks: list[SX]
+    rows_N: list[SX]
+    rows_T: list[SX]
+    carrier: list[SX]
 
 
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
-    It is the inverse of the diagonal of A; or near a pose where the row moves nothing, a multiple of the mass without
-    the other constraints.
+    It is the inverse of the diagonal of A; or near a pose where the row moves nothing, the mass without the other
+    constraints.
     """
     r_N, free = len(switches.gaps), over_mass(W.T)
-    inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
+    inverse = []
+    for i in range(W.shape[0]):
+        bound, alone = ca.dot(W[i, :].T, Y[:, i]), ca.dot(W[i, :].T, free[:, i])
+        inverse.append(ca.if_else(bound > LOCKED * alone, bound, alone))
     for group in switches.groups:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:
@@ -282,56 +387,60 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
 
 
-def _independent(
-    A: SX, closed: list[SX], touching: list[SX], sticks: list[SX], switches: Switches
-) -> tuple[list[SX], list[SX], list[SX], list[SX]]:
-    """Return which gaps are closed, which rows of gaps and of sticking slip rates act, and what carries the others.
+def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":
+    """Return which rows of gaps and of sticking slip rates act, and which hold without.
 
-    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. A gap without
-    force that the closed ones keep closed counts as closed.
+    A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. What touches
+    at rest without a force of its own, and is kept so by the rows that act, counts as closed and sticking too.
 
     Args:
-        A: SX, shape (r_N + r_T, r_N + r_T): the changes of all rates by all forces.
-        closed: of each gap, whether it is pressed.
-        touching: of each gap, whether it touches at rest.
-        sticks: of each slip rate, whether it sticks.
+        A: the changes of all rates by all forces, SX, shape (r, r).
+        own: the mass that each row moves on its own, SX, shape (r,).
+        chosen: what is pressed and what sticks by its own force.
+        resting: what touches at rest.
         switches: gaps and frictions.
     """
-    r_N, size = len(closed), A.shape[0]
+    r_N, size = len(chosen.pressed), A.shape[0]
+    holds = [*chosen.pressed]
+    holds += [held for group, held in zip(switches.groups, chosen.within, strict=True) for _ in group]
     L: list[list[SX]] = []
     acting: list[SX] = []
     inverse: list[SX] = []
 
-    def left(i: int) -> tuple[list[SX], SX, SX]:
-        row: list[SX] = []
-        for k in range(len(L)):
+    def factored(i: int, row: list[SX], upto: int) -> tuple[list[SX], SX]:
+        row = list(row)
+        for k in range(len(row), upto):
             row.append((A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k])
-        rest = A[i, i] - sum((x**2 for x in row), ca.SX(0))
-        return row, rest, rest > DEPENDENT * A[i, i]
+        return row, A[i, i] - sum((x**2 for x in row), ca.SX(0))
 
     for i in range(size):
-        row, rest, free = left(i)
-        binds = ca.logic_and(closed[i] if i < r_N else sticks[i - r_N], free)
+        row, rest = factored(i, [], i)
+        binds = ca.logic_and(holds[i], rest > DEPENDENT * A[i, i])
         L.append(row)
         acting.append(binds)
         inverse.append(ca.if_else(binds, 1 / ca.sqrt(ca.if_else(binds, rest, 1)), 0))
-    kept = []
-    for i in range(r_N):
-        row = L[i] + [ca.SX(0)] * (r_N - i)
-        for k in range(i, r_N):  # gaps that come later may keep this one closed
-            row[k] = (A[i, k] - sum((row[m] * L[k][m] for m in range(k)), ca.SX(0))) * inverse[k]
-        rest = A[i, i] - sum((x**2 for x in row[:r_N]), ca.SX(0))
-        kept.append(ca.logic_or(closed[i], ca.logic_and(touching[i], rest <= DEPENDENT * A[i, i])))
-    carrier = []
-    for j in range(size - r_N):
-        single = not any(j in group for group in switches.groups if len(group) > 1)
-        found = ca.SX(0)
-        for k in range(j if single else 0):
-            along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
-            found = ca.if_else(along, k + 1, found)
-        alone = ca.logic_and(sticks[j], ca.logic_not(acting[r_N + j]))
-        carrier.append(ca.if_else(alone, found, 0))
-    return kept, acting[:r_N], acting[r_N:], carrier
+    implied = []
+    for i in range(size):
+        _, rest = factored(i, L[i], size)
+        moves = A[i, i] * own[i] > 1 / 2  # it is not locked by the other constraints
+        implied.append(ca.logic_and(moves, rest <= DEPENDENT * A[i, i]))
+    closed = [
+        ca.logic_or(pressed, ca.logic_and(still, implied[i]))
+        for i, (pressed, still) in enumerate(zip(chosen.pressed, resting.gaps, strict=True))
+    ]
+    sticks, carrier = [], [ca.SX(0)] * (size - r_N)
+    for group, held, still in zip(switches.groups, chosen.within, resting.frictions, strict=True):
+        kept = still
+        for j in group:
+            kept = ca.logic_and(kept, ca.logic_or(implied[r_N + j], acting[r_N + j]))
+        sticks.append(ca.logic_or(held, kept))
+        if len(group) == 1:
+            (j,) = group
+            for k in range(j):
+                along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
+                carrier[j] = ca.if_else(along, k + 1, carrier[j])
+            carrier[j] = ca.if_else(ca.logic_and(sticks[-1], ca.logic_not(acting[r_N + j])), carrier[j], 0)
+    return _Bound(closed, sticks, acting[:r_N], acting[r_N:], carrier)
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
@@ -354,14 +463,6 @@ def _unit(x: SX) -> SX:
 
 def _column(items: Iterable[SX]) -> SX:
     return ca.vertcat(ca.SX(0, 1), *items)
-
-
-def _limited(x: SX, limit: SX) -> SX:
-    """Return a number or vector limited to a size."""
-    if x.numel() == 1:
-        return ca.fmin(limit, ca.fmax(-limit, x))
-    size = ca.norm_2(x)
-    return ca.if_else(size > limit, limit * x / ca.if_else(size > 0, size, 1), x)
 
 
 def _named(name: str, values: list[SX]) -> tuple[list[SX], Let]:

@@ -465,10 +465,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             watched = stage.correction[: stage.watched]
             corrections.append(function(f"correct{number}", stage.unknowns + stage.correction, watched))
         else:
-            equations = ca.Function(
-                f"{name}_equations{number}", inputs,
-                ca.cse([stage.residual, ca.jacobian(stage.residual, stage.unknowns)]),
-            )  # fmt: skip
+            slope = ca.jacobian(stage.residual, stage.unknowns)
+            if stage.soft:
+                slope += stage.soft * ca.SX.eye(size)
+            equations = ca.Function(f"{name}_equations{number}", inputs, ca.cse([stage.residual, slope]))
             solved.append(equations)
             corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
         offset += size
