@@ -92,6 +92,7 @@ PICTURES = (
     ),
     Picture("view.png", "examples/viewed.py", ("models/crane.py",)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),
+    Picture("examples/hits.png", "examples/hits.py", ("models/woodpecker.py", "models/slider_crank_clearance.py")),
     Picture("examples/robot.png", "examples/robot.py", ("models/robot.urdf",)),
     Picture("examples/design.png", "examples/design.py", ("models/quarter_car.py",)),
     Picture(

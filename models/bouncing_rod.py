@@ -1,7 +1,7 @@
 """A rod that falls on the ground and bounces from one end to the other.
 
-The centre of mass is at (x, y), the rod at the angle theta from the horizontal; its ends are at (x, y) -+ L/2 (cos theta,
-sin theta). Each end hits with Newton's restitution e and rubs with Coulomb's friction mu. Known facts: without friction
+The centre of mass is at (x, y), the rod at the angle theta from the horizontal; its ends are half the length L from
+the centre. Each end hits with Newton's restitution e and rubs with Coulomb's friction mu. Known facts: without friction
 x does not change, the energy is constant in flight, and the impulse at an end that hits with the speed s is
 (1 + e) s/(1/m + (L/2 cos theta)^2/J).
 """
@@ -11,9 +11,7 @@ import math
 from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter
 
 
-def bouncing_rod(
-    L: float = 1.0, theta: float = math.pi / 6, clearance_of_lower_end: float = 0.5
-) -> LagrangianSystem:
+def bouncing_rod(L: float = 1.0, theta: float = math.pi / 6, clearance_of_lower_end: float = 0.5) -> LagrangianSystem:
     """Return the rod; `end1` is the end at -L/2, the lower one for 0 < theta < pi.
 
     Args:

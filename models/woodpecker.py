@@ -3,9 +3,9 @@
 A sleeve (M) with play on the pole carries the bird (S) on a spring. y is the height of the sleeve, phi_M and phi_S are
 the angles of sleeve and bird. The sleeve's lower and upper edge can touch the pole, and the beak pecks at it. Newton's
 restitution e_N and Coulomb's friction mu of beak, lower and upper edge, in this order. Source: Pfeiffer & Glocker,
-Multibody Dynamics with Unilateral Contacts, 1996; Leine, Glocker & van Campen, Nonlinear dynamics of the woodpecker toy,
-ASME DETC 2001; data as published, with the start angle of the sleeve so that the lower edge touches. Known facts: a
-stable limit cycle of 0.14598 s (6.85 Hz) that descends by 19.445 mm and has nine events.
+Multibody Dynamics with Unilateral Contacts, 1996; Leine, Glocker & van Campen, Nonlinear dynamics of the woodpecker
+toy, ASME DETC 2001; data as published, with the start angle of the sleeve so that the lower edge touches. Known facts:
+a stable limit cycle of 0.14598 s (6.85 Hz) that descends by 19.445 mm and has nine events.
 """
 
 from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter

@@ -11,13 +11,13 @@ from harness import thorough
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, design, report, robot, rolling
+from examples import animation, closed_loop, design, hits, report, robot, rolling
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design)
+EXAMPLES = (rolling, robot, design, hits)
 """Those with a table and a figure."""
 
 
@@ -85,7 +85,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits"])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +119,15 @@ def test_a_disk_rolls_for_2000_s_without_slip_and_nodal_impulses_keep_its_energy
     assert 2 * first < last < 1e-4
     assert found["long, projected, order 8, energy, last quarter"] < 1e-11
     assert max(value for name, value in found.items() if name.endswith("constraint")) < 1e-14
+
+
+@pytest.mark.slow
+def test_a_woodpecker_keeps_its_cycle_and_a_slider_stays_in_its_guide_and_only_loses_energy() -> None:
+    found = run(hits).numbers
+    assert found["period"] == pytest.approx(hits.PERIOD, abs=1e-9)
+    assert found["descent"] == pytest.approx(hits.DESCENT, abs=1e-9)
+    assert max(found["penetration"], found["th3"]) < 1e-15
+    assert found["gain"] < 1e-12
 
 
 @pytest.mark.slow

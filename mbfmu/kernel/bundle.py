@@ -77,8 +77,8 @@ class Bundle:
         moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and the largest relative
             change of a slip in space; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
-        gaps: number of gaps, whose guards come first.
         fallen: place of the entries of x that tell which guards have fallen.
+        closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
         short: part of the usual step below which a step is short; 0: none is.
         replaced: whether ``short`` takes the short step too.
     """
@@ -99,8 +99,8 @@ class Bundle:
     guards: Any = None
     moved: Any = None
     n_scheme: int = 0
-    gaps: int = 0
     fallen: int = 0
+    closed: tuple[int, int] = (0, 0)
     short: float = 0.0
     replaced: bool = False
 
@@ -160,8 +160,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         guards=guards,
         moved=moved,
         n_scheme=n_scheme,
-        gaps=len(dae.switching.switches.gaps) if dae.switching else 0,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
+        closed=(n_x + dae.n_held + dae.n_d, len(dae.switching.switches.gaps)) if dae.switching else (0, 0),
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,
     )

@@ -153,14 +153,11 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     """Return the definitions of a kernel with gaps or dry friction."""
     guards = bundle.guards.numel_out(0)
     short = {"SHORT": bundle.short, "REPLACED": int(bundle.replaced)} if bundle.short else {}
+    closed, gaps = bundle.closed
     return {
-        "SWITCHED": 1,
-        "GUARDS": guards,
-        "GAPS": bundle.gaps,
-        "FALLEN_AT": bundle.fallen,
-        "N_SCHEME": bundle.n_scheme,
-        **short,
-    }
+        "SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "CLOSED_AT": closed, "GAPS": gaps,
+        "N_SCHEME": bundle.n_scheme, **short,
+    }  # fmt: skip
 
 
 def _work(*parts: Generated) -> dict[str, int]:

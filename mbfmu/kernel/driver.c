@@ -13,11 +13,11 @@
  *   SZ_W                                         room to work of the largest generated function
  *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
  *                                                they do
- *   FORMULA_switch, guards, moved, GUARDS, GAPS, FALLEN_AT, N_SCHEME with SWITCHED, where there are gaps or dry
- *                                                friction: the state after an event, numbers that are positive until
- *                                                one, whether a step moves anything; the number of guards, and of gaps,
- *                                                which come first; the entries of x that tell which guards have fallen,
- *                                                and the number of entries of x that are the stepper's
+ *   FORMULA_switch, guards, moved, GUARDS, FALLEN_AT, CLOSED_AT, GAPS, N_SCHEME with SWITCHED, where there are gaps or
+ *                                                dry friction: the state after an event, numbers that are positive
+ *                                                until one, whether a step moves anything; their number, the entries of
+ *                                                x that tell which have fallen and which gaps are closed, the number of
+ *                                                gaps, and that of the entries of x that are the stepper's
  *   FORMULA_short, SHORT, REPLACED               where a step below this part of the usual one is followed by a new
  *                                                beginning; with REPLACED the formula takes that step too
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
@@ -342,7 +342,8 @@ static int look(const double *x, const double *u, const double *du, const double
     memcpy(now, fallen, sizeof now);
     for (int i = 0; i < GUARDS; ++i) {
         if (isnan(fallen[i])) return NOT_FINITE;
-        if (fallen[i] < (before[i] > ARMED ? 0 : -ARMED)) any = 1;
+        const double round_off = i < GAPS && x[CLOSED_AT + i] == 0 ? 0 : ARMED; /* of an open gap it is not known here */
+        if (fallen[i] < (before[i] > round_off ? 0 : -round_off)) any = 1;
         else fallen[i] = 0;
     }
     if (!any) {

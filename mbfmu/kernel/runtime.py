@@ -80,7 +80,7 @@ EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
 ARMED = 1e-14
 """Value of a guard, N, N.m, m, rad, m/s or rad/s, up to which its sign at the start of a step may be round-off: it must
-fall as far below zero then."""
+fall as far below zero then. Open gaps are left out: bounces end by the round-off of their own gap."""
 JUMPED = -1e-9
 """Value of a guard, N, N.m, m or rad, below which an input has jumped so far that the modes no longer hold."""
 MAX_TANGENT_CORRECTIONS = 400

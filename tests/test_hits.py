@@ -1,0 +1,301 @@
+"""Models that hit, stick and stop, against closed forms and references."""
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from events import Event, Run, reference
+from harness import thorough
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+import mbfmu
+from mbfmu.errors import ModelError, NameInUseError, UnknownNameError
+from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter
+
+Array = np.ndarray[Any, Any]
+
+
+def followed(run: Run, known: dict[str, Any], names: tuple[str, ...]) -> float:
+    """Return the largest error of a run at the times of a reference."""
+    return max(
+        np.abs(run.to(t).row(names) - [known[name][k] for name in names]).max() for k, t in enumerate(known["t"])
+    )
+
+
+# -- bouncing ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ball() -> Run:
+    return Run("bouncing_ball", 0.05).to(5.1)
+
+
+def test_a_ball_meets_its_impacts(ball: Run) -> None:
+    known = reference("bouncing_ball")
+    wanted = np.array(known["impact_times"])
+    away = np.abs(ball.times()[: len(wanted)] - wanted)
+    assert away[:10].max() < 1e-12  # measured 3e-13
+    assert away.max() < 1e-12
+    assert [event.y["ground.impacts"] for event in ball.events[:30]] == list(range(1, 31))
+
+
+def test_a_ball_is_at_rest_to_the_bit_from_the_sum_of_its_flights_on(ball: Run) -> None:
+    assert abs(ball.events[-1].time - reference("bouncing_ball")["zeno_time"]) < 1e-9  # measured 1e-10
+    place = ball["y"]
+    assert (ball["v"], ball["ground.closed"]) == (0.0, 1.0)
+    assert abs(place) < 1e-30
+    ball.to(50.0)
+    assert (ball["y"], ball["v"]) == (place, 0.0)
+    assert ball["ground.f_n"] == pytest.approx(9.81, rel=1e-14)
+
+
+def test_a_ball_with_a_radius_rests_where_doubles_no_longer_tell_its_flights() -> None:
+    """A gap of round-off 1e-16 hides flights shorter than 1e-8 s."""
+    run = Run("bouncing_ball", 0.05, {"radius": 0.1, "y": 1.1}).to(4.2)
+    assert abs(run.events[-1].time - reference("bouncing_ball")["zeno_time"]) < 1e-7
+    assert (run["v"], run["ground.closed"]) == (0.0, 1.0)
+    assert abs(run["ground.gap"]) < 1e-16
+
+
+def test_a_ball_is_where_the_reference_has_it() -> None:
+    known = reference("bouncing_ball")
+    run = Run("bouncing_ball", 0.05, {"h": 1.0})
+    for k, t in enumerate(known["t"]):
+        run.to(t)
+        assert run.row(["y", "v"]) == pytest.approx([known["y"][k], known["v"][k]], abs=5e-12)
+        if t < known["zeno_time"]:
+            assert run["ground.impacts"] == known["impacts_so_far"][k]
+
+
+def rod_impacts(theta: float, e: float, count: int) -> list[tuple[float, int]]:
+    """Return time and end of the first impacts of the rod without friction, each root found on its flight."""
+    L, m, J, g = 1.0, 1.0, 1 / 12, 9.81
+    t, y, v, w, found = 0.0, 0.5 + L / 2 * abs(math.sin(theta)), 0.0, 0.0, []
+
+    def gap(end: int, dt: float) -> float:
+        return y + v * dt - g * dt**2 / 2 + (2 * end - 3) * L / 2 * math.sin(theta + w * dt)
+
+    last = 0
+    for _ in range(count):
+        hits = []
+        for end in (1, 2):
+            grid = np.linspace(1e-7 if end == last else 0.0, 1.0, 20001)
+            values = np.array([gap(end, dt) for dt in grid])
+            below = np.flatnonzero(values < 0)
+            if below.size:
+                hits.append((brentq(partial(gap, end), grid[below[0] - 1], grid[below[0]], xtol=1e-15), end))
+        dt, last = min(hits)
+        t, y, v, theta = t + dt, y + v * dt - g * dt**2 / 2, v - g * dt, theta + w * dt
+        arm = (2 * last - 3) * L / 2 * math.cos(theta)
+        impulse = -(1 + e) * (v + arm * w) / (1 / m + arm**2 / J)
+        v, w = v + impulse / m, w + impulse * arm / J
+        found.append((t, last))
+    return found
+
+
+@pytest.mark.parametrize("theta", [math.pi / 6, 1.0])
+def test_a_rod_bounces_from_end_to_end(theta: float) -> None:
+    run = Run("bouncing_rod", 0.02, {"theta": theta})
+    wanted = rod_impacts(theta, 0.5, 6)
+    run.to(wanted[-1][0] + 1e-4)
+    assert run.times() == pytest.approx([t for t, _ in wanted], abs=1e-11)
+    counts = [(event.y["end1.impacts"], event.y["end2.impacts"]) for event in run.events]
+    ends = [end for _, end in wanted]
+    assert counts == [(ends[: k + 1].count(1), ends[: k + 1].count(2)) for k in range(len(ends))]
+    assert run["x"] == 0
+
+
+@pytest.mark.parametrize("theta", [math.pi / 6, 0.0])
+def test_a_rod_lies_still_in_the_end(theta: float) -> None:
+    run = Run("bouncing_rod", 0.02, {"theta": theta}).to(2.0)
+    assert (run["end1.closed"], run["end2.closed"]) == (1, 1)
+    assert (run["v"], run["omega"], run["y"], run["theta"]) == pytest.approx((0, 0, 0, 0), abs=1e-15)
+    assert [run["end1.f_n"], run["end2.f_n"]] == pytest.approx([9.81 / 2] * 2, rel=1e-12)
+
+
+def test_a_disk_hits_its_stop_as_elliptic_integrals_say() -> None:
+    known = reference("disk_with_stop")
+    run = Run("disk_with_stop", 0.005)
+    assert followed(run, known, ("phi", "omega")) < 5e-13
+    assert run.times() == pytest.approx(known["impact_times"], abs=5e-13)
+
+
+# -- friction ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", list(reference("incline")["cases"]))
+def test_a_block_on_an_incline_sticks_and_slides(case: str) -> None:
+    known = reference("incline")
+    mine = known["cases"][case]
+    run = Run("incline", 0.01, mine["parameters"])
+    assert followed(run, {"t": known["t"], **mine}, ("x", "v")) < 5e-12  # measured 1e-12 at x = 17
+    assert run.times() == pytest.approx([t for t, _ in mine["events"]], abs=1e-13)
+    assert [event.y["plane.sticks"] for event in run.events] == [kind.endswith("stick") for _, kind in mine["events"]]
+    if all(mine["sticks"]):
+        assert (run["x"], run["v"], run["events.count"]) == (0.0, 0.0, 0.0)
+
+
+def test_a_block_at_nine_tenths_of_its_angle_stays_to_the_bit_however_it_is_shaken_within_the_cone() -> None:
+    """At 0.99 of the angle of friction and 1 kHz, the push just less than what would move it."""
+    alpha, N = 0.99 * math.atan(0.5), 9.81 * math.cos(0.99 * math.atan(0.5))
+    values = {"alpha": alpha, "P": 0.999 * (0.5 * N - 9.81 * math.sin(alpha)), "omega_push": 2000 * math.pi, "x": 0.3}
+    run = mbfmu.Simulation("incline", step=1e-4, values=values)
+    run.step({}, 20.0)
+    assert (run["x"], run["v"], run["events.count"]) == (0.3, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("case", list(reference("stick_slip")["cases"]))
+def test_a_mass_on_a_belt_sticks_and_slips(case: str) -> None:
+    known = reference("stick_slip")
+    mine = known["cases"][case]
+    run = Run("stick_slip", 0.005, mine["values"])
+    assert followed(run, {"t": known["t"], **mine}, ("x", "v")) < 1e-11
+    assert run.times() == pytest.approx([t for t, _ in mine["events"]], abs=1e-11)
+    assert [event.y["belt.sticks"] for event in run.events] == [kind.endswith("stick") for _, kind in mine["events"]]
+
+
+def test_a_mass_with_coulomb_friction_and_a_damper_is_a_matrix_exponential_while_it_slips() -> None:
+    m, k, c, F, belt = 1.0, 1.0, 0.05, 0.5, 0.2
+    A = np.array([[0, 1, 0], [-k / m, -c / m, F / m], [0, 0, 0]])  # slower than the belt
+
+    def slipping(t: float) -> Array:
+        return np.asarray(expm(A * t) @ [2.5, 0.0, 1.0])
+
+    stop = brentq(lambda t: slipping(t)[1] - belt, 3.0, 6.0, xtol=1e-15)
+    x = slipping(stop)[0]
+    assert abs(k * x + c * belt) > F  # it cannot stick, and the slip turns round
+    run = Run("stick_slip", 0.01, {"F_s": F, "F_k": F, "c": c, "v_belt": belt, "x": 2.5, "v": 0.0})
+    run.to(2.0)
+    assert run.row(["x", "v"]) == pytest.approx(slipping(2.0)[:2], abs=1e-13)
+    run.to(stop + 0.01)
+    assert run.times() == pytest.approx([stop], abs=1e-12)
+    assert run["belt.f_t"] == pytest.approx(-F, abs=1e-14)
+    assert run["v"] > belt
+
+
+# -- woodpecker --------------------------------------------------------------------------------------------------
+
+EDGES = ("beak", "lower", "upper")
+"""Contacts 1, 2 and 3 of the reference."""
+
+
+def told(new: Event, old: Event | None) -> str:
+    """Return what happened at an event of the woodpecker, in the words of the reference."""
+    hits = [i for i, name in enumerate(EDGES, 1) if new.y[f"{name}.impacts"] > (old.y[f"{name}.impacts"] if old else 0)]
+    closed = [i for i, name in enumerate(EDGES, 1) if new.y[f"{name}.closed"]]
+    modes = [f"{i}:stick" if new.y[f"{EDGES[i - 1]}.sticks"] else f"{i}:slip" for i in closed]
+    what = f"contact {hits[0]}: impact" if hits else "other"
+    return f"{what} -> {' '.join(modes) or 'free'}"
+
+
+def words(kind: str) -> str:
+    """Return the part of a kind of the reference that `told` gives."""
+    after = kind.partition("-> ")[2].rstrip("+-")
+    return f"{kind.partition(' gN')[0] if 'impact' in kind else 'other'} -> {after}"
+
+
+def same_kinds(found: list[Event], kinds: list[str]) -> bool:
+    """Return whether events are of the kinds that a reference tells."""
+    return [told(new, old) for new, old in zip(found, [None, *found[:-1]], strict=True)] == [*map(words, kinds)]
+
+
+def test_a_woodpecker_pecks_as_the_reference_does() -> None:
+    known = reference("woodpecker")
+    run = Run("woodpecker", 2.5e-4)
+    names, size = tuple(known["names"]), np.abs(known["states"]).max(axis=0)
+    for t, wanted in zip(known["t"], known["states"], strict=True):
+        assert np.abs(run.to(t).row(names) - wanted).max() < 1e-9 * size.max()
+    assert len(run.events) == 48
+    assert run.times() == pytest.approx([t for t, *_ in known["events"]], abs=1e-11)
+    assert same_kinds(run.events, [kind for _, kind, _ in known["events"]])
+
+
+def test_a_woodpecker_comes_back_to_its_limit_cycle() -> None:
+    """From the instant at which the sleeve begins to slip, one period to the next; every event of the cycle."""
+    cycle = reference("woodpecker")["limit_cycle"]
+    start = {"y": 0.0, "v": 0.0, "omega_M": 0.0, "phi_S": cycle["phi_S"], "omega_S": cycle["omega_S"]}
+    run = Run("woodpecker", 2.5e-4, start).to(cycle["period"] + 1e-6)
+    events = [event for event in run.events if event.time > 1e-9]  # the slip begins at the start
+    assert [event.time for event in events] == pytest.approx([t for t, *_ in cycle["events"]], abs=1e-10)
+    assert same_kinds(events, [kind for _, kind, _ in cycle["events"]])
+    end = Run("woodpecker", 2.5e-4, start).to(cycle["period"] - 1e-12)
+    assert abs(events[-1].time - cycle["period"]) < 1e-10
+    assert end["y"] == pytest.approx(cycle["descent"], abs=1e-10)
+    assert (end["v"], end["omega_M"]) == pytest.approx((0.0, 0.0), abs=1e-12)
+    assert end["phi_S"] == pytest.approx(cycle["phi_S"], abs=1e-10)
+    assert end["omega_S"] == pytest.approx(cycle["omega_S"], abs=1e-8)
+
+
+# -- clearance ---------------------------------------------------------------------------------------------------
+
+
+def test_a_slider_with_play_hits_its_guide_in_the_order_and_at_the_times_of_the_reference() -> None:
+    """Events compared: all but impacts slower than 1 mm/s, as bounces without end are cut at different speeds."""
+    known = reference("slider_crank_clearance")
+    names = tuple(known["names"])
+    run = Run("slider_crank_clearance", 2e-4)
+    for t, wanted, energy in zip(known["t"], known["states"], known["energy"], strict=True):
+        run.to(t)
+        assert np.abs(run.row(names) - wanted)[:3].max() < 1e-11
+        assert np.abs(run.row(names) - wanted)[3:].max() < 1e-8  # rad/s, of 150; measured 4e-9
+        assert abs(run["th3"]) < 1e-15
+        assert run["energy.total"] == pytest.approx(energy, abs=1e-11)
+    found, k = run.events, 0
+    top, bottom = ("rear_top", "front_top"), ("rear_bottom", "front_bottom")
+    for t, kind in known["events"]:
+        k = next(number for number in range(k, len(found)) if found[number].time > t - 1e-9)
+        assert abs(found[k].time - t) < 1e-11, kind  # measured 2e-12
+        face = top if "1+2" in kind else bottom
+        assert found[k].y[f"{face[0]}.impacts"] == found[k].y[f"{face[1]}.impacts"]
+        if "impact" in kind:
+            assert found[k].y[f"{face[0]}.impacts"] > found[k - 1].y[f"{face[0]}.impacts"] if k else True
+        if "opens" in kind:
+            assert not any(found[k].y[f"{corner}.closed"] for corner in (*top, *bottom))
+        if "slip ends" in kind:
+            assert found[k].y["rear_bottom.closed"] == found[k].y["front_bottom.closed"] == 1
+
+
+# -- other names and dissipation of Lagrangian systems --------------------------------------------------------------
+
+
+def test_a_variable_of_a_lagrangian_is_called_by_its_other_name_everywhere() -> None:
+    system = LagrangianSystem(
+        "s", (Coordinate("x", "m", 0.0, 1.0),), "m_1*der(x)**2/2", inputs={"x": "f"},
+        parameters=(Parameter("m_1", 2.0, "kg"),), names={"v": "der(x)", "m[1]": "m_1", "push": "f"},
+    )  # fmt: skip
+    assert system.values() == ("m[1]", "x", "v")
+    assert system.start_values() == ("x", "v")
+    run = mbfmu.simulate(system, 1.0, values={"v": 3.0, "m[1]": 4.0}, inputs={"push": "8"})
+    assert run["v"][-1] == pytest.approx(5.0, abs=1e-12)
+    assert run["x"][-1] == pytest.approx(4.0, abs=1e-12)
+    assert system.with_values({"der(x)": 3.0}) == system.with_values({"v": 3.0})
+    assert system.with_values({}, free=("v",)).coordinates[0].rate is None
+    with pytest.raises(NameInUseError, match="'x' cannot be another name"):
+        LagrangianSystem("s", (Coordinate("x", "m"),), "der(x)**2", names={"x": "der(x)"})
+    with pytest.raises(UnknownNameError, match="no such variable"):
+        mbfmu.simulate(LagrangianSystem("s", (Coordinate("x", "m"),), "der(x)**2", names={"v": "der(y)"}), 1.0)
+
+
+def test_dissipation_is_a_force_against_the_rates_and_is_in_the_balance_of_the_energy() -> None:
+    system = LagrangianSystem("s", (Coordinate("x", "m", 0.0, 1.0),), "der(x)**2/2", dissipation="0.3*der(x)**2/2")
+    run = mbfmu.simulate(system, 2.0, stepper="projected", options={"order": 8}, energy_balance=True)
+    assert run["der(x)"] == pytest.approx(np.exp(-0.3 * run.time), abs=1e-12)
+    assert np.abs(run["energy.balance"]).max() < 1e-12
+
+
+def test_a_wrong_contact_is_refused() -> None:
+    with pytest.raises(ModelError, match="neither a gap nor a slip"):
+        Contact("c")
+    with pytest.raises(ModelError, match="belong together"):
+        Contact("c", gap="x", slide="y")
+
+
+MODELS = ("bouncing_ball", "bouncing_rod", "disk_with_stop", "incline", "slider_crank_clearance", "stick_slip")
+
+
+@pytest.mark.parametrize("model", thorough(zip((*MODELS, "woodpecker")), lambda model: model == "incline"))
+def test_what_hits_and_sticks_steps_with_projected_unless_another_is_asked_for(model: str) -> None:
+    assert mbfmu.Simulation(model).stepper.startswith("projected")
