@@ -17,6 +17,8 @@ from mbfmu.model.contacts import (
     PointOnPlane,
     RotationalDryFriction,
     RotationalEndStop,
+    SphereOnPlane,
+    SphereOnSphere,
     TranslationalDryFriction,
     TranslationalEndStop,
 )
@@ -168,6 +170,8 @@ __all__ = [
     "Sampled",
     "Screw",
     "Sensor",
+    "SphereOnPlane",
+    "SphereOnSphere",
     "Spherical",
     "Spring",
     "SpringDamper",

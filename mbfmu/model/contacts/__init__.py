@@ -9,6 +9,8 @@ from mbfmu.model.contacts.dry_friction import (
 )
 from mbfmu.model.contacts.end_stop import AxisEndStop, RotationalEndStop, TranslationalEndStop
 from mbfmu.model.contacts.point import PointOnPlane
+from mbfmu.model.contacts.sphere_on_plane import SphereOnPlane
+from mbfmu.model.contacts.sphere_on_sphere import SphereOnSphere
 
 __all__ = [
     "AxisContact",
@@ -21,6 +23,8 @@ __all__ = [
     "PointOnPlane",
     "RotationalDryFriction",
     "RotationalEndStop",
+    "SphereOnPlane",
+    "SphereOnSphere",
     "TranslationalDryFriction",
     "TranslationalEndStop",
     "rate_of",
