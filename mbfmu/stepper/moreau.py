@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Let, solve_linear
+from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.stepped import RESIDUALS
-from mbfmu.dae.switched import Rows
+from mbfmu.dae.switched import Rows, eliminated
 from mbfmu.dae.switches import Switches
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage, option
 
@@ -20,8 +20,12 @@ SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that sticks at the start of a step."""
 LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
-REGULAR = 1e-14
-"""Part of its trace that is added to the matrix of an extrapolation, which is singular where the passes are at rest."""
+REGULAR = 1e-13
+"""Part of its trace that is added to the matrix of an extrapolation, which is singular where passes differ little."""
+YIELDING = 0.3
+"""Part by which the speed of a bounce yields where its impulse exceeds that of an impact of its own, both as rates."""
+AT_REST = 1e-200
+"""Square of a change, of which that of passes at rest is a small part."""
 
 
 def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
@@ -218,12 +222,13 @@ class _Contacts:
             bound = ca.if_else(
                 self._bounces, switches.restitution(p) * slow, ca.fmin(0, slow - 2 * ca.fmax(self._closed_gap, 0) / h)
             )
+            alone = ca.fmax(0, bound - (rows.W_N @ v_f + rows.gap_t))
             Y = ca.sparsify(Y @ ca.diag(own_mass))
             Y_p = ca.sparsify(Y_p @ ca.diag(own_mass[: self.r_N]))
             offset = ca.vertcat(rows.gap_t, rows.slip_0)
             self._patterns = W.sparsity(), Y.sparsity(), Y_p.sparsity()
             gaps = rows.gap - rows.W_N @ q_1
-            results += [_nonzeros(W), _nonzeros(Y), _nonzeros(Y_p), ca.vertcat(own_mass, offset, bound), gaps]
+            results += [_nonzeros(W), _nonzeros(Y), _nonzeros(Y_p), ca.vertcat(own_mass, offset, bound, alone), gaps]
         else:
             results += [ca.SX(0, 1)] * 5
         return _function("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
@@ -237,11 +242,11 @@ class _Contacts:
         w, start, Y = ca.SX.sym("w", count), ca.SX.sym("start", self.dae.n), ca.SX.sym("Y", pattern.nnz())
         return _function(name, [w, start, Y], [start + ca.SX(pattern, Y) @ w])
 
-    def _numbers(self) -> tuple[SX, tuple[SX, SX, SX]]:
-        """Return symbols of own masses, offsets and bounds, whole and in parts."""
-        numbers = ca.SX.sym("numbers", 2 * self.r + self.r_N)
-        own_mass, offset, bound = _parts(numbers, self.r, self.r, self.r_N)
-        return numbers, (own_mass, offset, bound)
+    def _numbers(self) -> tuple[SX, tuple[SX, SX, SX, SX]]:
+        """Return symbols of own masses, offsets, bounds and impulses of impacts alone, whole and in parts."""
+        numbers = ca.SX.sym("numbers", 2 * self.r + 2 * self.r_N)
+        own_mass, offset, bound, alone = _parts(numbers, self.r, self.r, self.r_N, self.r_N)
+        return numbers, (own_mass, offset, bound, alone)
 
     def _limits(self, own_mass: SX, w: Sequence[SX]) -> Callable[[int], SX]:
         """Return the map from the number of a slip rate to the limit of its impulse, in units of its own mass."""
@@ -266,7 +271,7 @@ class _Contacts:
         switches, r_N = self.switches, self.r_N
         assert switches is not None
         inner, (W, Y, w, v), rates, change = self._sweep(self._patterns[1], self.r, self._patterns[0])
-        numbers, (own_mass, offset, bound) = self._numbers()
+        numbers, (own_mass, offset, bound, alone) = self._numbers()
         limit = self._limits(own_mass, w)
         by_gap: dict[int | None, list[tuple[int, ...]]] = {}
         for group in switches.groups:
@@ -274,6 +279,8 @@ class _Contacts:
         for i in [*range(r_N), None]:
             if i is not None:
                 wanted = ca.fmax(0, w[i] - (rates(i) + offset[i] - bound[i]))
+                more = ca.fmax(0, wanted - alone[i])
+                wanted -= ca.if_else(self._bounces[i], YIELDING / (1 + YIELDING) * more, 0)
                 change(i, ca.if_else(self._active[i], wanted, 0))
             for group in by_gap.get(i, []):
                 places = [r_N + j for j in group]
@@ -319,7 +326,8 @@ class _Contacts:
         switches, r_N, h = self.switches, self.r_N, self._h
         assert switches is not None
         v, w, W = ca.SX.sym("v", self.dae.n), ca.SX.sym("w", self.r), ca.SX.sym("W", self._patterns[0].nnz())
-        numbers, (own_mass, offset, bound) = self._numbers()
+        numbers, (own_mass, offset, bound, alone) = self._numbers()
+        bound -= ca.if_else(self._bounces, YIELDING * ca.fmax(0, w[:r_N] - alone), 0)
         rate = ca.SX(self._patterns[0], W) @ v + offset
         limit = self._limits(own_mass, w.elements())
         signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
@@ -355,8 +363,9 @@ def _accelerated(
         seen.append(w)
     changes = ca.horzcat(*(after - before for before, after in zip(seen[:-1], seen[1:], strict=True)))
     R = ca.mtimes(changes.T, changes)
-    R = R + (REGULAR * ca.trace(R) + 1e-300) * ca.DM.eye(passes)
-    weights = solve_linear(R, ca.DM.ones(passes))
+    R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(passes)
+    symbols = ca.SX.sym("R", passes, passes)
+    weights = _function("weights", [symbols], [eliminated(symbols, ca.SX.ones(passes))])(R)
     further = ca.mtimes(ca.horzcat(*seen[1:]), weights / ca.sum1(weights))
     tried, _ = sweep(further, moved(further, start, *Y))
     better = ca.norm_1(tried - further) < ca.norm_1(changes[:, -1])

@@ -2,7 +2,10 @@
 
 import casadi as ca
 
-from mbfmu.model.frame import SX, Frame, skew
+from mbfmu.model.frame import SX, Frame, axis_rotation, skew
+
+AWAY = axis_rotation((0.48, -0.64, 0.6), 0.7)
+"""Axes of which the third is far from what axes of models are."""
 
 
 def slip_at(point: SX, a: Frame, b: Frame, along: SX, offset: SX) -> SX:
@@ -21,20 +24,17 @@ def slip_at(point: SX, a: Frame, b: Frame, along: SX, offset: SX) -> SX:
 def tangents(n: SX) -> SX:
     """Return tangents of a unit normal: one in the plane, two at right angles in space.
 
-    (Duff et al., Building an orthonormal basis, revisited, J. Comput. Graph. Tech. 6, 2017.)
+    They turn steadily with the normal, but for one direction that no usual arrangement has. (Duff et al., Building an
+    orthonormal basis, revisited, J. Comput. Graph. Tech. 6, 2017, in a frame of its own.)
 
     Args:
         n: unit vector, shape (2,) or (3,).
     """
     if n.numel() == 2:
         return ca.vertcat(n[1], -n[0])
-    x, y, z = n[0], n[1], n[2]
-    side = ca.if_else(z < 0, -1, 1)
-    a = -1 / (side + z)
-    b = x * y * a
-    return ca.horzcat(
-        ca.vertcat(1 + side * x**2 * a, side * b, -side * x), ca.vertcat(b, side + y**2 * a, -y)
-    )  # fmt: skip
+    seen = AWAY.T @ n
+    x, y, a = seen[0], seen[1], -1 / (1 + seen[2])
+    return AWAY @ ca.horzcat(ca.vertcat(1 + x**2 * a, x * y * a, -x), ca.vertcat(x * y * a, 1 + y**2 * a, -y))
 
 
 def _velocity(frame: Frame, offset: SX) -> SX:
