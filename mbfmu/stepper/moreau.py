@@ -32,11 +32,12 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
     """Return the scheme of Moreau and Jean with combined projection, of order 1.
 
     (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Jean, Comput. Methods Appl.
-    Mech. Eng. 177, 1999; Acary, Comput. Methods Appl. Mech. Eng. 256, 2013.) With means m over the step, all rows at its
-    end, C = [Phi_q; G], gaps g >= 0 and slips gamma_T:
+    Mech. Eng. 177, 1999; Acary, Comput. Methods Appl. Mech. Eng. 256, 2013.) With means m over the step, at which all
+    rows are taken, C = [Phi_q; G], gaps g >= 0 and slips gamma_T:
 
-        M(q_m) (v_1 - v_0) = h force(q_m, v_m) + W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda,    C v_1 + c = 0
-        q_1 = q_0 + h (v_0 + v_1)/2 + M^-1 (W_N^T tau - Phi_q^T mu),                              Phi(q_1) = 0
+        M(q_m) (v_1 - v_0) = h force(q_m, v_m) + W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda - C_1^T nu
+        q_1 = q_0 + h v_m + M^-1 (W_N^T tau - Phi_q^T mu)
+        C v_m + c = 0,    C_1 v_1 + c_1 = 0,    Phi(q_1) = 0
         0 <= Lambda_N  and  gdot_1 >= b,    0 <= tau  and  g(q_1) >= 0,    one of each pair zero
         |Lambda_T| <= F(Lambda_N),    gamma_T1 = 0 or Lambda_T at the limit, against gamma_T1
 
@@ -45,7 +46,7 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
     way Lambda_N (gdot_0 + gdot_1) <= 0: no impact adds energy, however many there are at once. The sizes of frictions
     are those of the slip rates at the start of the step.
 
-    Each correction makes all rows anew at the step end so far, and takes Gauss-Seidel passes over all contacts, on
+    Each correction makes all rows anew for the step end so far, and takes Gauss-Seidel passes over all contacts, on
     velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Review 29, 1987).
     State x = [q; v; z]; z has the mean forces of the contacts.
 
@@ -64,30 +65,33 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
     ahead = ca.MX.sym("ahead", contacts.ahead.numel_out(0))
     first = Let(ahead, contacts.ahead(x, problem.u(t), given.p, t, h))
     fine = ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places]) * FINE
-    y = ca.MX.sym("y", fine.numel() + r + r_N)
+    y = ca.MX.sym("y", fine.numel() + r + r_N + n)
     v_1, q_1, z_1 = _parts(y[: fine.numel()] * fine, n, n, own.numel())
-    w, tau = _parts(y[fine.numel() :], r, r_N)
+    w, tau, closing = _parts(y[fine.numel() :], r, r_N, n)
 
     def rows(q_1: Any, v_1: Any, z_1: Any) -> Any:
         return contacts.ends.call([q_1, v_1, z_1, x, problem.u(t + h / 2), ahead, given.p, t, h])
 
-    v_f, q_f, flown, W, Y, Y_p, numbers, gaps = rows(q_1, v_1, z_1)
+    v_f, missing, q_f, flown, W, Y, numbers, gaps = rows(q_1, v_1, z_1)
+    closing = closing + missing
+    v_f = v_f + closing
     law = (W, Y, numbers, ahead, given.p, t, h)
     w_2 = _accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, (Y,), passes) if r else w
     v_2 = contacts.moved(w_2, v_f, Y) if r else v_f
     q_f = q_f + h / 2 * (v_2 - v_1)
     tau_2, q_2 = tau, q_f
     if r_N:
+        push = Y[: contacts.pushes]
         tau_2 = _accelerated(
-            lambda w, q: contacts.pass_q(w, q, W, Y_p, gaps), contacts.pushed, tau, q_f, (Y_p,), passes
+            lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,), passes
         )  # fmt: skip
-        q_2 = contacts.pushed(tau_2, q_f, Y_p)
-    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown) / fine, w_2, tau_2)
+        q_2 = contacts.pushed(tau_2, q_f, push)
+    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown) / fine, w_2, tau_2, closing)
 
     _, _, _, _, _, _, start, _ = rows(q + h * v, v, own)
-    guess = [ca.vertcat(v, q + h * v, own) / fine, *([h * forces / start[:r]] if r else []), ca.MX.zeros(r_N)]
+    guess = [ca.vertcat(v, q + h * v, own) / fine, *([h * forces / start[:r]] if r else []), ca.MX.zeros(r_N + n)]
     stage = Stage(y, ca.vertcat(*guess), correction=better - y, watched=fine.numel())
-    _, _, _, W, _, _, numbers, _ = rows(q_1, v_1, z_1)
+    _, _, _, _, W, _, numbers, _ = rows(q_1, v_1, z_1)
     found = contacts.found(v_1, w, W, numbers, ahead, given.p, t, h) if r else ca.MX(0, 1)
     return Scheme(
         name="moreau",
@@ -189,8 +193,8 @@ class _Contacts:
     def _ends(self) -> Any:
         """Return (q_1, v_1, z_1, x, u, ahead, p, t, h) -> what the end of the step gives.
 
-        That is: velocities without impulses, places without those on positions, means of z', nonzeros of the rows and of
-        the changes by impulses of velocities and places, own masses with offsets and bounds, and gaps.
+        That is: velocities without impulses and what they lack of the constraints, places without impulses on positions,
+        means of z', nonzeros of the rows and of the changes by impulses, own masses with offsets and bounds, and gaps.
         """
         dae, switches, n = self.dae, self.switches, self.dae.n
         q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
@@ -205,18 +209,20 @@ class _Contacts:
         over = dae.over_mass(q_m, p)
         P, C = dae.Phi_q(q_1, p, end), ca.vertcat(dae.Phi_q(q_1, p, end), dae.G(q_1, p, end))
         c = ca.vertcat(dae.Phi_t(q_1, p, end), dae.g(q_1, p, end))
-        factor = SchurFactor(over, C)
-        placing = SchurFactor(over, P) if dae.k else factor
+        C_m = ca.vertcat(dae.Phi_q(q_m, p, middle), dae.G(q_m, p, middle))
+        c_m = ca.vertcat(dae.Phi_t(q_m, p, middle), dae.g(q_m, p, middle))
+        factor, closing = SchurFactor(over, C_m), SchurFactor(over, C)
+        placing = SchurFactor(over, P) if dae.k else closing
         free = v + h * dae.free_acceleration(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
-        v_f, _ = factor.constrained(free, -c)
+        v_f, _ = factor.constrained(free, -2 * c_m - C_m @ v)
+        missing, _ = closing.solve(ca.SX(n, 1), -c - C @ v_1)
         q_f = q + h * v_m
         shift, _ = placing.solve(ca.SX(n, 1), -dae.Phi(q_1, p, end) - P @ (q_f - q_1))
-        results = [v_f, q_f + shift, flown]
+        results = [v_f, missing, q_f + shift, flown]
         if switches:
-            rows = Rows(dae, q_1, v, p, end)
+            rows = Rows(dae, q_m, v, p, middle)
             W = ca.sparsify(ca.vertcat(rows.W_N, rows.W_T))
             Y = self._responses(factor, W)
-            Y_p = Y[:, : self.r_N] if placing is factor else self._responses(placing, W[: self.r_N, :])
             own_mass = _own_masses(W, Y, over(W.T), switches)
             slow = -rows.gap_rate
             bound = ca.if_else(
@@ -224,13 +230,14 @@ class _Contacts:
             )
             alone = ca.fmax(0, bound - (rows.W_N @ v_f + rows.gap_t))
             Y = ca.sparsify(Y @ ca.diag(own_mass))
-            Y_p = ca.sparsify(Y_p @ ca.diag(own_mass[: self.r_N]))
+            Y_p = Y[:, : self.r_N]
             offset = ca.vertcat(rows.gap_t, rows.slip_0)
             self._patterns = W.sparsity(), Y.sparsity(), Y_p.sparsity()
-            gaps = rows.gap - rows.W_N @ q_1
-            results += [_nonzeros(W), _nonzeros(Y), _nonzeros(Y_p), ca.vertcat(own_mass, offset, bound, alone), gaps]
+            self.pushes = Y_p.nnz()
+            gaps = switches.gap(q_1, p, end) - rows.W_N @ q_1
+            results += [_nonzeros(W), _nonzeros(Y), ca.vertcat(own_mass, offset, bound, alone), gaps]
         else:
-            results += [ca.SX(0, 1)] * 5
+            results += [ca.SX(0, 1)] * 4
         return _function("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
 
     def _responses(self, factor: SchurFactor, W: SX) -> SX:
