@@ -12,8 +12,10 @@ from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.stepped import RESIDUALS
 from mbfmu.dae.switched import Rows, eliminated
 from mbfmu.dae.switches import Switches
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage, option
+from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
+PASSES = 8
+"""Number of passes over all contacts in each correction."""
 FINE = 1e-3
 """Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-12."""
 SLOW = 1e-10
@@ -22,14 +24,16 @@ LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
 REGULAR = 1e-13
 """Part of its trace that is added to the matrix of an extrapolation, which is singular where passes differ little."""
+JAMMED = 10.0
+"""Impulse of a bounce beyond which it yields, over that of an impact without others and without friction."""
 YIELDING = 0.3
-"""Part by which the speed of a bounce yields where its impulse exceeds that of an impact of its own, both as rates."""
+"""Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
 AT_REST = 1e-200
 """Square of a change, of which that of passes at rest is a small part."""
 
 
-def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
-    """Return the scheme of Moreau and Jean with combined projection, of order 1.
+def moreau(dae: Dae) -> Scheme:
+    """Return the scheme of Moreau and Jean with combined projection, of order 1, or 2 without contacts.
 
     (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Jean, Comput. Methods Appl.
     Mech. Eng. 177, 1999; Acary, Comput. Methods Appl. Mech. Eng. 256, 2013.) With means m over the step, at which all
@@ -52,12 +56,11 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
 
     Args:
         dae: the equations.
-        passes: number of passes of each correction.
     """
     problem = Problem(dae, ca.MX)
     given, t, h, n = problem.given, problem.t, problem.h, problem.n
     contacts = _Contacts(dae)
-    r, r_N, passes = contacts.r, contacts.r_N, int(passes)
+    r, r_N = contacts.r, contacts.r_N
     x = ca.MX.sym("x", problem.n_y)
     q, v, z = problem.split(x)
     own, forces, _ = contacts.split(z)
@@ -76,14 +79,14 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
     closing = closing + missing
     v_f = v_f + closing
     law = (W, Y, numbers, ahead, given.p, t, h)
-    w_2 = _accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, (Y,), passes) if r else w
+    w_2 = _accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, (Y,)) if r else w
     v_2 = contacts.moved(w_2, v_f, Y) if r else v_f
     q_f = q_f + h / 2 * (v_2 - v_1)
     tau_2, q_2 = tau, q_f
     if r_N:
         push = Y[: contacts.pushes]
         tau_2 = _accelerated(
-            lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,), passes
+            lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,)
         )  # fmt: skip
         q_2 = contacts.pushed(tau_2, q_f, push)
     better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown) / fine, w_2, tau_2, closing)
@@ -95,8 +98,8 @@ def moreau(dae: Dae, passes: float = 8.0) -> Scheme:
     found = contacts.found(v_1, w, W, numbers, ahead, given.p, t, h) if r else ca.MX(0, 1)
     return Scheme(
         name="moreau",
-        options={"passes": passes},
-        order=1,
+        options={},
+        order=1 if r else 2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, given, (), x),
         step=Formula(x, given, (first, stage), ca.vertcat(q_1, v_1, contacts.joined(z_1, found))),
@@ -228,14 +231,14 @@ class _Contacts:
             bound = ca.if_else(
                 self._bounces, switches.restitution(p) * slow, ca.fmin(0, slow - 2 * ca.fmax(self._closed_gap, 0) / h)
             )
-            alone = ca.fmax(0, bound - (rows.W_N @ v_f + rows.gap_t))
+            most = JAMMED * ca.fmax(0, bound - (rows.W_N @ v_f + rows.gap_t))
             Y = ca.sparsify(Y @ ca.diag(own_mass))
             Y_p = Y[:, : self.r_N]
             offset = ca.vertcat(rows.gap_t, rows.slip_0)
             self._patterns = W.sparsity(), Y.sparsity(), Y_p.sparsity()
             self.pushes = Y_p.nnz()
             gaps = switches.gap(q_1, p, end) - rows.W_N @ q_1
-            results += [_nonzeros(W), _nonzeros(Y), ca.vertcat(own_mass, offset, bound, alone), gaps]
+            results += [_nonzeros(W), _nonzeros(Y), ca.vertcat(own_mass, offset, bound, most), gaps]
         else:
             results += [ca.SX(0, 1)] * 4
         return _function("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
@@ -250,10 +253,10 @@ class _Contacts:
         return _function(name, [w, start, Y], [start + ca.SX(pattern, Y) @ w])
 
     def _numbers(self) -> tuple[SX, tuple[SX, SX, SX, SX]]:
-        """Return symbols of own masses, offsets, bounds and impulses of impacts alone, whole and in parts."""
+        """Return symbols of own masses, offsets, bounds and largest impulses of bounces, whole and in parts."""
         numbers = ca.SX.sym("numbers", 2 * self.r + 2 * self.r_N)
-        own_mass, offset, bound, alone = _parts(numbers, self.r, self.r, self.r_N, self.r_N)
-        return numbers, (own_mass, offset, bound, alone)
+        own_mass, offset, bound, most = _parts(numbers, self.r, self.r, self.r_N, self.r_N)
+        return numbers, (own_mass, offset, bound, most)
 
     def _limits(self, own_mass: SX, w: Sequence[SX]) -> Callable[[int], SX]:
         """Return the map from the number of a slip rate to the limit of its impulse, in units of its own mass."""
@@ -278,7 +281,7 @@ class _Contacts:
         switches, r_N = self.switches, self.r_N
         assert switches is not None
         inner, (W, Y, w, v), rates, change = self._sweep(self._patterns[1], self.r, self._patterns[0])
-        numbers, (own_mass, offset, bound, alone) = self._numbers()
+        numbers, (own_mass, offset, bound, most) = self._numbers()
         limit = self._limits(own_mass, w)
         by_gap: dict[int | None, list[tuple[int, ...]]] = {}
         for group in switches.groups:
@@ -286,7 +289,7 @@ class _Contacts:
         for i in [*range(r_N), None]:
             if i is not None:
                 wanted = ca.fmax(0, w[i] - (rates(i) + offset[i] - bound[i]))
-                more = ca.fmax(0, wanted - alone[i])
+                more = ca.fmax(0, wanted - most[i])
                 wanted -= ca.if_else(self._bounces[i], YIELDING / (1 + YIELDING) * more, 0)
                 change(i, ca.if_else(self._active[i], wanted, 0))
             for group in by_gap.get(i, []):
@@ -333,8 +336,9 @@ class _Contacts:
         switches, r_N, h = self.switches, self.r_N, self._h
         assert switches is not None
         v, w, W = ca.SX.sym("v", self.dae.n), ca.SX.sym("w", self.r), ca.SX.sym("W", self._patterns[0].nnz())
-        numbers, (own_mass, offset, bound, alone) = self._numbers()
-        bound -= ca.if_else(self._bounces, YIELDING * ca.fmax(0, w[:r_N] - alone), 0)
+        numbers, (own_mass, offset, bound, most) = self._numbers()
+        pressing, _ = _parts(w, r_N, self.r_T)
+        bound -= ca.if_else(self._bounces, YIELDING * ca.fmax(0, pressing - most), 0)
         rate = ca.SX(self._patterns[0], W) @ v + offset
         limit = self._limits(own_mass, w.elements())
         signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
@@ -352,7 +356,7 @@ class _Contacts:
 
 
 def _accelerated(
-    sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any, Y: tuple[Any, ...], passes: int
+    sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any, Y: tuple[Any, ...]
 ) -> Any:
     """Return impulses after some passes and an extrapolation, which is taken only if a further pass changes it less.
 
@@ -362,17 +366,16 @@ def _accelerated(
         w: impulses, MX.
         start: v without impulses, MX.
         Y: further arguments of `moved`.
-        passes: number of passes.
     """
     v, seen = moved(w, start, *Y), [w]
-    for _ in range(passes):
+    for _ in range(PASSES):
         w, v = sweep(seen[-1], v)
         seen.append(w)
     changes = ca.horzcat(*(after - before for before, after in zip(seen[:-1], seen[1:], strict=True)))
     R = ca.mtimes(changes.T, changes)
-    R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(passes)
-    symbols = ca.SX.sym("R", passes, passes)
-    weights = _function("weights", [symbols], [eliminated(symbols, ca.SX.ones(passes))])(R)
+    R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(PASSES)
+    symbols = ca.SX.sym("R", PASSES, PASSES)
+    weights = _function("weights", [symbols], [eliminated(symbols, ca.SX.ones(PASSES))])(R)
     further = ca.mtimes(ca.horzcat(*seen[1:]), weights / ca.sum1(weights))
     tried, _ = sweep(further, moved(further, start, *Y))
     better = ca.norm_1(tried - further) < ca.norm_1(changes[:, -1])
@@ -423,7 +426,6 @@ class Moreau(Choice):
     """The stepper `moreau` with its options."""
 
     name: ClassVar[str] = "moreau"
-    passes: float = option(8.0, "over all contacts, in each correction", range=(2, 40))
 
 
 FAMILY = Family(
@@ -431,7 +433,7 @@ FAMILY = Family(
     make=moreau,
     states=True,
     contacts=True,
-    order="1",
+    order="1; without contacts 2",
     preserves="position and velocity constraints at every step end, and gaps that stay open or closed",
     needs="any model whose forces are not stiff for the step; the stepper for many contacts",
     source="Moreau, CISM 302 (1988); Jean (1999); Acary, CMAME 256 (2013)",
