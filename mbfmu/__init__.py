@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from mbfmu.stepper.generalized_alpha import GeneralizedAlpha
     from mbfmu.stepper.lobatto import Lobatto
     from mbfmu.stepper.local import Local
+    from mbfmu.stepper.moreau import Moreau
     from mbfmu.stepper.nodal_impulse import NodalImpulse
     from mbfmu.stepper.partition import Partition
     from mbfmu.stepper.projected import Projected
@@ -85,6 +86,7 @@ __all__ = [
     "Lobatto",
     "Local",
     "MbfmuError",
+    "Moreau",
     "NodalImpulse",
     "Partition",
     "Projected",
@@ -139,6 +141,7 @@ _HOMES = {
     "stepper.generalized_alpha": ("GeneralizedAlpha",),
     "stepper.lobatto": ("Lobatto",),
     "stepper.local": ("Local",),
+    "stepper.moreau": ("Moreau",),
     "stepper.nodal_impulse": ("NodalImpulse",),
     "stepper.partition": ("Partition",),
     "stepper.projected": ("Projected",),

@@ -9,6 +9,7 @@ from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.redundancy import independent
+from mbfmu.dae.stepped import stepped
 from mbfmu.dae.switched import switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
@@ -28,6 +29,7 @@ def derive(
     coordinates: str | None = None,
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
+    by_step: bool = False,
 ) -> Dae:
     """Derive the equations of a model of any kind.
 
@@ -38,13 +40,22 @@ def derive(
         formulas: inputs that are expressions of ``time`` in the equations, by name. If one of them is a sampled input
             (see `Input`), all of these are formulas: they change at every instant, and those not given are zero.
         choices: coordinates with a start value or a guess for which a parameter chooses between both.
+        by_step: whether the stepper decides the forces of gaps and frictions (see `stepped`); else modes do, which
+            change at events.
 
     Raises:
         ModelError: the model is invalid; the message says what to mend.
         UnknownNameError: a formula is given for an input that does not exist, or a choice for no such coordinate.
         UsageError: there are no such coordinates, or no start values that depend on each other to choose between.
     """
-    dae = _derived(model, coordinates, formulas or {}, choices)
+    plain = _derived(model, coordinates, formulas or {}, choices)
+    dae = stepped(plain) if by_step else switched(plain)
+    if isinstance(model, LagrangianSystem):
+        shown = {item.name for group in (dae.inputs, dae.outputs, dae.starts) for item in group}
+        names = {
+            name: full for name, full in model.names.items() if full in shown or not by_step
+        }  # modes are not shown
+        dae = with_names(dae, names, frozenset())
     known = [item.name for item in dae.inputs]
     for name in formulas or {}:
         if name not in known:
@@ -61,8 +72,7 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
                 f"'{model.name}' has no joints, whose start values depend on each other: leave --choose out"
             )
         if isinstance(model, LagrangianSystem):
-            given = {model.names.get(name, name): text for name, text in formulas.items()}
-            return with_names(switched(lagrangian(model, given)), model.names, frozenset())
+            return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     if coordinates is None:
         tree = JointTree(flatten(model, formulas, choices))
@@ -73,4 +83,4 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return switched(independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices)))
+    return independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices))

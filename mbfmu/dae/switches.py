@@ -68,6 +68,8 @@ class Switches:
         sliding: (speed, normal, p, t) -> size of the force while it slides, shape (r_T,), N or N.m; alike for a pair.
         static: (normal, p, t) -> largest force while it sticks, shape (r_T,), N or N.m.
         names: pairs of another name that the model gives an output of these and its full name.
+        forces: place among the first-order states of the mean forces of the last step, gaps first, which a stepper
+            decides (see `stepped`); None: there are none.
     """
 
     gaps: tuple[GapSignal, ...]
@@ -81,6 +83,7 @@ class Switches:
     sliding: Function
     static: Function
     names: tuple[tuple[str, str], ...] = ()
+    forces: int | None = None
 
     @property
     def acting(self) -> tuple[int, ...]:

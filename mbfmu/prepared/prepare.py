@@ -26,7 +26,7 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.stepper import Choice, Scheme, make_scheme, named, usual_stepper
+from mbfmu.stepper import Choice, Scheme, family_of, make_scheme, named, usual_stepper
 
 Parts = tuple[Dae, Scheme, Bundle]
 
@@ -253,12 +253,13 @@ def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
     formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
 ) -> Parts:  # fmt: skip
-    dae = derive(system, coordinates, formulas, choices)
+    asked = stepper or ("" if inverse else system.stepper)
+    dae = derive(system, coordinates, formulas, choices, by_step=bool(asked) and family_of(asked).contacts)
     if energy_balance:
         dae = with_balance(dae)
     if inverse:
         dae = inverse_of(dae)
-    stepper = stepper or ("" if inverse else system.stepper) or usual_stepper(dae)[0]
+    stepper = asked or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(

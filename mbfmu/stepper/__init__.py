@@ -14,6 +14,7 @@ from mbfmu.stepper import (
     generalized_alpha,
     lobatto,
     local,
+    moreau,
     nodal_impulse,
     partition,
     projected,
@@ -37,6 +38,7 @@ FAMILIES: dict[str, Family] = {
         generalized_alpha.FAMILY,
         radau.FAMILY,
         lobatto.FAMILY,
+        moreau.FAMILY,
     )
 }
 

@@ -350,6 +350,7 @@ class Family:
         source: source of the method.
         stiff: whether it takes forces that are stiff for the step.
         states: whether it takes first-order states, and so blocks.
+        contacts: whether it decides the forces of gaps and frictions itself (see `stepped`), instead of modes.
     """
 
     choice: type[Choice]
@@ -360,6 +361,7 @@ class Family:
     source: str
     stiff: bool = False
     states: bool = False
+    contacts: bool = False
 
     @property
     def name(self) -> str:

@@ -7,8 +7,11 @@ import casadi as ca
 
 from mbfmu.model.component import Value, quantity
 from mbfmu.model.contacts.contact import SurfaceContact, rate_of
-from mbfmu.model.frame import SX, Frame
+from mbfmu.model.frame import SX, Frame, axis_rotation
 from mbfmu.model.relative import cross, distance, r_rel, velocity_seen
+
+AWAY = axis_rotation((0.48, -0.64, 0.6), 0.7)
+"""Axes of which the third is far from what axes of models are."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,8 @@ class PinInHole(SurfaceContact):
 class SphereOnSphere(SurfaceContact):
     """Two spheres in space, about the origins of frame_a and frame_b, that touch from outside.
 
-    The gap is the distance of the spheres. The two entries of the slip are along frame_a's x and y as they are when
-    z is turned on the shortest way to the line of the centres; frame_b must not come to the side of -z.
+    The gap is the distance of the spheres. The two entries of the slip are along tangents that turn with the line of the
+    centres.
 
     Args:
         radius_a: radius of the sphere about frame_a, m.
@@ -123,8 +126,7 @@ class SphereOnSphere(SurfaceContact):
 
     def friction(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX | None]:
         n = (b.r_0 - a.r_0) / distance(a, b)
-        slip = a.R.T @ _slip(a, b, p.radius_a * n, -p.radius_b * n)
-        return _turned_back(a.R.T @ n) @ slip, None
+        return _tangents(n).T @ _slip(a, b, p.radius_a * n, -p.radius_b * n), None
 
 
 def _slip(a: Frame, b: Frame, arm_a: SX, arm_b: SX) -> SX:
@@ -132,9 +134,15 @@ def _slip(a: Frame, b: Frame, arm_a: SX, arm_b: SX) -> SX:
     return b.v_0 + cross(b.w_0, arm_b) - a.v_0 - cross(a.w_0, arm_a)
 
 
-def _turned_back(n: SX) -> SX:
-    """Return the rows x and y, shape (2, 3), of the shortest turn of z to the unit vector n."""
-    x, y, z = ca.vertsplit(n)
-    return ca.vertcat(
-        ca.horzcat(1 - x * x / (1 + z), -x * y / (1 + z), -x), ca.horzcat(-x * y / (1 + z), 1 - y * y / (1 + z), -y)
-    )
+def _tangents(n: SX) -> SX:
+    """Return two tangents of a unit normal, at right angles, shape (3, 2).
+
+    They turn steadily with the normal, but for one direction that no usual arrangement has. (Duff et al., Building an
+    orthonormal basis, revisited, J. Comput. Graph. Tech. 6, 2017, in a frame of its own.)
+
+    Args:
+        n: unit vector, in the world frame, shape (3,).
+    """
+    seen = AWAY.T @ n
+    x, y, a = seen[0], seen[1], -1 / (1 + seen[2])
+    return AWAY @ ca.horzcat(ca.vertcat(1 + x**2 * a, x * y * a, -x), ca.vertcat(x * y * a, 1 + y**2 * a, -y))

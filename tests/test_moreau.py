@@ -1,0 +1,154 @@
+"""Time stepping with impulses: against runs from event to event, and on heaps of spheres, where laws hold each step."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from harness import Array
+
+import mbfmu
+from mbfmu.kernel import vector
+from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter, System
+from mbfmu.prepared.prepare import Prepared, prepare
+
+RESIDUALS = ("contacts.signorini", "contacts.coulomb", "contacts.dissipation")
+JOINTS = ("constraint.position", "constraint.velocity")
+
+
+def lagrangian(name: str, coordinates: tuple[Coordinate, ...], T: str, V: str, contacts: Any, **p: float) -> System:
+    parameters = tuple(Parameter(key, value) for key, value in p.items())
+    return LagrangianSystem(name, coordinates, T, V, parameters=parameters, contacts=contacts)
+
+
+def ball() -> Any:
+    floor = Contact("floor", gap="y", restitution="e")
+    return lagrangian(
+        "ball", (Coordinate("y", "m", 1.0, 0.0),), "m*der(y)**2/2", "m*g*y", (floor,), m=1.0, g=9.81, e=0.5
+    )
+
+
+def stick_slip() -> Any:
+    belt = Contact("belt", slide="x - v*time", sliding="F_s/(1 + delta*speed)", static="F_s")
+    return lagrangian(
+        "stick_slip", (Coordinate("x", "m", 0.0, 0.2),), "m*der(x)**2/2", "k*x**2/2", (belt,),
+        m=1.0, k=1.0, v=0.2, F_s=1.0, delta=3.0,
+    )  # fmt: skip
+
+
+def incline() -> Any:
+    plane = Contact("plane", slide="x", sliding="mu*normal", normal="m*g*cos(alpha)")
+    return lagrangian(
+        "incline", (Coordinate("x", "m", 0.0, 0.0),), "m*der(x)**2/2",
+        "-m*g*sin(alpha)*x - P*sin(omega*time)*x", (plane,), m=1.0, g=9.81, mu=0.5, alpha=0.4, P=2.5, omega=4.0,
+    )  # fmt: skip
+
+
+def states(system: Any, stepper: str, h: float, times: Array, **options: Any) -> Array:
+    """The coordinates at some times, with equal steps."""
+    this = prepare(system, stepper, options, h)
+    x, t, found = this.initial_state(), 0.0, []
+    u, p = vector(this.dae.u_default()), vector(this.dae.p_default())
+    for time in times:
+        count = round((time - t) / h)
+        x, status = this.kernel.advance(x, u, u, p, t, (time - t) / count, count)
+        assert status.code == 0, status
+        t = time
+        found.append(this.coordinates_of(x, p, t)[: 1 if len(this.dae.coordinates) != 3 else 3])
+    return np.array(found)
+
+
+def error(system: Any, h: float, times: Array) -> float:
+    """Mean distance from the run from event to event."""
+    return float(np.mean(np.abs(states(system, "moreau", h, times) - states(system, "projected", 1e-3, times, order=9))))
+
+
+@pytest.mark.parametrize("make", [ball, stick_slip, incline])
+def test_impulses_step_by_step_converge_at_first_order_to_the_run_from_event_to_event(make: Any) -> None:
+    times = np.arange(0.1, 9.0, 0.1)
+    errors = [error(make(), h, times) for h in (4e-3, 1e-3, 2.5e-4)]
+    assert errors[2] < errors[0] / 12
+    assert errors[2] < 3e-4
+
+
+class Heap(NamedTuple):
+    """A heap of spheres that falls, made once."""
+
+    prepared: Prepared
+    names: list[str]
+    count: int
+
+
+@pytest.fixture(scope="module")
+def heap() -> Heap:
+    prepared = prepare(mbfmu.load("pile", {"N": 4}), "moreau", {}, 2e-3)
+    return Heap(prepared, [item.name for item in prepared.dae.outputs], 4)
+
+
+PLACES = ((-0.06, -0.05, 0.06), (0.05, -0.06, 0.07), (0.0, 0.055, 0.055), (0.005, -0.01, 0.17))
+"""Start positions of spheres that fall on each other, m."""
+
+
+def fall(heap: Heap, steps: int, h: float = 2e-3, **changes: float) -> tuple[dict[str, Array], Any]:
+    """All outputs after each step, by name, and the last state."""
+    this, dae = heap.prepared, heap.prepared.dae
+    p, s, u = dae.p_default(), dae.s_default(), vector([])
+    for name, value in changes.items():
+        p[[item.name for item in dae.parameters].index(name)] = value
+    starts = [item.name for item in dae.starts]
+    for i, place in enumerate(PLACES, 1):
+        for k, value in enumerate(place, 1):
+            s[starts.index(f"free{i}.r_rel[{k}]")] = value
+    x = this.initial_state(u, vector(s), vector(p))
+    rows = []
+    for k in range(steps):
+        x, status = this.kernel.advance(x, u, u, vector(p), k * h, h, 1)
+        assert status.code == 0, status
+        rows.append(np.array(this.kernel.outputs(x, u, vector(p), (k + 1) * h)))
+    return dict(zip(heap.names, np.array(rows).T, strict=False)), x
+
+
+def test_the_laws_of_contact_hold_to_round_off_after_every_step(heap: Heap) -> None:
+    y, _ = fall(heap, 500)
+    assert max(y[name].max() for name in RESIDUALS) < 1e-10
+    assert max(y[name].max() for name in y if name.endswith(".f_n")) > 100
+    assert min(y[name].min() for name in y if name.endswith(".f_n")) >= 0
+
+
+def test_neither_bodies_nor_joints_drift(heap: Heap) -> None:
+    y, _ = fall(heap, 500)
+    assert min(y[name].min() for name in y if name.endswith(".gap")) > -1e-14
+    assert max(y[name].max() for name in JOINTS) < 1e-12
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_impulses_without_friction_never_add_energy(heap: Heap, e: float) -> None:
+    y, _ = fall(heap, 500, e=e, mu=0.0)
+    assert np.diff(y["energy.total"]).max() < 1e-9
+    assert y["energy.total"][-1] < y["energy.total"][0] - (0.1 if e < 1 else 0)
+
+
+def test_the_impulses_of_the_floor_are_those_of_weight_and_momentum(heap: Heap) -> None:
+    y, _ = fall(heap, 300, mu=0.0)
+    impulse = 2e-3 * sum(y[f"floor{i}.f_n"].sum() for i in range(1, 5))
+    momentum = 0.5 * sum(y[f"free{i}.v_rel[3]"][-1] for i in range(1, 5))
+    assert impulse == pytest.approx(4 * 0.5 * 9.81 * 0.6 + momentum, rel=1e-12)
+
+
+def test_a_state_that_is_restored_gives_the_same_bits(heap: Heap) -> None:
+    _, x = fall(heap, 60)
+    u, p = vector([]), vector(heap.prepared.dae.p_default())
+    ends = [heap.prepared.kernel.advance(x, u, u, p, 0.12, 2e-3, 20)[0] for _ in range(2)]
+    assert bytes(ends[0]) == bytes(ends[1])
+
+
+@pytest.mark.slow
+def test_the_laws_hold_in_a_pile_of_twenty() -> None:
+    this = prepare(mbfmu.load("pile"), "moreau", {}, 2e-3)
+    names, u, p = [item.name for item in this.dae.outputs], vector([]), vector(this.dae.p_default())
+    x = this.initial_state()
+    for k in range(300):
+        x, status = this.kernel.advance(x, u, u, p, k * 2e-3, 2e-3, 1)
+        assert status.code == 0, status
+        y = dict(zip(names, this.kernel.outputs(x, u, p, (k + 1) * 2e-3), strict=False))
+        assert max(y[name] for name in RESIDUALS) < 1e-10
+        assert min(y[name] for name in y if name.endswith(".gap")) > -1e-14
