@@ -20,7 +20,7 @@ from mbfmu.model import Block, Sampled, Subsystem, System
 AXES = range(1, 7)
 KINDS = {"platform": ("valve", "cylinder"), "arm": ("loop", "motor", "gear")}
 """What each axis of eight FMUs consists of; the other blocks are the controllers'."""
-WINDOWS = {"platform": (0.2, 5.0, 1e-11, 1e3), "arm": (0.02, 1.2, 1e-13, 1e1)}
+WINDOWS = {"platform": (0.2, 5.0, 1e-11, 1e-1), "arm": (0.02, 1.2, 1e-13, 1e-2)}
 
 
 def load(model: str) -> System:
