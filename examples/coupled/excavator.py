@@ -129,7 +129,7 @@ def ways(folder: Path) -> dict[str, Way]:
 def run() -> Found:
     """Measure errors and times of all ways."""
     numbers = split.measured(STUDY, ways)
-    return Found(numbers, split.panels(STUDY, numbers, (0.1, 6.0, 1e-11, 1e2)), 2)
+    return Found(numbers, split.panels(STUDY, numbers, (0.1, 6.0, 1e-11, 1e5)), 2)
 
 
 def main() -> dict[str, float]:
