@@ -61,12 +61,14 @@ class Picture:
 
 STATES = "examples/papers/states.py"
 SERVO = ("examples/coupled/servo.py", "models/hydraulic_servo.py", "models/pid.py")
+SPLIT = "examples/coupled/split.py"
 MANIPULATOR = ("models/hydraulic_manipulator.py", "models/manipulator_hydraulics.py")
 DRIVEN = (
     "models/robot_arm_drives.py",
     "models/arm6.py",
     "models/trajectory.py",
     "models/digital_current_controller.py",
+    "models/current_controller.py",
     "models/bldc_motor.py",
     "models/gearbox.py",
     "models/stewart_hydraulic.py",
@@ -103,12 +105,14 @@ PICTURES = (
     Picture("coupled/crane.png", "examples/coupled/crane.py", ("models/crane.py", *SERVO)),
     Picture("coupled/platform.png", "examples/coupled/platform.py", ("models/stewart.py", *SERVO)),
     Picture("coupled/driven.png", "examples/driven.py", DRIVEN),
+    Picture("coupled/axes.png", "examples/coupled/axes.py", (SPLIT, *DRIVEN)),
     Picture("coupled/manipulator.png", "examples/coupled/manipulator.py", MANIPULATOR),
     Picture("coupled/accuracy.png", "examples/coupled/accuracy.py", ("examples/coupled/manipulator.py", *MANIPULATOR)),
     Picture(
         "excavator_coupled.png",
         "examples/coupled/excavator.py",
         (
+            SPLIT,
             "models/excavator.py",
             "models/pump.py",
             "models/line.py",
