@@ -89,8 +89,8 @@ class Task:
         exact: true values at the end by name of an output; empty: mbfmu's own run with an eighth of the step is taken.
         targets: errors that are to be reached in the least time.
         steps: steps of the table, s.
-        touching: what peers that know contacts build from the values, ``ball``, ``block``, ``belt`` or ``puck``; empty:
-            there are no contacts.
+        touching: what peers that know contacts build from the values, ``ball``, ``block``, ``belt`` or ``puck``;
+            ``falling``: what none of them has; empty: there are no contacts.
     """
 
     name: str

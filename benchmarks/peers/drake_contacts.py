@@ -1,8 +1,8 @@
 """Drake where something touches: discrete plants with point contact, by SAP and by the lagged solver.
 
-A contact is a spring and a damper, whose relaxation time gives the restitution; it is made as stiff as the step allows.
-Pushes that change with time are a `Sine` source in the diagram. Where no impact needs a restitution, also the continuous
-plant by its RK3 with equal steps: its friction is made viscous below the stiction tolerance.
+A contact is a spring and a damper, whose relaxation time gives the restitution, as stiff as the step allows; a body
+that rests begins as deep as it rests. Pushes that change with time are sources in the diagram. Where nothing bounces,
+also the continuous plant by its RK3 with equal steps, whose friction is viscous below the stiction tolerance.
 """
 
 import time
@@ -27,7 +27,7 @@ trajectories = import_module("pydrake.trajectories")
 tree = import_module("pydrake.multibody.tree")
 
 FREQUENCIES = (0.03, 0.1, 0.3), (0.1, 0.3, 1.0)
-"""Frequencies of a contact, times the step, that are tried with and without bouncing; the damping ratio of implicit Euler is half of it."""
+"""Frequencies of a contact, times the step, with bouncing and without; the solvers' own damping ratio is half."""
 DISCRETE = {"SAP": "kSap", "lagged": "kLagged"}
 RADIUS = 0.1
 
@@ -41,9 +41,7 @@ def cases(task: Task) -> Iterator[Case]:
             once = partial(run, task, solver, frequency)
             yield Case(task, "drake", f"{solver}, contact {frequency:g}/h", "joint", once, finest=task.stop / MOST)
     if task.touching in {"block", "belt"}:
-        yield Case(
-            task, "drake", "RK3, continuous", "joint", partial(run, task, "", 0.1), finest=task.stop / MOST
-        )
+        yield Case(task, "drake", "RK3, continuous", "joint", partial(run, task, "", 0.1), finest=task.stop / MOST)
 
 
 def run(task: Task, solver: str, frequency: float, h: float) -> End:
@@ -83,7 +81,7 @@ def run(task: Task, solver: str, frequency: float, h: float) -> End:
 def build(task: Task, solver: str, w: float, h: float) -> tuple[Any, Any, list[Any]]:
     """Return a diagram, its plant and the joints, with contacts of the angular frequency w, rad/s."""
     value, builder = task.values, framework.DiagramBuilder()
-    plant, scene = plants.AddMultibodyPlantSceneGraph(builder, h if solver else 0.0)
+    plant, _ = plants.AddMultibodyPlantSceneGraph(builder, h if solver else 0.0)
     if solver:
         plant.set_discrete_contact_approximation(getattr(plants.DiscreteContactApproximation, DISCRETE[solver]))
     g, alpha = value.get("g", value.get("world.g", 9.81)), value.get("alpha", 0.0)
@@ -133,6 +131,4 @@ def build(task: Task, solver: str, w: float, h: float) -> tuple[Any, Any, list[A
 def slide(plant: Any, parent: Any, child: Any, axis: str) -> Any:
     """Add a joint along x, y or z; return it."""
     along = np.eye(3)["xyz".index(axis)]
-    return plant.AddJoint(
-        tree.PrismaticJoint(f"{child.name()}_{axis}", parent.body_frame(), child.body_frame(), along)
-    )
+    return plant.AddJoint(tree.PrismaticJoint(f"{child.name()}_{axis}", parent.body_frame(), child.body_frame(), along))

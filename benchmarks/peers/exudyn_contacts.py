@@ -1,9 +1,9 @@
 """Exudyn where something touches: its contact and friction objects, in its own loops without range checks.
 
-Gaps are `ObjectContactCoordinate` (the ball) and `ObjectContactSphereTriangle` (the puck): springs and dampers, made as
+Gaps are `ObjectContactCoordinate` (the ball) and `ObjectContactSphereTriangle` (the puck): springs and dampers, as
 stiff as the step allows. Friction of a given normal force is `ObjectConnectorCoordinateSpringDamperExt`: bristles with
-the trapezoidal rule, as its manual advises, and made viscous below a small speed with explicit methods. Pushes and belts
-are coordinates of their own, in the same linear equations.
+implicit methods, as its manual advises, and made viscous below a small speed with explicit ones. Pushes and belts are
+coordinates of their own, in the same linear equations.
 """
 
 from collections.abc import Iterator

@@ -79,7 +79,8 @@ def describe(task: Task, h: float, integrator: str, frequency: float, law: str) 
     g, alpha = value.get("g", value.get("world.g", 0.0)), value.get("alpha", 0.0)
     option = (
         f'<option timestep="{h!r}" integrator="{integrator}" gravity="{g * sin(alpha)!r} 0 {-g * cos(alpha)!r}" '
-        f'solver="Newton" cone="elliptic" impratio="100" tolerance="1e-14" iterations="50"><flag refsafe="disable"/></option>'
+        f'solver="Newton" cone="elliptic" impratio="100" tolerance="1e-14" iterations="50">'
+        '<flag refsafe="disable"/></option>'
     )
     if task.touching == "belt":
         return f"""<mujoco>{option}<worldbody>
