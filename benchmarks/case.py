@@ -1,6 +1,8 @@
 """A case: somebody who solves a task by a scheme."""
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,6 +61,43 @@ class Case:
 def number_of_steps(task: Task, h: float) -> int:
     """Return how many equal steps of about h make the whole time."""
     return max(1, round(task.stop / h))
+
+
+def clock(task: Task) -> float:
+    """Return the time that counts, s: with contacts that of the processor, else that of the wall."""
+    return time.process_time() if task.touching else time.perf_counter()
+
+
+def touched(task: Task, seconds: float, steps: int, found: Mapping[str, float], gap: float) -> End:
+    """Return how a run with contacts went; phi is the penetration at the end, the energy is not told.
+
+    Args:
+        task: the problem.
+        seconds: processor's time.
+        steps: number of steps.
+        found: the watched values at the end by name.
+        gap: least gap at the end, m.
+    """
+    if not np.isfinite([seconds, *found.values()]).all():
+        return End(seconds, steps, *([np.inf] * 4))
+    error = max(abs(found[name] - value) for name, value in task.exact.items())
+    return End(seconds, steps, float(error), max(0.0, -gap), 0.0, np.nan)
+
+
+def damping(e: float) -> float:
+    """Return the damping ratio with which a spring and damper that only push return the part e of a speed.
+
+    Source: Schwager & Poeschel, Coefficient of restitution and linear-dashpot model revisited, Granular Matter 9, 2007.
+    With e = 0 critical damping is returned.
+    """
+    low, high = 0.0, 1 - 1e-12
+    for _ in range(60 if e else 0):
+        middle = (low + high) / 2
+        damped = math.sqrt(1 - middle**2)
+        apart = math.pi - math.atan2(2 * middle * damped, 1 - 2 * middle**2)
+        after = math.exp(-middle / damped * apart)
+        low, high = (middle, high) if after > e else (low, middle)
+    return (low + high) / 2 if e else 1.0
 
 
 def judged(task: Task, seconds: float, steps: int, q: Array | None, v: Array | None, where: Poses | None = None) -> End:

@@ -89,6 +89,8 @@ class Task:
         exact: true values at the end by name of an output; empty: mbfmu's own run with an eighth of the step is taken.
         targets: errors that are to be reached in the least time.
         steps: steps of the table, s.
+        touching: what peers that know contacts build from the values, ``ball``, ``block``, ``belt`` or ``puck``;
+            ``falling``: what none of them has; empty: there are no contacts.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Task:
     exact: Mapping[str, float] = field(default_factory=dict)
     targets: tuple[float, ...] = ()
     steps: tuple[float, ...] = (1e-3, 1e-2)
+    touching: str = ""
 
     @property
     def loaded(self) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from math import asin, pi, sin, sqrt
+from math import asin, atan, cos, exp, hypot, pi, sin, sqrt
 from pathlib import Path
 
 from benchmarks.judge import assembled
@@ -13,6 +13,8 @@ from benchmarks.task import ORIGIN, Link, Pin, Spring, Task, Vector3, X, Y, Z
 REFERENCES = Path(__file__).parents[1] / "tests" / "references"
 THIN = 1e-3
 """Of a planar bar's inertia: what is taken about its own axis, about which it never turns."""
+CONTACTS = (1e-3, 1e-5, 1e-7)
+"""Errors that are to be reached where something touches."""
 
 
 @cache
@@ -150,6 +152,72 @@ def steppers() -> Task:
     return Task("steppers", "two_link", 2.0, exact=reference("two_link", 2.0, ("shoulder.phi", "elbow.phi")))
 
 
+def bouncing_ball() -> Task:
+    """Return the ball with restitution 0.8 over two impacts and 1.5 s; closed form."""
+    h, g, e, stop = 1.0, 9.81, 0.8, 1.5
+    t, v = sqrt(2 * h / g), sqrt(2 * g * h) * e
+    while t + 2 * v / g < stop:
+        t, v = t + 2 * v / g, v * e
+    rest = stop - t
+    return Task(
+        "bouncing_ball", "bouncing_ball", stop, {"h": h, "m": 1.0, "g": g, "e": e},
+        exact={"y": v * rest - g * rest**2 / 2, "v": v - g * rest},
+        targets=CONTACTS, touching="ball", steps=(1e-3,),
+    )  # fmt: skip
+
+
+def incline(name: str, part: float, P: float, x: float) -> Task:
+    """Return the block on an incline of a part of the angle of friction, shaken by P, which is at x after 6 s."""
+    values = {"m": 1.0, "g": 9.81, "mu": 0.5, "alpha": part * atan(0.5), "P": P, "omega_push": 4.0}
+    return Task(
+        f"incline {name}", "incline", 6.0, values, exact={"x": x}, targets=CONTACTS, touching="block", steps=(1e-3,)
+    )
+
+
+def inclines() -> tuple[Task, ...]:
+    """Return a block that sticks while it is shaken, one that slides, and one that sticks and slides by turns.
+
+    The last is joined of elementary pieces, whose times are roots found to round-off.
+    """
+    alpha = 1.1 * atan(0.5)
+    return (
+        incline("sticks", 0.9, 0.3, 0.0),
+        incline("slides", 1.1, 0.0, 9.81 * (sin(alpha) - 0.5 * cos(alpha)) * 18),
+        incline("shaken", 0.9, 12.0, 16.661408983598864),
+    )
+
+
+def belt() -> Task:
+    """Return the mass on a belt with Coulomb friction, which sticks and then slips for good, over 30 s; closed form."""
+    v, F, c, stop = 0.2, 0.5, 0.05, 30.0
+    begins = (F - c * v) / v  # the spring and the damper pull with F
+    t, decay, w = stop - begins, c / 2, sqrt(1 - c**2 / 4)
+    x = F + exp(-decay * t) * (-c * v * cos(w * t) + (v - decay * c * v) / w * sin(w * t))
+    values = {"m": 1.0, "k": 1.0, "c": c, "v_belt": v, "F_s": F, "F_k": F}
+    return Task("belt", "stick_slip", stop, values, exact={"x": x}, targets=CONTACTS, touching="belt", steps=(1e-3,))
+
+
+def belt_falling() -> Task:
+    """Return the mass on a belt whose friction falls with the slip rate, over 30 s (Leine's cycle of 12.001 s)."""
+    return Task(
+        "belt_falling", "stick_slip", 30.0, exact={"x": 1.133131474829726},
+        targets=CONTACTS, touching="falling", steps=(1e-3,),
+    )  # fmt: skip
+
+
+def thrown_puck() -> Task:
+    """Return the puck that is thrown, lands without restitution, slides and rests, over 1.5 s; closed form."""
+    values = {"m": 1.0, "mu": 0.3, "height": 0.2, "v_1": 1.5, "v_2": 2.0, "world.g": 9.81}
+    g, mu, speed = values["world.g"], values["mu"], hypot(values["v_1"], values["v_2"])
+    falls = sqrt(2 * values["height"] / g)
+    way = speed * falls + (speed - mu * g * falls) ** 2 / (2 * mu * g)
+    exact = {f"way_{k}.s": way * values[f"v_{k}"] / speed for k in (1, 2)}
+    return Task(
+        "thrown_puck", str(Path(__file__).with_name("puck.py")), 1.5, values, exact=exact,
+        targets=CONTACTS, touching="puck", steps=(1e-3,),
+    )  # fmt: skip
+
+
 SIZES = (2, 8, 32, 128)
 TASKS: dict[str, Callable[[], tuple[Task, ...]]] = {
     "two_link": lambda: (two_link(),),
@@ -163,3 +231,11 @@ TASKS: dict[str, Callable[[], tuple[Task, ...]]] = {
     "steppers": lambda: (steppers(),),
 }
 """The tasks of a name."""
+TOUCHING: dict[str, Callable[[], tuple[Task, ...]]] = {
+    "bouncing_ball": lambda: (bouncing_ball(),),
+    "incline": inclines,
+    "belt": lambda: (belt(),),
+    "belt_falling": lambda: (belt_falling(),),
+    "thrown_puck": lambda: (thrown_puck(),),
+}
+"""Those where something touches, for `benchmarks.contacts`."""

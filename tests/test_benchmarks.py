@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks import native, ours, peers
-from benchmarks.case import Case, End
+from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.measure import Job, Row, measure, reaching
 from benchmarks.peers import scipy
 from benchmarks.table import NAMES, comparison, ratios, write
 from benchmarks.targets import LENT, verdicts
 from benchmarks.task import Task
-from benchmarks.tasks import TASKS, andrews, arm6, chain, four_bar, slider_crank, two_link
+from benchmarks.tasks import TASKS, TOUCHING, andrews, arm6, chain, four_bar, slider_crank, two_link
 
 SMALL = [two_link(), slider_crank(), four_bar(), andrews(), arm6(), chain(3, False), chain(4, True)]
 
@@ -29,9 +29,9 @@ def row(engine: str, scheme: str, ms: float, target: float = 0.0) -> Row:
     return Row("task", engine, scheme, "joint", 1e-3, 10, ms * 100, ms, 1e-6, 0.0, 0.0, 0.0, 1.0, target)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", {**TASKS, **TOUCHING})
 def test_every_task_names_a_model_and_what_is_watched(name: str) -> None:
-    for task in TASKS[name]():
+    for task in {**TASKS, **TOUCHING}[name]():
         assert task.name.startswith(name)
         assert task.watched
         assert task.steps
@@ -56,6 +56,25 @@ def test_a_peer_that_knows_the_links_only_meets_mbfmu(task: Task) -> None:
     end = case.run(1e-12)
     assert end.error < 1e-9
     assert end.energy < 1e-9
+
+
+@pytest.mark.parametrize("name", TOUCHING)
+def test_what_touches_ends_where_the_reference_says(name: str) -> None:
+    scheme = ("projected", {"order": 9})
+    for task in TOUCHING[name]():
+        dae, kernel = ours.bundled(task, "own", scheme)[0], ours.kernel_of(task, "own", scheme)
+        end = ours.case(task, dae, kernel, "mbfmu", scheme, "own").run(0.05)
+        assert end.error < 1e-11
+        assert end.phi < 1e-15
+
+
+@pytest.mark.parametrize("e", [0.3, 0.8])
+def test_a_spring_and_damper_that_only_push_return_the_part_of_the_speed(e: float) -> None:
+    x, v, h, ratio = 0.0, -1.0, 1e-4, damping(e)
+    while (force := -x - 2 * ratio * v) >= 0:  # symplectic Euler
+        v += h * force
+        x += h * v
+    assert v == pytest.approx(e, abs=1e-3)
 
 
 def test_a_run_of_a_few_steps_fills_every_column(monkeypatch: pytest.MonkeyPatch) -> None:

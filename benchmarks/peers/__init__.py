@@ -10,6 +10,10 @@ from benchmarks.case import Case
 from benchmarks.task import Task
 
 PEERS = ("pinocchio", "mujoco", "exudyn", "drake", "scipy", "sundae")
+TOUCHING = ("mujoco", "exudyn", "drake")
+"""Peers that know contacts: a second module each, such as ``mujoco_contacts``."""
+TOUCHES = ("ball", "block", "belt", "puck")
+"""What they build."""
 
 
 def present(wanted: Sequence[str] = PEERS) -> tuple[list[str], dict[str, str]]:
@@ -26,7 +30,9 @@ def present(wanted: Sequence[str] = PEERS) -> tuple[list[str], dict[str, str]]:
 
 
 def cases(task: Task, names: Sequence[str]) -> Iterator[Case]:
-    """Return the cases of some peers; a task without links is nobody's."""
-    if task.links:
-        for name in names:
+    """Return the cases of some peers; a task with neither links nor contacts is nobody's."""
+    for name in names:
+        if task.touching in TOUCHES and name in TOUCHING:
+            yield from import_module(f"benchmarks.peers.{name}_contacts").cases(task)
+        elif task.links:
             yield from import_module(f"benchmarks.peers.{name}").cases(task)
