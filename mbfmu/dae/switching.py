@@ -187,7 +187,7 @@ class _Event:
         pressed = ca.SX.sym("pressed", r_N)
         choices, resting_N, resting_T = [], [], []
         for i in range(r_N):
-            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.least[i])
+            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.rest[i])
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
             resting_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
