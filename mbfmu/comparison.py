@@ -194,14 +194,14 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
     x0, begun = kernel.initialize(vector(outline.s_default()), u, p, 0.0, stop / n)
     if begun.code != OK:
         prepared.initial_state()
-        raise StepError(begun.message(outline.name))
+        raise StepError(begun.message(outline.name, outline.guards))
     seconds = math.inf
     for _ in range(repeats):
         begin = clock.perf_counter()
         x, status = kernel.advance(x0, u, u, p, 0.0, stop / n, n)
         seconds = min(seconds, clock.perf_counter() - begin)
         if status.code != OK:
-            raise StepError(status.message(outline.name))
+            raise StepError(status.message(outline.name, outline.guards))
     y = dict(zip((item.name for item in outline.outputs), kernel.outputs(x, u, p, stop), strict=False))
     units = {item.name: item.unit for item in outline.outputs if item.kind == "output"}
     coordinates = np.array([y[name] for name, unit in units.items() if unit in {"rad", "m"}])

@@ -137,7 +137,7 @@ def run_prepared(
             if status.code != OK:
                 for item in exact.values():
                     item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
-                raise StepError(status.message(outline.name))
+                raise StepError(status.message(outline.name, outline.guards))
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)

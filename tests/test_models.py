@@ -133,3 +133,24 @@ def test_a_wrong_lagrangian_is_refused_by_name() -> None:
 def test_holonomic_steppers_refuse_the_skate_and_say_what_takes_it() -> None:
     with pytest.raises(StepperError, match="nodal_impulse"):
         mbfmu.simulate(mbfmu.load("ice_skate"), 1.0, stepper="rattle")
+
+
+@pytest.mark.parametrize(("rate", "case"), [(10.0, "rundown_10"), (25.0, "rundown_25")])
+def test_the_slider_crank_with_friction_stops_at_the_time_and_pose_of_its_reference(rate: float, case: str) -> None:
+    system = mbfmu.load("slider_crank_friction", {"omega": rate})
+    found = mbfmu.simulate(system, 1.5, stepper="projected", options={"order": 9}, step=1e-3, output_interval=0.5)
+    stop = reference("slider_crank_friction")["invariants"][case]
+    assert found["events.time"][-1] == pytest.approx(stop["t_stop"], abs=1e-10)
+    assert found["theta"][-1] == pytest.approx(stop["theta_stop"], abs=1e-9)
+    assert found["omega"][-1] == 0
+    assert found["friction_x"][-1] == pytest.approx(stop["friction_static"], abs=1e-9)
+    assert -found["guide.frame_b.f[2]"][-1] == pytest.approx(stop["N_static"], abs=1e-9)
+
+
+def test_the_driven_slider_crank_with_friction_meets_its_reference() -> None:
+    system = mbfmu.load("slider_crank_friction")
+    options = {"stepper": "projected", "options": {"order": 9}, "step": 1e-3, "output_interval": 0.15}
+    found = mbfmu.simulate(system, 3.0, inputs={"torque": 0.5}, **options)
+    for number, state in enumerate(reference("slider_crank_friction")["states"]["driven"]):
+        for name in ("theta", "omega", "slider_x", "slider_v", "friction_x"):
+            assert found[name][number] == pytest.approx(state[name], abs=1e-7), (name, state["t"])

@@ -63,7 +63,9 @@ def switches_of(
             laws.append((ca.SX(gap.restitution), ca.SX(gap.rest)))
         for item in rubs:
             count = ca.vertcat(item.slip).numel()
+            part = "" if item.gap is None else contact.parts[item.gap]
             labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
+            labels = [force_name(part, label) for label in labels]
             normal = ca.SX(0)
             if item.normal:
                 f, m = (_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t"))
@@ -71,7 +73,8 @@ def switches_of(
             for number, label in enumerate(labels):
                 frictions.append(
                     FrictionSignal(
-                        path, item.unit, place[f"{path}.{label}"], None if item.gap is None else first + item.gap,
+                        f"{path}.{part}" if part else path, item.unit, place[f"{path}.{label}"],
+                        None if item.gap is None else first + item.gap,
                         item.slide is not None, item.signed, pair=count == 2 and number == 0,
                     )
                 )  # fmt: skip

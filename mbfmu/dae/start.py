@@ -161,6 +161,35 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     )
 
 
+def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, number: int) -> str:
+    """Return a message on a gap that is negative at the start, with the start values that it grows and falls with.
+
+    Args:
+        dae: the equations, with gaps.
+        q: coordinates, shape (n,).
+        p: parameters, with the modes, shape (n_p,).
+        t: time, s.
+        number: of the gap.
+    """
+    assert dae.switching is not None
+    plain, switches = dae.switching.plain, dae.switching.switches
+    x = ca.SX.sym("x", plain.n)
+    given, gap = list(p)[: plain.n_p], switches.gap
+    slopes = ca.Function("slopes", [x], [ca.densify(ca.jacobian(gap(x, given, t), x))])
+    depth = -_column(gap(list(q)[: plain.n], given, t))[number]
+    starts = {item.name for item in dae.starts}
+    ways = [
+        f"{'raise' if slope > 0 else 'lower'} {name}"
+        for name, slope in zip(plain.coordinates, np.array(slopes(list(q)[: plain.n]))[number], strict=True)
+        if slope and name in starts
+    ]
+    item = switches.gaps[number]
+    return (
+        f"{dae.name}: '{item.name}' starts {depth:.6g} {item.unit} inside: its gap must be 0 or more; "
+        f"{' or '.join(ways) or 'change the start values that it depends on'}"
+    )
+
+
 def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
     """Return a message if the constraints are dependent at a pose, else an empty text.
 

@@ -14,9 +14,10 @@ imply do not act: they hold anyway, and the rank is full.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
 modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
-the direction in which it began to slide, and when gamma turns away from it by a right angle, the friction is looked at
-anew: there it either rests or slides on. Where N depends on multipliers, the friction and the multipliers of the
-index-1 form are solved for together.
+the direction in which it began to slide, and when gamma turns away from it by 60 degrees or nearly comes to rest, the
+friction is looked at anew: there it either rests or slides on. Beyond a right angle, as only behind a rest, it keeps
+its direction. Where N depends on multipliers, the friction and the multipliers of the index-1 form are solved for
+together.
 """
 
 from collections.abc import Sequence
@@ -36,8 +37,14 @@ BEGINNING = -1.0
 """Number of events before the modes of the start are found."""
 NEWTON = 4
 """Number of corrections of a friction whose normal force is not linear in it; its linear parts need one."""
+SOLVED = 1e-9
+"""Residual of such a friction, relative to it and to 1 N or 1 N.m, above which it has no solution."""
+TURNED = 0.5
+"""Cosine of the angle between a slip in space and its direction at the last event at which that is looked at anew."""
+NEARLY_AT_REST = 1e-8
+"""Speed, m/s or rad/s, at which a slip in space that becomes slower is looked at: it turns ever faster near rest."""
 AT_REST = 1e-150
-"""Speed, m/s or rad/s, below which a slip in space has the direction in which it began."""
+"""Speed, m/s or rad/s, along the direction in which a slip in space began, below which its friction keeps that."""
 PULL = 1e-14
 """Largest pull on a closed gap, relative to all forces of gaps, that is round-off."""
 COUNT, TIME = "events.count", "events.time"
@@ -53,6 +60,8 @@ class Switching:
         memory: the entries of p for the modes.
         guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
         guard_names: what each of them belongs to, in words.
+        turned: (q, v, q1, v1, p, t) -> largest change of a slip in space from one state to another, relative to the
+            slip there; 0 without any.
         carried: (q, v, v1, z, p, t) -> z after an impact that changes v to v1, shape (n_z,).
     """
 
@@ -60,6 +69,7 @@ class Switching:
     memory: tuple[MemorySignal, ...]
     guards: Any
     guard_names: tuple[str, ...]
+    turned: Any
     carried: Any
 
     @property
@@ -239,7 +249,7 @@ class _Switched:
             gamma_G=function("gamma_G", moving, gamma_G),
             row_lengths=self.row_lengths(),
             sampled=tuple(self.outer.index(k) for k in plain.sampled),
-            switching=Switching(plain, _memory(self.switches), None, (), None),
+            switching=Switching(plain, _memory(self.switches), None, (), None, None),
         )  # fmt: skip
         self.tau = tau = self.friction(bare)
         pull = ca.vertcat(self.rows.W_T.T @ tau, still)
@@ -281,10 +291,13 @@ class _Switched:
         guards, names = self.guards(whole_dae)
         v1 = ca.SX.sym("v1", self.n)
         carried = function("carried", [q, v, v1, z, p, t], z)
+        q1 = ca.SX.sym("q1", self.n)
+        turned = function("turned", [q, v, q1, v1, p, t], self.turned(q1, v1))
         assert whole_dae.switching is not None
         guarded = replace(
-            whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, carried=carried
-        )
+            whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, turned=turned,
+            carried=carried,
+        )  # fmt: skip
         return with_names(replace(whole_dae, switching=guarded), dict(self.switches.names), frozenset())
 
     def forces(self, values: SX | None = None) -> SX:
@@ -406,7 +419,10 @@ class _Switched:
         for _ in range(NEWTON if ca.depends_on(slope, tau) else 1):
             at, J = ca.substitute([residual, slope], [tau], [found])
             found = found - eliminated(J, at)
-        return found
+        if not ca.depends_on(slope, tau):
+            return found
+        missed = ca.substitute(residual, tau, found)
+        return ca.if_else(ca.fabs(missed) <= SOLVED * (1 + ca.fabs(found)), found, nan)
 
     def _sliding(self) -> tuple[SX, SX, SX]:
         """Return the direction of each slip rate that slides, smooth through rest, its speed, and that in its mode."""
@@ -417,10 +433,23 @@ class _Switched:
                 along[group[0]], speed[group[0]], going[group[0]] = begun, ca.fabs(gamma), begun * gamma
                 continue
             size, ahead = ca.norm_2(gamma), ca.dot(gamma, begun)
-            now = ca.sign(ahead) * gamma / size
             for k, j in enumerate(group):
-                along[j], speed[j], going[j] = ca.if_else(size > AT_REST, now[k], begun[k]), size, ahead
+                along[j] = ca.if_else(ahead > AT_REST, gamma[k] / size, begun[k])
+                speed[j], going[j] = size, ahead
         return along, speed, going
+
+    def turned(self, q1: SX, v1: SX) -> SX:
+        """Return the largest change of a slip in space, relative to its size; q1, v1: where it changes to."""
+        n = self.plain.n
+        after = self.switches.slip(q1[:n], v1[:n], self.modes.given, self.t)
+        found = ca.SX(0)
+        for group in self.switches.groups:
+            if len(group) > 1:
+                begun, gamma = _entries(self.modes.direction, group), _entries(self.rows.slip, group)
+                change = ca.norm_2(_entries(after, group) - gamma) / ca.norm_2(gamma)
+                slides = ca.logic_and(ca.dot(begun, begun) > 0, ca.dot(begun, gamma) > NEARLY_AT_REST / 2)
+                found = ca.fmax(found, ca.if_else(slides, change, 0))
+        return found
 
     def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""
@@ -475,7 +504,12 @@ class _Switched:
             carried = (ca.if_else(modes.carrier[k] == group[0] + 1, limit[k], 0) for k in range(self.r_T))
             reserve = limit[group[0]] + sum(carried, ca.SX(0)) - ca.norm_2(_entries(rubbing, group))
             reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, 1)
-            going = ca.dot(_entries(modes.direction, group), _entries(rows.slip, group))
+            gamma = _entries(rows.slip, group)
+            going = ca.dot(_entries(modes.direction, group), gamma)
+            if len(group) > 1:
+                faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
+                speed = ca.norm_2(gamma)
+                going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             found += [holds, *(ca.SX(1) for _ in group[1:])]
             names += [f"the friction of '{item.name}'"] * len(group)

@@ -17,21 +17,23 @@ accelerations they cause.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.switched import Modes, Rows
+from mbfmu.dae.switched import NEARLY_AT_REST, Modes, Rows
 from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
 """Largest gap, m or rad, that takes part in an impact: contacts nearer than this hit at the same time."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that may stick."""
+"""Largest slip rate, m/s or rad/s, that may stick; in space twice `NEARLY_AT_REST`."""
+HIDDEN = 1e-6
+"""Largest speed, m/s or rad/s, at which a gap that falls below 0 as it opens is closed: round-off hides its flight."""
 LOCKED = 1e-6
 """Mobility of a row, relative to that without the other constraints, below which it counts as none."""
 SOFT = 1e-3
@@ -109,8 +111,8 @@ class _Event:
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
-        (found,), named = _named("modes", [self.new_modes(w, chosen, pressed, resting, reaction)])
-        v_1 = self.projected(v_p, found)
+        (found, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
+        v_1 = self.projected(v_p, met)
         z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
         stages = (self.known, *hitting, moved, let, *deciding, named)
         return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
@@ -187,7 +189,9 @@ class _Event:
         pressed = ca.SX.sym("pressed", r_N)
         choices, resting_N, resting_T = [], [], []
         for i in range(r_N):
-            slow = ca.logic_and(self.touching[i], speed_N[i] <= self.rest[i])
+            hidden = ca.logic_and(self.fallen_N[i], ca.logic_and(ca.logic_not(modes.closed[i]), speed_N[i] <= HIDDEN))
+            still = ca.logic_or(speed_N[i] <= self.least[i], ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
+            slow = ca.logic_and(self.touching[i], still)
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
             resting_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
@@ -195,7 +199,9 @@ class _Event:
             j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
             rate, gamma = _column(gain[k] for k in places), _column(speed_T[k] for k in group)
             ahead = _column(x[k] for k in places) - rate
-            slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j] if len(group) == 1 else 0)
+            slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j])
+            if len(group) > 1:
+                slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
             on = ca.SX(1) if gap is None else pressed[gap]
             firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
             within = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.norm_2(ahead) <= static[j], firm))
@@ -205,19 +211,26 @@ class _Event:
             )
             resting_T.append(ca.logic_and(on, slow))
 
-        return let, pressed, choices, _Resting(resting_N, resting_T), reaction
+        return let, pressed, choices, _Resting(resting_N, resting_T, speed_T), reaction
 
-    def new_modes(self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX) -> SX:
-        """Return the modes after the event; see `decision` for the arguments."""
+    def new_modes(self, w: SX, chosen: "_Chosen", pressed: SX, resting: "_Resting", reaction: SX) -> tuple[SX, SX]:
+        """Return the modes after the event, and those whose rows the rates meet; see `decision` for the arguments.
+
+        A slip that begins against its way is round-off, so that it is at rest at first.
+        """
         modes, switches, r_N = self.modes, self.switches, self.r_N
         flags = ca.vertcat(ca.SX(0, 1), *chosen.pressed)
-        resting = _Resting(resting.gaps, ca.substitute(resting.frictions, [pressed], [flags]))
+        resting = replace(resting, frictions=ca.substitute(resting.frictions, [pressed], [flags]))
         found = _independent(self.A, self.own, chosen, resting, switches)
         direction, sticks = [], []
-        for group, holds, way in zip(switches.groups, found.sticks, chosen.ways, strict=True):
+        halted = list(found.rows_T)
+        for group, holds, way, still in zip(switches.groups, found.sticks, chosen.ways, resting.frictions, strict=True):
             gap = switches.frictions[group[0]].gap
             slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
             direction.append(ca.if_else(slides, -way, 0))
+            if len(group) == 1:
+                against = ca.logic_and(ca.logic_and(slides, still), -way * resting.slips[group[0]] < 0)
+                halted[group[0]] = ca.logic_or(halted[group[0]], against)
             sticks += [holds] * len(group)
         anchor = [
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
@@ -231,9 +244,9 @@ class _Event:
             turned = modes.fallen[place] if item.signed else ca.SX(0)
             place += item.signed
             side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
-        rows = (found.rows_N, found.rows_T, found.carrier)
-        columns = (found.closed, impacts, sticks, direction, anchor, side, *rows, [0 * modes.fallen])
-        return ca.vertcat(*(item for column in columns for item in column), modes.count + 1, self.t)
+        first = [*found.closed, *impacts, *sticks, *direction, *anchor, *side, *found.rows_N]
+        last = [*found.carrier, 0 * modes.fallen, modes.count + 1, self.t]
+        return ca.vertcat(*first, *found.rows_T, *last), ca.vertcat(*first, *halted, *last)
 
     def solved(
         self, name: str, x: SX, pressed: SX, choices: "list[_Choice]"
@@ -277,7 +290,8 @@ class _Event:
             away = item.limit * (way if len(places) == 1 else item.way)
             residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
-        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, ways)
+        last = [way if len(item.places) == 1 else item.way for item, way in zip(frictions, ways, strict=True)]
+        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
     def inputs(self, forces: SX) -> SX:
@@ -344,10 +358,12 @@ class _Resting:
     Args:
         gaps: for each gap whether it does.
         frictions: for each friction whether it does.
+        slips: the slip rates, SX, shape (r_T,).
     """
 
     gaps: list[SX]
     frictions: list[SX]
+    slips: SX
 
 
 @dataclass(frozen=True)
@@ -373,7 +389,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     """Return the mass that each row moves on its own, one for both rows of a pair.
 
     It is the inverse of the diagonal of A; or near a pose where the row moves nothing, the mass without the other
-    constraints.
+    constraints; 1 kg where it moves nothing at all.
     """
     r_N, free = len(switches.gaps), over_mass(W.T)
     inverse = []
@@ -384,7 +400,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
         mean = sum((inverse[r_N + j] for j in group), ca.SX(0)) / len(group)
         for j in group:
             inverse[r_N + j] = mean
-    return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+    return ca.vertcat(ca.SX(0, 1), *(1 / ca.if_else(item > 0, item, 1) for item in inverse))
 
 
 def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":

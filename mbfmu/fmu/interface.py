@@ -127,12 +127,14 @@ class Interface:
         feedthrough: names of the inputs that each output depends on directly, by the output's name.
         bound_on: names of the parameters that each calculated parameter depends on, by its name.
         watched: outputs that the FMU itself watches.
+        guards: what each guard of gaps and frictions belongs to, in words.
     """
 
     variables: tuple[Variable, ...]
     feedthrough: dict[str, tuple[str, ...]]
     bound_on: dict[str, tuple[str, ...]]
     watched: Watched
+    guards: tuple[str, ...] = ()
 
     @property
     def typed(self) -> bool:
@@ -201,7 +203,9 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared))
+    return Interface(
+        tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared), prepared.outline.guards
+    )
 
 
 def _variability(signal: Signal) -> str:

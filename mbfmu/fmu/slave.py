@@ -21,7 +21,19 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
-from mbfmu.kernel.runtime import DRIFTED, MOST_STEPS, OK, PERSISTENT, Compiled, Energy, Interpreted, Vector, vector
+from mbfmu.kernel.runtime import (
+    DRIFTED,
+    MOST_STEPS,
+    NOT_COMPILED,
+    OK,
+    PERSISTENT,
+    STARTS_INSIDE,
+    Compiled,
+    Energy,
+    Interpreted,
+    Vector,
+    vector,
+)
 
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""
@@ -60,6 +72,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             limits[name] for name in ("largest", "step_part", "time_part")
         )
         self._whole = limits.get("whole", 0.0)  # largest round-off of a whole number
+        self._guards: list[str] = model.get("guards", [])
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs, self._outputs = self._reals("input"), self._reals("output")
         watched = model["watched"]
@@ -219,6 +232,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._phase != RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
+            if status.code in {STARTS_INSIDE, NOT_COMPILED}:
+                return str(status.message(self._name, self._guards))
             if status.code != OK:
                 return (
                     f"{self._name}: no consistent start at t = {self._time:.9g} s: start values contradict "
@@ -294,7 +309,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._x, self._u, self._du, self._p, time, step_size, longest, tolerance
         )
         if failure is not None:
-            return str(failure.message(name))
+            return str(failure.message(name, self._guards))
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
         if self._energies:
             self._judge_energy(self._energies(self._y))

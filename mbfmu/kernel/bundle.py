@@ -74,7 +74,8 @@ class Bundle:
             within which it counts as due; None without sampled blocks.
         held: place and number of the entries of x that hold sampled inputs and their time.
         guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
-        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest; None without modes.
+        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and the largest relative
+            change of a slip in space; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
         fallen: place of the entries of x that tell which guards have fallen.
         closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
@@ -183,9 +184,9 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
 
 def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
-    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    xa, xb = (ca.SX.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
-    a, b = (ca.vertcat(*scheme.read(x, p, t)) for x in (xa, xb))
+    a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
     return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
@@ -376,9 +377,10 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
 def _guards(dae: Dae, scheme: Scheme) -> Any:
     """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p."""
     assert dae.switching is not None
-    x, u = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs))
+    n_scheme = scheme.step.x.numel()
+    x, u = ca.SX.sym("x", n_scheme + dae.n_angles), ca.SX.sym("u", len(dae.inputs))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    found = dae.switching.guards(*scheme.read(x, p, t), u, p, t)
+    found = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
     return ca.Function("guards", [x, u, p, t], ca.cse([ca.densify(found)]))
 
 
@@ -387,14 +389,16 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
 
     A step is at rest if it begins at rest and all its changes are round-off.
     """
+    assert dae.switching is not None
     n_scheme = scheme.step.x.numel()
-    xa, xb = ca.SX.sym("xa", n_scheme), ca.SX.sym("xb", n_scheme)
+    xa, xb = (ca.SX.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    (q, v, z), (q1, v1, z1) = scheme.read(xa, p, t), scheme.read(xb, p, t)
+    (q, v, z), (q1, v1, z1) = (scheme.read(x[:n_scheme], p, t) for x in (xa, xb))
     size = ca.vertcat(1 + ca.fabs(q), ca.SX.ones(dae.n), ca.DM(dae.nominal_states) + ca.fabs(z))
     change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
     found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
-    return ca.Function("moved", [xa, xb, p, t], ca.cse([found]))
+    turned = dae.switching.turned(q, v, q1, v1, p, t)
+    return ca.Function("moved", [xa, xb, p, t], ca.cse([found, turned]))
 
 
 def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:

@@ -53,6 +53,7 @@ struct memory {
 #ifdef SWITCHED
     double *guards; /* those at the start of the next step */
     double usual;   /* the length of steps that no event shortens */
+    double nudge;   /* the least length of a step up to an event */
 #endif
 };
 
@@ -62,7 +63,7 @@ static struct memory carve(double *work) {
     m.estimate = 0;
 #ifdef SWITCHED
     m.guards = 0;
-    m.usual = 0;
+    m.usual = m.nudge = 0;
 #endif
     m.z = work;
     m.next = m.z + NZ;
@@ -194,6 +195,16 @@ static int restart(const struct formula *f, double *x, const double *u, const do
 }
 #endif
 
+#ifdef SWITCHED
+/* The guards of the state x at a time dt after t. */
+static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
+                  double *found, struct memory *m) {
+    double inputs[NU + 1], at = t + dt;
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
+}
+#endif
+
 /* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
 static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
                       double *x, double *status, struct memory *m) {
@@ -212,6 +223,15 @@ static int initialize(const double *s, const double *u, const double *du, const 
         code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
     }
 #ifdef SWITCHED
+    for (int i = 0; i < GAPS && code == OK; ++i) {
+        double values[GUARDS];
+        watch(x, u, du, p, t, 0, values, m);
+        if (values[i] < -CONSISTENT) {
+            status[S_CORRECTION] = -values[i];
+            status[S_SUBSTEPS] = i;
+            code = STARTS_INSIDE;
+        }
+    }
     if (code == OK) {
         const double residual = status[S_CORRECTION];
         code = restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
@@ -283,15 +303,10 @@ static int take(const double *x, const double *sx, const double *u, const double
 }
 
 #ifdef SWITCHED
-/* The guards of the state x at a time dt after t. */
-static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
-                  double *found, struct memory *m) {
-    double inputs[NU + 1], at = t + dt;
-    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
-}
-
-/* The least of the guards that `fallen` has as negative. */
+#define COARSE (-1)      /* a code within this file: the step is to be divided */
+#define MOST_TURNED 0.1  /* largest change of a slip in space in a step, relative to the slip */
+#define MOST_LEVELS 28   /* most halvings of a step, for that */
+/* The least of the guards that are negative where `fallen` was found. */
 static double least(const double *found, const double *fallen) {
     double value = INFINITY;
     for (int i = 0; i < GUARDS; ++i)
@@ -312,13 +327,15 @@ static int reach(const double *x, const double *u, const double *du, const doubl
 /* Look at a step of length h from x at time t to m->x, which has been taken, in halves or not, with u the inputs at t.
  * Where a guard falls below zero in it, take the step up to there instead: to the first time found at which one of these
  * guards is negative, known to round-off. m->guards are those at x, and become those at m->x.
- * Return EVENT then, OK if none falls, or what kept a step from being taken; *length is the length of the step. */
+ * Return EVENT then, OK if none falls, COARSE if the step can be divided and a slip in space turned too far in it,
+ * or what kept a step from being taken; *length is the length of the step. */
 static int look(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
-                double *length, double *status, struct memory *m) {
-    double fallen[GUARDS], now[GUARDS], *const before = m->guards, still, end = t + h;
+                int divides, double *length, double *status, struct memory *m) {
+    double fallen[GUARDS], now[GUARDS], *const before = m->guards, still, turned, end = t + h;
     const double *const in[] = {x, m->x, p, &end};
     *length = h;
-    moved(in, (double *const[]){&still}, m->w);
+    moved(in, (double *const[]){&still, &turned}, m->w);
+    if (divides && turned > MOST_TURNED) return COARSE;
     if (still == 0) memcpy(m->x, x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
     watch(m->x, u, du, p, t, h, fallen, m);
     int any = 0;
@@ -363,6 +380,7 @@ static int look(const double *x, const double *u, const double *du, const double
             side = -1;
         }
     }
+    high = fmin(h, fmax(high, m->nudge));
     if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
     if (code == OK) watch(m->x, u, du, p, t, high, before, m);
     m->d = d;
@@ -379,6 +397,7 @@ static int change_modes(const double *found, double bound, double *x, const doub
 #define ENDS(code) ((code) == EVENT)
 #else
 #define ENDS(code) 0
+#define MOST_LEVELS MAX_HALVINGS
 #endif
 
 /* n steps of length h from x at time t to x1; u is the input at t and du its constant derivative.
@@ -387,7 +406,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
                    long long n, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1];
     struct tangent *const d = m->d;
-    const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MAX_HALVINGS;
+    const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MOST_LEVELS;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;
@@ -399,10 +418,16 @@ static int advance(const double *x, const double *u, const double *du, const dou
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
             int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
 #ifdef SWITCHED
-            if (code == OK) code = look(now, inputs, du, p, t + dt, small, 0, &small, status, m);
+            const int divides = level < MOST_LEVELS && !FORMULA_step.corrections;
+            if (code == OK) code = look(now, inputs, du, p, t + dt, small, 0, divides, &small, status, m);
+            if (code == COARSE) {
+                if (d) d->unknown = unknown;
+                ++level;
+                continue;
+            }
 #endif
             if (code != OK && !ENDS(code)) {
-                if (level == halvings) {
+                if (level >= halvings) {
                     status[S_CODE] = code;
                     return code;
                 }
@@ -488,7 +513,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / order);
         factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
 #ifdef SWITCHED
-        if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, &small, status, m);
+        if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, small > SHORTEST * h_max, &small, status, m);
         if (code != OK && !ENDS(code)) factor = 1 / WORST;
 #endif
         if ((code == OK || ENDS(code)) && excess <= 1) {
@@ -544,13 +569,15 @@ static int stretch(const double *x, const double *u, const double *du, const dou
 static int travel(const double *x, const double *u, const double *du, const double *p, double t, double H, double h_max,
                   double tol, long long most, double *x1, double *status, struct memory *m) {
     double now[NX], inputs[NU + 1], total[S_SIZE] = {0}, done = 0;
-    const double h = h_max < H ? h_max : H;
+    double h = h_max < H ? h_max : H;
     long long left = most;
 #ifdef SWITCHED
     double values[GUARDS];
-    int switched = 0, events = 0;
+    int switched = 0, events = 0, row = 0;
     m->guards = values;
+    if (h < SLIVER * h_max) h = h_max; /* the next communication step is longer */
     m->usual = h;
+    m->nudge = 0;
 #endif
     memcpy(now, x, sizeof now);
     total[S_LEAST_STEP] = H;
@@ -605,12 +632,19 @@ static int travel(const double *x, const double *u, const double *du, const doub
 #ifdef SWITCHED
         if (code == EVENT) {
             memcpy(now, m->x, sizeof now);
+            row = status[S_TIME] - at <= fmax(h * NUDGE, m->nudge) ? row + 1 : 0;
+            m->nudge = row < 2 ? 0 : row < 32 ? h * NUDGE * (1LL << 2 * row) : h;
             at = status[S_TIME];
             done = at - t;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
-            if (code == OK && ++events == MOST_EVENTS) code = MANY_EVENTS;
+            if (code == OK && ++events == MOST_EVENTS) {
+                int fallen = 0;
+                while (fallen < GUARDS - 1 && !(values[fallen] < 0)) ++fallen;
+                total[S_CORRECTION] = fallen;
+                code = MANY_EVENTS;
+            }
             total[S_CODE] = code;
             continue;
         }

@@ -12,7 +12,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 CODES = (
@@ -26,6 +26,7 @@ CODES = (
     "UNFINISHED",
     "NO_PERIOD",
     "MANY_EVENTS",
+    "STARTS_INSIDE",
     "EVENT",
 )
 """Outcomes of a call; a code is an index into them."""
@@ -40,6 +41,7 @@ CODES = (
     UNFINISHED,
     NO_PERIOD,
     MANY_EVENTS,
+    STARTS_INSIDE,
     EVENT,
 ) = range(len(CODES))
 
@@ -64,11 +66,16 @@ SHORTEST = 1e-9
 CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
-"""Largest residual of a consistent start."""
+"""Largest residual of a consistent start, and how far below 0 a gap may start."""
 MOST_STEPS = 10_000_000
 """Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
 MOST_EVENTS = 10_000
 """Largest number of events in one communication step: more are taken for an endless sequence."""
+SLIVER = 1e-3
+"""Part of the longest step below which a communication step is none that others follow, where there are events."""
+NUDGE = 1e-12
+"""Part of a step within which events in a row, from the third on, make no progress: each then goes on by four times as
+much as the one before."""
 EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
 ARMED = 1e-14
@@ -101,9 +108,10 @@ class Status(NamedTuple):
     Args:
         code: one of the CODES.
         iterations: number of all corrections.
-        correction: size of the last correction (m, rad); after an inconsistent start the residual.
+        correction: size of the last correction (m, rad); after an inconsistent start the residual; after a start inside
+            a gap how far; after too many events the number of the guard that fell.
         time: start of the last substep tried, s; of an unfinished call the time that x1 belongs to.
-        substeps: number of substeps done.
+        substeps: number of substeps done; after a start inside a gap its number among the guards.
         least_step: the shortest of these substeps, s.
     """
 
@@ -114,8 +122,13 @@ class Status(NamedTuple):
     substeps: float
     least_step: float
 
-    def message(self, model: str) -> str:
-        """Return a sentence that says what failed, where, and what to do."""
+    def message(self, model: str, guards: Sequence[str] = ()) -> str:
+        """Return a sentence that says what failed, where, and what to do.
+
+        Args:
+            model: name of the model.
+            guards: what each guard belongs to, in words.
+        """
         where = f"{model}: no step from t = {self.time:.9g} s"
         if self.code == OK:
             return f"{model}: done, {self.iterations:.0f} corrections in {self.substeps:.0f} substeps"
@@ -133,8 +146,13 @@ class Status(NamedTuple):
             return f"{where}: the period of a sampled block is not positive; check the parameters it depends on"
         if self.code == MANY_EVENTS:
             return (
-                f"{where}: more than {MOST_EVENTS} events in one communication step, the last of guard number "
-                f"{self.correction:.0f}; check the contact or friction it belongs to, or raise its speed of rest"
+                f"{where}: more than {MOST_EVENTS} events in one communication step, the last one of "
+                f"{guards[int(self.correction)]}; check its parameters, such as a speed of rest that is too small"
+            )
+        if self.code == STARTS_INSIDE:
+            return (
+                f"{model}: no consistent start at t = {self.time:.9g} s: {guards[int(self.substeps)]} is "
+                f"{self.correction:.9g} below 0; change the start values it depends on"
             )
         if self.code == UNFINISHED:
             return (
@@ -327,8 +345,10 @@ class Interpreted:
         self._no_rate = (ctypes.c_double * self.nu)()
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
-        """Return the consistent state of the start values and how it went."""
+        """Return the consistent state of the start values and how it went; NOT_COMPILED with gaps or dry friction."""
         nothing, counts = (ctypes.c_double * self.nx)(), _Counts(t)
+        if "guards" in self._call:
+            return nothing, counts.status(NOT_COMPILED)
         code, found = self._evaluate("start", s, u, self._no_rate, p, t, h, counts)
         if code == OK:
             counts.correction = found[self._nqv]

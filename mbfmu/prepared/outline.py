@@ -30,6 +30,7 @@ class Outline(Layout):
         notices: what a user should know about the start with the default values.
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
         constant: the output that is constant without errors of the steps.
+        guards: what each guard of gaps and frictions belongs to, in words.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Outline(Layout):
     notices: tuple[str, ...]
     rows: Any
     constant: Conserved
+    guards: tuple[str, ...]
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
@@ -66,6 +68,7 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
     return Outline(
         dae.name, stepper, usual_stepper(dae)[1], dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
+        dae.switching.guard_names if dae.switching else (),
     )  # fmt: skip
 
 

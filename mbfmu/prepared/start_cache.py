@@ -184,6 +184,7 @@ def load(key: str) -> CachedStart | None:
             tuple(found["notices"]),
             found["rows"] and ca.Function.deserialize(found["rows"]),
             Conserved(*found["constant"]),
+            tuple(found["guards"]),
         ),
         library,
     )
@@ -209,6 +210,7 @@ def store(key: str, start: CachedStart) -> None:
         "notices": view.notices,
         "rows": view.rows and view.rows.serialize(),
         "constant": view.constant,
+        "guards": view.guards,
     }
     with contextlib.suppress(MbfmuError):
         keep(_path(key), json.dumps(content, separators=(",", ":")).encode())

@@ -176,6 +176,10 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     return FINE;
 }
 
+#ifdef GUARD_NAMES
+static const char *const GUARDED[] = {GUARD_NAMES}; /* what each guard belongs to */
+#endif
+
 static void swap_outputs(struct core *m) {
     double *y = m->y;
     m->y = m->y1;
@@ -191,6 +195,14 @@ static int refresh(struct core *m, struct text *t) {
         const double h = now->settings[STEP];
         double status[S_SIZE];
         int code = mbfmu_initialize(now->s, now->u, m->none, now->p, now->time, h, m->x1, status, m->work);
+#ifdef GUARD_NAMES
+        if (code == STARTS_INSIDE) {
+            add(t,
+                "%s: no consistent start at t = %.9g s: %s is %.9g below 0; change the start values it depends on",
+                MODEL_NAME, now->time, GUARDED[(int)status[S_SUBSTEPS]], status[S_CORRECTION]);
+            return 0;
+        }
+#endif
         if (code != OK) {
             add(t,
                 "%s: no consistent start at t = %.9g s: start values contradict the constraints, or the parameters "
@@ -440,6 +452,13 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
                        "no step from t = %.9g s: the period of a sampled block is not positive; check the parameters it "
                        "depends on",
                        status[S_TIME]);
+#ifdef GUARD_NAMES
+    if (code == MANY_EVENTS)
+        return discard(m,
+                       "no step from t = %.9g s: more than %d events in one communication step, the last one of %s; "
+                       "check its parameters, such as a speed of rest that is too small",
+                       status[S_TIME], MOST_EVENTS, GUARDED[(int)status[S_CORRECTION]]);
+#endif
     if (!CORRECTIONS) add(&halved, ", even with the step halved %d times", MAX_HALVINGS);
     if (code == NOT_ACCURATE)
         return discard(m,

@@ -61,6 +61,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             f"#define CORRECTIONS {corrections}",
             *(f"#define {limit.upper()} {_number(value)}" for limit, value in interface.limits.items()),
             *_watched(interface.watched),
+            *([f"#define GUARD_NAMES {', '.join(map(_text, interface.guards))}"] if interface.guards else []),
             _enumeration("setting", [*(item.rpartition(".")[2] for item in SETTINGS), "n_settings"]),
             "#endif",
             "",

@@ -1,26 +1,40 @@
 """Contacts: end stops, dry friction that sticks, and bodies that touch."""
 
-from mbfmu.model.contacts.contact import AxisContact, FrameContact, Friction, Gap, rate_of
+from mbfmu.model.contacts.cable import Cable
+from mbfmu.model.contacts.contact import AxisContact, FrameContact, Friction, Gap, SurfaceContact, rate_of
 from mbfmu.model.contacts.dry_friction import (
     AxisDryFriction,
+    BearingFriction,
     GuideFriction,
     RotationalDryFriction,
     TranslationalDryFriction,
 )
 from mbfmu.model.contacts.end_stop import AxisEndStop, RotationalEndStop, TranslationalEndStop
-from mbfmu.model.contacts.point import PointOnPlane
+from mbfmu.model.contacts.point import PointOnHeightField, PointOnPlane
+from mbfmu.model.contacts.round import CircleOnCircle, CircleOnLine, PinInHole, SphereOnPlane, SphereOnSphere
+from mbfmu.model.contacts.slider import SliderInGuide
 
 __all__ = [
     "AxisContact",
     "AxisDryFriction",
     "AxisEndStop",
+    "BearingFriction",
+    "Cable",
+    "CircleOnCircle",
+    "CircleOnLine",
     "FrameContact",
     "Friction",
     "Gap",
     "GuideFriction",
+    "PinInHole",
+    "PointOnHeightField",
     "PointOnPlane",
     "RotationalDryFriction",
     "RotationalEndStop",
+    "SliderInGuide",
+    "SphereOnPlane",
+    "SphereOnSphere",
+    "SurfaceContact",
     "TranslationalDryFriction",
     "TranslationalEndStop",
     "rate_of",

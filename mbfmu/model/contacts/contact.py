@@ -1,7 +1,7 @@
 """The contract of contacts: gaps that can close, and slip rates with dry friction.
 
 A contact states its gaps and slips as expressions of frames, or of the axis of a joint; nothing is differentiated by
-hand. Its forces act through inputs of the equations, which are solved for, so that they are no inputs of the model.
+hand. Its forces act through inputs of the equations, which are solved for and cannot be set.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.model.component import Input
+from mbfmu.errors import ModelError
+from mbfmu.model.component import Input, Value, quantity
 from mbfmu.model.contact import REST
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
-
-__all__ = ["REST", "AxisContact", "FrameContact", "Friction", "Gap", "rate_of"]
 
 
 @dataclass(frozen=True)
@@ -96,25 +95,39 @@ class AxisContact(AxisForce):
 
 @dataclass(frozen=True)
 class FrameContact(Force):
-    """Base of contacts between frame_a and frame_b: override `gaps`, `frictions`, or both; see `AxisContact`."""
+    """Base of contacts between frame_a and frame_b: override `gaps`, `frictions`, or both; see `AxisContact`.
+
+    The name of a friction is that of its gap.
+    """
 
     parts: ClassVar[tuple[str, ...]] = ("",)
+    needs: ClassVar[str] = ""
+    """Kind of system, ``planar`` or ``spatial``, in which alone the contact works; empty: it works in both."""
 
     @property
     def rubs(self) -> bool:
-        """Return whether it has friction."""
+        """Return whether its gaps have friction."""
         return False
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
+        """Return the forces of the contact.
+
+        Raises:
+            ModelError: the contact does not work in such a system.
+        """
+        if self.needs and planar != (self.needs == "planar"):
+            raise ModelError(f"'{self.name}': a contact {type(self).__name__} needs a {self.needs} system")
         slips = ["f_t"] if planar else ["f_t1", "f_t2"]
-        return internal_inputs([*(force_name(part, "f_n") for part in self.parts), *(slips if self.rubs else [])], "N")
+        pressing = [force_name(part, "f_n") for part in self.parts]
+        rubbing = [force_name(part, label) for part in self.parts for label in slips] if self.rubs else []
+        return internal_inputs([*pressing, *rubbing], "N")
 
     def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
         """Return the gaps, one for each of `parts`."""
         return ()
 
     def frictions(self, p: Any, a: Frame, b: Frame) -> tuple[Friction, ...]:
-        """Return the friction, if the contact rubs."""
+        """Return the frictions, one for each of `parts`, if the contact rubs."""
         return ()
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
@@ -123,6 +136,48 @@ class FrameContact(Force):
 
         slips = (item.slip for item in self.frictions(p, a, b))
         return ((ca.vertcat(rate_of(gaps, a, b), *slips), contact_forces(self, p)),)
+
+
+@dataclass(frozen=True)
+class SurfaceContact(FrameContact):
+    """Base of contacts of two surfaces with Coulomb's friction: override `gap` and `friction`.
+
+    While it slides, ``|f| = mu f_n`` against the slip; while it sticks, the force is what it takes, up to ``mu_s f_n``.
+
+    Args:
+        e: restitution, from 0 to 1 (Newton).
+        mu: coefficient of friction while it slides; 0, as a plain number: no friction.
+        mu_s: coefficient of friction while it sticks; 0: that of `mu`.
+        rest: speed of approach, m/s, below which the gap closes for good.
+    """
+
+    e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
+    mu: Value = quantity(0.0, "1", "coefficient of friction while it slides", min=0)
+    mu_s: Value = quantity(0.0, "1", "coefficient of friction while it sticks", min=0)
+    rest: Value = quantity(REST, "m/s", "speed of rest", min=0)
+
+    @property
+    def rubs(self) -> bool:
+        return self.mu != 0
+
+    def gap(self, p: Any, a: Frame, b: Frame) -> SX:
+        """Return the gap, SX scalar, m, whose gradient has the size 1 where it is closed."""
+        raise NotImplementedError
+
+    def friction(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX | None]:
+        """Return the slip rate and its place (see `Friction`); None: it has none."""
+        raise NotImplementedError
+
+    def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
+        return (Gap(self.gap(p, a, b), p.e, p.rest),)
+
+    def frictions(self, p: Any, a: Frame, b: Frame) -> tuple[Friction, ...]:
+        return (coulomb(p, 0, *self.friction(p, a, b)),) if self.rubs else ()
+
+
+def coulomb(p: Any, gap: int, slip: SX, slide: SX | None = None) -> Friction:
+    """Return Coulomb's friction with the coefficients mu and mu_s and the force of a gap; see `Friction`."""
+    return Friction(slip, lambda _, N: p.mu * N, lambda N: ca.fmax(p.mu, p.mu_s) * N, slide, gap)
 
 
 def force_name(part: str, label: str) -> str:

@@ -8,8 +8,11 @@ import casadi as ca
 from mbfmu.model.component import Value, quantity
 from mbfmu.model.contacts.contact import AxisContact, Friction
 from mbfmu.model.frame import SX
-from mbfmu.model.joints import Prismatic
+from mbfmu.model.joints import Prismatic, Revolute
 from mbfmu.model.relative import axis
+
+SMALLEST_FORCE = 1e-12
+"""Force, N, by which the size of a normal force is smoothed where it vanishes."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class GuideFriction(AxisContact):
     def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
         def across(joint: Prismatic, f: SX, _: SX) -> SX:
             n = axis(joint.n, p.planar)
-            return n[0] * f[1] - n[1] * f[0] if p.planar else ca.norm_2(f - n * ca.dot(n, f))
+            return n[0] * f[1] - n[1] * f[0] if p.planar else _size(f - n * ca.dot(n, f))
 
         return (
             Friction(
@@ -100,3 +103,44 @@ class GuideFriction(AxisContact):
                 normal=across, signed=p.planar, unit=self.axis_unit,
             ),
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BearingFriction(AxisContact):
+    """Friction of a revolute joint in proportion to the force across its axis, which the motion decides with it.
+
+    ``|tau| = mu radius N`` while it slides, up to ``mu_s radius N`` while it sticks, with the size N of the cut force
+    across the axis. Its force along the axis and its moments add nothing. If `mu` is so large that no force, or more
+    than one, fits the motion (Painleve), the step fails.
+
+    Args:
+        radius: radius of the bearing, m.
+        mu: coefficient while it slides.
+        mu_s: coefficient while it sticks.
+    """
+
+    radius: Value = quantity(0.0, "m", "radius of the bearing", min=0)
+    mu: Value = quantity(0.0, "1", "coefficient while it slides", min=0)
+    mu_s: Value = quantity(0.0, "1", "coefficient while it sticks", min=0)
+    axis_unit: ClassVar[str] = "rad"
+    parts: ClassVar[tuple[str, ...]] = ()
+    rubs: ClassVar[bool] = True
+
+    def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
+        def across(joint: Revolute, f: SX, _: SX) -> SX:
+            if p.planar:
+                return _size(f)
+            n = axis(joint.n)
+            return _size(f - n * ca.dot(n, f))
+
+        return (
+            Friction(
+                v, lambda _, N: p.mu * p.radius * N, lambda N: p.mu_s * p.radius * N, s, normal=across,
+                unit=self.axis_unit,
+            ),
+        )  # fmt: skip
+
+
+def _size(f: SX) -> SX:
+    """Return the size of a force, N, smooth where it vanishes."""
+    return ca.sqrt(ca.dot(f, f) + SMALLEST_FORCE**2)

@@ -1,56 +1,68 @@
-"""A point of one body on a plane of another, with restitution and friction."""
+"""A point of one body on a plane, or on a surface, of another."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
-from mbfmu.model.component import Value, quantity
-from mbfmu.model.contacts.contact import REST, FrameContact, Friction, Gap, rate_of
+from mbfmu.model.component import Value, law
+from mbfmu.model.contacts.contact import SurfaceContact, rate_of
 from mbfmu.model.frame import SX, Frame
+from mbfmu.model.relative import r_rel, v_rel
 
 
 @dataclass(frozen=True)
-class PointOnPlane(FrameContact):
-    """Contact of the origin of frame_b with a plane through the origin of frame_a.
+class PointOnPlane(SurfaceContact):
+    """The origin of frame_b on a plane through the origin of frame_a.
 
     In space the plane is that of frame_a's x and y, in the plane it is the line along x; the gap is the distance along
-    the third or second axis. Friction: ``|f| = mu f_n`` while it slides, up to ``mu_s f_n`` while it sticks.
-
-    Args:
-        e: restitution, from 0 to 1 (Newton).
-        mu: coefficient of friction while it slides; 0, as a plain number: no friction.
-        mu_s: coefficient of friction while it sticks; 0: that of `mu`.
-        rest: speed of approach, m/s, below which the gap closes for good.
+    the third or second axis.
     """
 
-    e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
-    mu: Value = quantity(0.0, "1", "coefficient of friction while it slides", min=0)
-    mu_s: Value = quantity(0.0, "1", "coefficient of friction while it sticks", min=0)
-    rest: Value = quantity(REST, "m/s", "speed of rest", min=0)
+    def gap(self, p: Any, a: Frame, b: Frame) -> SX:
+        return r_rel(a, b)[-1]
 
-    @property
-    def rubs(self) -> bool:
-        return self.mu != 0
-
-    def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
-        return (Gap(_seen(a, b)[-1], p.e, p.rest),)
-
-    def frictions(self, p: Any, a: Frame, b: Frame) -> tuple[Friction, ...]:
-        if not self.rubs:
-            return ()
-
+    def friction(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX | None]:
         def place(a: Frame, b: Frame) -> SX:
-            seen = _seen(a, b)
+            seen = r_rel(a, b)
             return seen[: seen.numel() - 1]
 
-        return (
-            Friction(
-                rate_of(place, a, b), lambda _, N: p.mu * N, lambda N: ca.fmax(p.mu, p.mu_s) * N, place(a, b), gap=0
-            ),
-        )
+        return rate_of(place, a, b), place(a, b)
 
 
-def _seen(a: Frame, b: Frame) -> SX:
-    """Return the position of frame_b seen from frame_a, m."""
-    return a.R.T @ (b.r_0 - a.r_0)
+@dataclass(frozen=True)
+class PointOnHeightField(SurfaceContact):
+    """The origin of frame_b on a surface of frame_a: ``z = height(x, y)``; in the plane on a line ``y = height(x)``.
+
+    With the unit normal n of the surface where the point is above it, the gap is the height of the point over the
+    surface times the last entry of n: the distance to first order. The slip is along frame_a's x, turned into the
+    surface, and across that.
+
+    Args:
+        height: formula of the places ``x`` and ``y``, m, and of parameters; it has a slope.
+    """
+
+    height: Value = law(0.0, "m", "height of the surface as a formula of x and y", "x", "y")
+
+    def gap(self, p: Any, a: Frame, b: Frame) -> SX:
+        z, slope = self._above(p, r_rel(a, b))
+        return z / ca.sqrt(1 + ca.dot(slope, slope))
+
+    def friction(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX | None]:
+        _, slope = self._above(p, r_rel(a, b))
+        v = v_rel(a, b)
+        along = ca.vertcat(1, *([] if p.planar else [0]), slope[0])
+        along = along / ca.norm_2(along)
+        if p.planar:
+            return ca.dot(along, v), None
+        up = ca.vertcat(-slope, 1)
+        return ca.vertcat(ca.dot(along, v), ca.dot(ca.cross(up / ca.norm_2(up), along), v)), None
+
+    def _above(self, p: Any, seen: SX) -> tuple[SX, SX]:
+        """Return the height over the surface, m, and the surface's slope, shape (1,) or (2,)."""
+        x, y = ca.SX.sym("x"), ca.SX.sym("y")
+        places = ca.vertcat(x) if p.planar else ca.vertcat(x, y)
+        height = ca.SX(p.height(x=x, y=0 if p.planar else y))
+        found = ca.vertcat(height, ca.gradient(height, places))
+        found = ca.substitute(found, places, seen[: places.numel()])
+        return seen[-1] - found[0], found[1:]
