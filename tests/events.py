@@ -17,8 +17,10 @@ APART = 1e-9
 
 
 def reference(name: str) -> dict[str, Any]:
-    """Read a reference file."""
-    found: dict[str, Any] = json.loads((REFERENCES / f"{name}.json").read_text(encoding="utf-8"))
+    """Read a reference file, that of the events if there are two."""
+    path = REFERENCES / f"{name}_events.json"
+    path = path if path.exists() else REFERENCES / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 

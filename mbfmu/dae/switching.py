@@ -190,7 +190,7 @@ class _Event:
         choices, resting_N, resting_T = [], [], []
         for i in range(r_N):
             hidden = ca.logic_and(self.fallen_N[i], ca.logic_and(ca.logic_not(modes.closed[i]), speed_N[i] <= HIDDEN))
-            still = ca.logic_or(speed_N[i] <= self.least[i], ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
+            still = ca.logic_or(speed_N[i] <= self.rest[i], ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
             slow = ca.logic_and(self.touching[i], still)
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
