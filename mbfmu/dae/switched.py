@@ -367,7 +367,9 @@ class _Switched:
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * modes.direction
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(ca.fabs(rows.slip), N, modes.given, self.t)
-        if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
+        if ca.depends_on(
+            size, self.v
+        ):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
             still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
             size = ca.if_else(modes.direction * rows.slip < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
@@ -377,9 +379,7 @@ class _Switched:
             bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t)
         )  # fmt: skip
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
-        a, lambda_ = factor.constrained(
-            bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right
-        )
+        a, lambda_ = factor.constrained(bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right)
         tau = ca.SX.sym("tau", self.r_T)
         for j in range(self.r_T):
             W = ca.vertcat(rows.W_T[j, :].T, ca.SX.zeros(self.r))

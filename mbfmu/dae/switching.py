@@ -138,16 +138,15 @@ def switch_formula(dae: Dae) -> Formula:
         ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, rows.slide[j], 0))
         for j, holds in enumerate(sticks)
     ]
-    impacts = [
-        modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)
-    ]
+    impacts = [modes.impacts[i] + ca.logic_and(w[i] > 0, rows.gap_rate[i] < -rest[i]) for i in range(r_N)]
     side, place = [], r_N + r_T
     for j, item in enumerate(switches.frictions):
         turned = modes.fallen[place] if item.signed else ca.SX(0)
         place += item.signed
         side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
     (found,), named = _named(
-        "modes", [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)]
+        "modes",
+        [ca.vertcat(*closed, *impacts, *sticks, *direction, *anchor, *side, 0 * modes.fallen, modes.count + 1, t)],
     )
     front, _, back = ca.vertsplit(found, [0, 2 * r_N, 2 * r_N + r_T, found.numel()])
     p_1 = ca.vertcat(p_0, front, *halted, back)  # a slip that begins against its way is round-off
@@ -160,9 +159,7 @@ def switch_formula(dae: Dae) -> Formula:
     size = STILL * (1 + ca.norm_inf(v))
     last = ca.if_else(ca.logic_and(held, ca.fabs(last) <= size), 0, last)
     z_1 = dae.switching.carried(q, v, last, z, p, t)
-    return Formula(
-        y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found)
-    )
+    return Formula(y, given, (stages, impact, moved, let, decided, named), ca.vertcat(q, last, z_1, found))
 
 
 def _sizes(dae: Dae, speed: SX, p: SX, t: SX):  # type: ignore[no-untyped-def]

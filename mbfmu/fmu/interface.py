@@ -203,7 +203,9 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    return Interface(tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared), prepared.outline.guards)
+    return Interface(
+        tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared), prepared.outline.guards
+    )
 
 
 def _variability(signal: Signal) -> str:

@@ -153,7 +153,14 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     """Return the definitions of a kernel with gaps or dry friction."""
     guards = bundle.guards.numel_out(0)
     short = {"SHORT": bundle.short, "REPLACED": int(bundle.replaced)} if bundle.short else {}
-    return {"SWITCHED": 1, "GUARDS": guards, "GAPS": bundle.gaps, "FALLEN_AT": bundle.fallen, "N_SCHEME": bundle.n_scheme, **short}
+    return {
+        "SWITCHED": 1,
+        "GUARDS": guards,
+        "GAPS": bundle.gaps,
+        "FALLEN_AT": bundle.fallen,
+        "N_SCHEME": bundle.n_scheme,
+        **short,
+    }
 
 
 def _work(*parts: Generated) -> dict[str, int]:
