@@ -1,4 +1,4 @@
-"""The formula that finds the modes at an event: impacts first, then which gaps stay closed, what sticks and what slides.
+"""The formula that finds the modes at an event: impacts first, then which gaps stay closed, what sticks and slides.
 
 Impact, with the impulses Lambda along gaps that touch and along the slip rates of these, and the matrix
 A = W M^-1 W^T of the constrained mechanism, v+ = v + M^-1 W^T Lambda:

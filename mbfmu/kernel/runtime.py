@@ -108,8 +108,8 @@ class Status(NamedTuple):
     Args:
         code: one of the CODES.
         iterations: number of all corrections.
-        correction: size of the last correction (m, rad); after an inconsistent start the residual; after too many events
-            the number of the guard that fell; after a start inside a gap how far.
+        correction: size of the last correction (m, rad); after an inconsistent start the residual; after too many
+            events the number of the guard that fell; after a start inside a gap how far.
         time: start of the last substep tried, s; of an unfinished call the time that x1 belongs to.
         substeps: number of substeps done; after a start inside a gap its number among the guards.
         least_step: the shortest of these substeps, s.
