@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy.interpolate import make_interp_spline
 
 from mbfmu.arguments import checked
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.dae.inverse import EFFORT_UNITS
 from mbfmu.dae.start import assembled
 from mbfmu.equilibria.newton import LONGEST, RANK
@@ -112,6 +112,7 @@ def inverse(
     """
     system = model_of(model, values)
     dae = derive(system, coordinates)
+    refuse_switched(dae, "inverse dynamics")
     if not dae.n:
         raise UsageError(f"'{dae.name}' is a block of equations: inverse dynamics is that of a mechanism")
     if isinstance(motion, Mapping):

@@ -1,7 +1,8 @@
 """Gaps that close and friction that sticks, with every stepper: events where they are, and what stands after them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from harness import ENDS, SCHEMES, named, thorough
 from struck import G, ball, incline, made, reference, run, stick_slip, woodpecker
 
 import mbfmu
-from mbfmu.errors import StartError, StepError
+from mbfmu.errors import StartError, StepError, UsageError
+from mbfmu.inverse_dynamics import inverse
 from mbfmu.kernel import Interpreted, describe, vector
-from mbfmu.kernel.runtime import MANY_EVENTS, MOST_EVENTS
+from mbfmu.kernel.runtime import MANY_EVENTS, MOST_EVENTS, NOT_COMPILED
 from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter
+from mbfmu.prepared.prepare import prepare
 
 EVERY = thorough(SCHEMES, lambda *scheme: scheme in ENDS)
 ROUND_OFF = 2e-9
@@ -136,6 +139,42 @@ def test_the_friction_that_sticks_is_what_it_takes(stepper: str, options: Mappin
     assert found.column("belt.sticks").tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("model", [ball, stick_slip, woodpecker])
+def test_the_energy_balance_stays_at_zero_across_impacts_and_friction(model: Callable[[], LagrangianSystem]) -> None:
+    times = np.linspace(0.01, 6.0, 300) / (20 if model is woodpecker else 1)
+    h = 2e-4 if model is woodpecker else 5e-3
+    exact = run(prepare(model(), "projected", {"order": 9}, h, energy_balance=True), times.tolist(), h)
+    assert exact.events
+    np.testing.assert_allclose(exact.column("energy.balance"), 0, atol=1e-13)
+    coarse = [
+        np.abs(
+            run(prepare(model(), "rattle", {}, step, energy_balance=True), times.tolist(), step).column(
+                "energy.balance"
+            )
+        )
+        for step in (h, h / 2)
+    ]
+    assert coarse[1].max() <= max(1e-13, coarse[0].max() / 3)  # order 2
+
+
+def test_the_energy_that_impacts_and_friction_take_is_no_error_of_the_steps() -> None:
+    assert not made(ball(), "projected", {}, 1e-2).outline.constant.name
+    assert prepare(ball(), "projected", {}, 1e-2, energy_balance=True).outline.constant.name == "energy.balance"
+
+
+@pytest.mark.parametrize("ask", [
+    lambda model, _: mbfmu.linearize(model),
+    lambda model, _: mbfmu.equilibrium(model),
+    lambda model, _: inverse(model, {"x": "0.1*time"}),
+    lambda model, folder: mbfmu.export(model, folder / "inverse.fmu", kind="inverse"),
+])  # fmt: skip
+def test_what_takes_smooth_equations_alone_refuses_others_by_name(
+    ask: Callable[[LagrangianSystem, Path], object], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"'incline' has gaps or dry friction \('plane'\)"):
+        ask(incline(), tmp_path)
+
+
 def test_a_start_inside_a_gap_is_refused_with_the_start_value_to_raise() -> None:
     with pytest.raises(StartError, match=r"ball: 'ground' starts 0\.01 m inside: .* raise y$"):
         made(ball(-0.01), "projected", {}, 1e-2).initial_state()
@@ -161,5 +200,8 @@ def test_a_ball_between_walls_a_nanometre_apart_says_whose_events_are_too_many()
 
 def test_without_a_compiler_gaps_and_friction_are_refused_by_name() -> None:
     prepared = made(ball(), "projected", {}, 1e-2)
-    with pytest.raises(StartError, match="only a compiled kernel runs sampled blocks, gaps and dry friction"):
-        prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)))
+    kernel, none, p = Interpreted(describe(prepared.bundle)), vector([]), vector(prepared.dae.p_default())
+    x = prepared.initial_state(kernel=kernel)
+    _, status = kernel.advance(x, none, none, p, 0.0, 1e-2, 1)
+    assert status.code == NOT_COMPILED
+    assert "only a compiled kernel runs sampled blocks, gaps and dry friction" in status.message("ball")

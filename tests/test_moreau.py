@@ -59,7 +59,9 @@ def states(system: Any, stepper: str, h: float, times: Array, **options: Any) ->
 
 def error(system: Any, h: float, times: Array) -> float:
     """Mean distance from the run from event to event."""
-    return float(np.mean(np.abs(states(system, "moreau", h, times) - states(system, "projected", 1e-3, times, order=9))))
+    return float(
+        np.mean(np.abs(states(system, "moreau", h, times) - states(system, "projected", 1e-3, times, order=9)))
+    )
 
 
 @pytest.mark.parametrize("make", [ball, stick_slip, incline])

@@ -10,14 +10,14 @@ from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.redundancy import independent
 from mbfmu.dae.stepped import stepped
-from mbfmu.dae.switched import switched
+from mbfmu.dae.switched import refuse_switched, switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
 from mbfmu.model.mechanism import flatten_block
 
 __all__ = [
     "COORDINATES", "Clock", "Dae", "Layout", "MemorySignal", "ParameterSignal", "Sampling", "Signal", "StateSignal",
-    "absolute", "derive", "first_order", "joint", "lagrangian",
+    "absolute", "derive", "first_order", "joint", "lagrangian", "refuse_switched",
 ]  # fmt: skip
 
 COORDINATES = {"absolute": absolute, "joint": joint}

@@ -72,6 +72,11 @@ def with_balance(dae: Dae) -> Dae:
         due = ca.SX.sym("due", dae.n_c)
         after = sampling.update(q, v, own, u, p, t, due)
         sampling = replace(sampling, update=function("update", [*given, due], after))
+    switching = dae.switching and replace(
+        dae.switching,
+        guards=function("guards", list(given), dae.switching.guards(q, v, own, u, p, t)),
+        carried=_carried(dae, q, v, z, p, t),
+    )
     text = "kinetic and potential energy, plus losses, minus what was put in; 0 without errors of the steps"
     return replace(
         longer,
@@ -80,8 +85,18 @@ def with_balance(dae: Dae) -> Dae:
         power=function("power", list(given), dae.power(q, v, own, u, p, t)),
         first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored)),
         sampling=sampling,
+        switching=switching,
         **{name: function(name, list(given), result) for name, result in changed.items()},
     )
+
+
+def _carried(dae: Dae, q: SX, v: SX, z: SX, p: SX, t: SX) -> Any:
+    """Return the Function (q, v, v1, z, p, t) -> first-order states after an impact, with the energy that it takes."""
+    assert dae.switching is not None
+    v1, own = ca.SX.sym("v1", dae.n), z[: dae.n_z]
+    lost = dae.kinetic(q, v1, p) - dae.kinetic(q, v, p)
+    after = ca.vertcat(dae.switching.carried(q, v, v1, own, p, t), z[-1] + lost)
+    return ca.Function("carried", [q, v, v1, z, p, t], [ca.cse(ca.densify(after))])
 
 
 def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:
@@ -108,7 +123,7 @@ def constant_of(dae: Dae) -> Conserved:
     """Return the energy balance if it is an output; the energy if the equations can change it by inputs alone."""
     if any(item.name == BALANCE for item in dae.outputs):
         return Conserved(BALANCE)
-    if dae.power is None:
+    if dae.power is None or dae.switching:  # impacts and friction take energy
         return Conserved()
     q, v, z, u, p, t = dae.symbols()
     still = dae.power(q, v, z, ca.SX.zeros(u.numel()), p, t)

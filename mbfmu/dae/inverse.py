@@ -16,6 +16,7 @@ import numpy as np
 
 from mbfmu.dae.dae import SX, Dae, Signal
 from mbfmu.dae.motionless import without_motion
+from mbfmu.dae.switched import refuse_switched
 from mbfmu.errors import UsageError
 
 EFFORT_UNITS = ("N", "N.m")
@@ -31,6 +32,7 @@ def inverse_of(dae: Dae) -> Dae:
     Raises:
         UsageError: it has constraints, states or inputs that are sampled, or not one drive for each of its coordinates.
     """
+    refuse_switched(dae, "inverse dynamics")
     _refuse(dae)
     rate_of = {item.derivative_of: item for item in dae.outputs if item.derivative_of}
     shown = {item.name: item for item in dae.outputs}

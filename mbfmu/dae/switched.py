@@ -31,6 +31,7 @@ from mbfmu.dae.dae import Dae, MemorySignal, Signal
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.switches import Switches
+from mbfmu.errors import UsageError
 from mbfmu.model.frame import SX, wrapped
 
 BEGINNING = -1.0
@@ -184,6 +185,24 @@ def switched(dae: Dae) -> Dae:
     if dae.switches is None:
         return dae
     return _Switched(dae, dae.switches).dae()
+
+
+def refuse_switched(dae: Dae, what: str) -> None:
+    """Raise an error for equations with gaps or dry friction.
+
+    Args:
+        dae: the equations.
+        what: what takes none such, as the subject of a sentence.
+
+    Raises:
+        UsageError: they have some.
+    """
+    if dae.switching:
+        switches = dae.switching.switches
+        names = ", ".join(dict.fromkeys(f"'{item.name}'" for item in (*switches.gaps, *switches.frictions)))
+        raise UsageError(
+            f"'{dae.name}' has gaps or dry friction ({names}): {what} takes smooth equations; leave them out"
+        )
 
 
 class _Switched:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from mbfmu.arguments import checked
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.equilibria.problem import Problem, Start
 from mbfmu.equilibria.result import ENDINGS, STABLE, UNDECIDED, UNSTABLE, Equilibrium, Item, read_start, told
 from mbfmu.equilibria.search import search
@@ -74,7 +74,9 @@ def equilibrium(
     for name, value in (hold or {}).items():
         if not math.isfinite(value):
             raise UsageError(f"hold: {name} = {value} must be a finite number")
-    return equilibrium_of(system, derive(system, coordinates), hold or {}, values or {}, tuple(free))
+    dae = derive(system, coordinates)
+    refuse_switched(dae, "the search for an equilibrium")
+    return equilibrium_of(system, dae, hold or {}, values or {}, tuple(free))
 
 
 def equilibrium_of(

@@ -173,8 +173,7 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     if not open_:
         return model
     prepared = prepare(model, "direct", None, 1e-3)
-    kernel = prepared.kernel if prepared.dae.switching else Interpreted(describe(prepared.bundle))
-    u, p = prepared.outline.u_default(), prepared.outline.p_default()
+    kernel, u, p = Interpreted(describe(prepared.bundle)), prepared.outline.u_default(), prepared.outline.p_default()
     y = kernel.outputs(prepared.initial_state(kernel=kernel), vector(u), vector(p), 0.0)
     found = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
     return model.with_values({name: guess(found[name]) for name in open_ if name in found})

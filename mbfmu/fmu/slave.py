@@ -24,7 +24,6 @@ from pythonfmu.enums import Fmi2Status
 from mbfmu.kernel.runtime import (
     DRIFTED,
     MOST_STEPS,
-    NOT_COMPILED,
     OK,
     PERSISTENT,
     STARTS_INSIDE,
@@ -232,7 +231,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._phase != RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
-            if status.code in {STARTS_INSIDE, NOT_COMPILED}:
+            if status.code == STARTS_INSIDE:
                 return str(status.message(self._name, self._guards))
             if status.code != OK:
                 return (

@@ -345,10 +345,8 @@ class Interpreted:
         self._no_rate = (ctypes.c_double * self.nu)()
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
-        """Return the consistent state of the start values and how it went; NOT_COMPILED with gaps or dry friction."""
+        """Return the consistent state of the start values and how it went; gaps and dry friction do not act yet."""
         nothing, counts = (ctypes.c_double * self.nx)(), _Counts(t)
-        if "guards" in self._call:
-            return nothing, counts.status(NOT_COMPILED)
         code, found = self._evaluate("start", s, u, self._no_rate, p, t, h, counts)
         if code == OK:
             counts.correction = found[self._nqv]

@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve, qr
 
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.inputs import Course, as_type, formulas
 from mbfmu.kernel import vector
@@ -55,6 +55,7 @@ def linearize_model(
     time = at or 0.0
     prepared = prepare(model, stepper if at else "direct", None, step, 0.0, coordinates, formulas(given))
     dae = derive(model, coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
+    refuse_switched(dae, "a linearization")
     known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
     types = {item.name: item.type for item in dae.outputs}
     chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output" and item.type == "Real")

@@ -20,7 +20,7 @@ from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, singularity, start_error
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
-from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_COMPILED, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
+from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
@@ -163,8 +163,6 @@ class Prepared:
             for text in self.outline.notices if own else ():
                 warnings.warn(text, stacklevel=2)
             return x
-        if status.code == NOT_COMPILED:
-            raise StartError(status.message(self.outline.name))
         if status.code == STARTS_INSIDE:
             q = self.coordinates_of(x, p)
             raise StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, int(status.substeps)))
