@@ -19,6 +19,8 @@ from benchmarks.tasks import TASKS, TOUCHING, andrews, arm6, chain, four_bar, sl
 
 SMALL = [two_link(), slider_crank(), four_bar(), andrews(), arm6(), chain(3, False), chain(4, True)]
 
+ALL = TASKS | TOUCHING
+
 
 def brief(task: Task, steps: int = 5) -> Task:
     """Return a task over a few steps, its true end unknown."""
@@ -29,9 +31,9 @@ def row(engine: str, scheme: str, ms: float, target: float = 0.0) -> Row:
     return Row("task", engine, scheme, "joint", 1e-3, 10, ms * 100, ms, 1e-6, 0.0, 0.0, 0.0, 1.0, target)
 
 
-@pytest.mark.parametrize("name", {**TASKS, **TOUCHING})
+@pytest.mark.parametrize("name", ALL)
 def test_every_task_names_a_model_and_what_is_watched(name: str) -> None:
-    for task in {**TASKS, **TOUCHING}[name]():
+    for task in ALL[name]():
         assert task.name.startswith(name)
         assert task.watched
         assert task.steps
