@@ -14,6 +14,7 @@ from mbfmu.errors import ModelError
 from mbfmu.kernel import vector
 from mbfmu.model import (
     AxisMotion,
+    Backlash,
     BearingFriction,
     Body,
     BodyShape,
@@ -582,6 +583,37 @@ def test_joints_carry_the_forces_of_contacts_alike_in_both_coordinates() -> None
     for name in one.rows[0]:
         if name.startswith(("shoulder.frame_b", "elbow.frame_b", "touch", "rub", "stop", "elbow.", "events")):
             assert two[name] == pytest.approx(one[name], abs=1e-8), name
+
+
+@both
+def test_gears_with_backlash_hand_over_their_momentum_tooth_by_tooth(coordinates: str) -> None:
+    """Each hit turns the speed u = w_a - ratio w_b into -e u, by the impulse (1 + e) u / (1/J_a + ratio^2/J_b)."""
+    J_a, J_b, ratio, play, e, w = 0.5, 2.0, 3.0, 0.2, 0.6, 1.5
+    system = System(
+        "gears",
+        planar=True,
+        components=(
+            World("world", g=0.0),
+            Revolute("a", phi=0.0, w=w),
+            Body("wheel_a", m=1.0, I_33=J_a),
+            Revolute("b", phi=0.0, w=0.0),
+            Body("wheel_b", m=1.0, I_33=J_b),
+            Backlash("teeth", joint_a="a", joint_b="b", ratio=ratio, play=play, e=e),
+        ),
+        connections=(
+            connect("world.frame_b", "a.frame_a"),
+            connect("a.frame_b", "wheel_a.frame_a"),
+            connect("world.frame_b", "b.frame_a"),
+            connect("b.frame_b", "wheel_b.frame_a"),
+        ),
+    )
+    second = play / 2 / w + play / (e * w)
+    found = Course(system, (0.0, 0.1, second + 0.01), coordinates)
+    P = w / (1 / J_a + ratio**2 / J_b) * np.array([1 + e, (1 + e) * (1 - e)])
+    assert found["a.w"] == pytest.approx([w, w - P[0] / J_a, w - P[1] / J_a], abs=ROUND_OFF)
+    assert found["b.w"] == pytest.approx([0, ratio * P[0] / J_b, ratio * P[1] / J_b], abs=ROUND_OFF)
+    assert found["events.time"] == pytest.approx([0, play / 2 / w, second], abs=ROUND_OFF)
+    assert found.last("teeth.upper.impacts", "teeth.lower.impacts") == [1, 1]
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
