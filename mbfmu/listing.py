@@ -19,7 +19,11 @@ BASES = frozenset(
     {
         "AxisMaxwellDamper",
         "LuGreFriction",
+        "AxesContact",
         "AxisConstraint",
+        "AxisContact",
+        "AxisDryFriction",
+        "AxisEndStop",
         "AxisForce",
         "AxisFriction",
         "AxisMove",
@@ -27,9 +31,11 @@ BASES = frozenset(
         "Component",
         "Composite",
         "Force",
+        "FrameContact",
         "Joint",
         "Part",
         "Sensor",
+        "SurfaceContact",
     }
 )
 """Names of the components that are base classes, and not part of a model."""

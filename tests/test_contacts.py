@@ -14,6 +14,7 @@ from mbfmu.errors import ModelError
 from mbfmu.kernel import vector
 from mbfmu.model import (
     AxisMotion,
+    Backlash,
     BearingFriction,
     Body,
     BodyShape,
@@ -582,6 +583,80 @@ def test_joints_carry_the_forces_of_contacts_alike_in_both_coordinates() -> None
     for name in one.rows[0]:
         if name.startswith(("shoulder.frame_b", "elbow.frame_b", "touch", "rub", "stop", "elbow.", "events")):
             assert two[name] == pytest.approx(one[name], abs=1e-8), name
+
+
+@both
+def test_gears_with_backlash_hand_over_their_momentum_tooth_by_tooth(coordinates: str) -> None:
+    """Each hit turns the speed u = w_a - ratio w_b into -e u, by the impulse (1 + e) u / (1/J_a + ratio^2/J_b)."""
+    J_a, J_b, ratio, play, e, w = 0.5, 2.0, 3.0, 0.2, 0.6, 1.5
+    system = System(
+        "gears",
+        planar=True,
+        components=(
+            World("world", g=0.0),
+            Revolute("a", phi=0.0, w=w),
+            Body("wheel_a", m=1.0, I_33=J_a),
+            Revolute("b", phi=0.0, w=0.0),
+            Body("wheel_b", m=1.0, I_33=J_b),
+            Backlash("teeth", joint_a="a", joint_b="b", ratio=ratio, play=play, e=e),
+        ),
+        connections=(
+            connect("world.frame_b", "a.frame_a"),
+            connect("a.frame_b", "wheel_a.frame_a"),
+            connect("world.frame_b", "b.frame_a"),
+            connect("b.frame_b", "wheel_b.frame_a"),
+        ),
+    )
+    second = play / 2 / w + play / (e * w)
+    found = Course(system, (0.0, 0.1, second + 0.01), coordinates)
+    P = w / (1 / J_a + ratio**2 / J_b) * np.array([1 + e, (1 + e) * (1 - e)])
+    assert found["a.w"] == pytest.approx([w, w - P[0] / J_a, w - P[1] / J_a], abs=ROUND_OFF)
+    assert found["b.w"] == pytest.approx([0, ratio * P[0] / J_b, ratio * P[1] / J_b], abs=ROUND_OFF)
+    assert found["events.time"] == pytest.approx([0, play / 2 / w, second], abs=ROUND_OFF)
+    assert found.last("teeth.upper.impacts", "teeth.lower.impacts") == [1, 1]
+
+
+@both
+def test_a_rocking_block_passes_from_corner_to_corner_as_housner_says(coordinates: str) -> None:
+    """Both corners hit at once; the turn falls by 1 - 3/2 sin(alpha)^2 (Bull. Seismol. Soc. Am. 53 (1963), 403-417)."""
+    b, h, m, tilt = 0.2, 0.6, 2.0, 0.1
+    J, R, alpha = m * (b**2 + h**2) / 3, math.hypot(b, h), math.atan2(b, h)
+    corners = {"left": -b, "right": b}
+    system = System(
+        "block",
+        planar=True,
+        components=(
+            World("world", g=g, n=(0.0, -1.0)),
+            FreeMotion(
+                "free",
+                r_rel=(-R * math.sin(alpha - tilt), R * math.cos(alpha - tilt)),
+                v_rel=(0.0, 0.0),
+                phi=-tilt,
+                w=0.0,
+            ),
+            Body("body", m=m, I_33=J),
+            *(FixedTranslation(name, r=(x, -h)) for name, x in corners.items()),
+            *(PointOnPlane(f"on_{name}", mu=10.0) for name in corners),
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "body.frame_a"),
+            *(connect("body.frame_a", f"{name}.frame_a") for name in corners),
+            *(connect("world.frame_b", f"on_{name}.frame_a") for name in corners),
+            *(connect(f"{name}.frame_b", f"on_{name}.frame_b") for name in corners),
+        ),
+    )
+    w = math.sqrt(2 * m * g * R * (math.cos(alpha - tilt) - math.cos(alpha)) / (J + m * R**2))
+    less = 1 - 1.5 * math.sin(alpha) ** 2
+    found = Course(system, (0.0, 0.2, 0.5), coordinates, step=2e-3)
+    assert found["on_right.sticks"][:2] == [1, 1]
+    at = found.last("events.time")[0]
+    after = Course(system, (0.0, at + 1e-9), coordinates, step=2e-3)
+    assert after.last("events.count", "on_left.sticks", "on_right.closed") == [1, 1, 0]
+    assert after.last("body.w") == pytest.approx([w * less], abs=1e-7)
+    theta, turn = found.last("body.phi", "body.w")
+    energy = (J + m * R**2) * turn**2 / 2 + m * g * R * math.cos(alpha - theta)
+    assert energy == pytest.approx((J + m * R**2) * (w * less) ** 2 / 2 + m * g * R * math.cos(alpha), abs=1e-11)
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)

@@ -10,7 +10,7 @@ from mbfmu.dae.loads import axis_of, ends_of
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
-from mbfmu.model.contacts import AxisContact, FrameContact, Friction
+from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction
 from mbfmu.model.contacts.contact import force_name
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import joints_of
@@ -44,7 +44,7 @@ def switches_of(
     normals: list[SX] = []
     rubbing: list[Friction] = []
     for path, contact in bodies.mechanism.components.items():
-        if not isinstance(contact, AxisContact | FrameContact):
+        if not isinstance(contact, AxisContact | AxesContact | FrameContact):
             continue
         own = bodies.values[path]
         joint = ""
@@ -52,6 +52,9 @@ def switches_of(
             joint, found = joints_of(path, contact)[0], axis_of(bodies, path, contact)
             s, rate = found.motion[0].value, found.rates[0]
             closing, rubs = contact.gaps(own, s), contact.frictions(own, s, rate)
+        elif isinstance(contact, AxesContact):
+            places = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
+            closing, rubs = contact.gaps(own, *places), ()
         else:
             ends = ends_of(bodies, path, contact)
             closing, rubs = contact.gaps(own, *ends), contact.frictions(own, *ends)

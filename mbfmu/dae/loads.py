@@ -9,6 +9,7 @@ from mbfmu.dae.bodies import Bodies, JointEquations, labels
 from mbfmu.dae.dae import Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
+from mbfmu.model.contacts import AxesContact
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
@@ -104,6 +105,12 @@ def loads(bodies: Bodies) -> Loads:
         slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
         exerted[path] = effort - slope
         efforts[joints_of(path, force)[0]][0] += exerted[path]
+    for path, contact in bodies.mechanism.of(AxesContact).items():
+        joints = joints_of(path, contact)
+        places = (bodies.equations[joint].motion[0].value for joint in joints)
+        for joint, effort in zip(joints, contact.efforts(bodies.values[path], *places), strict=True):
+            power.append((bodies.equations[joint].rates[0], effort))
+            efforts[joint][0] += effort
     applied = ca.SX(bodies.q.shape[0], 1)
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)

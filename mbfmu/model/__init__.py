@@ -7,9 +7,11 @@ from mbfmu.model.component import Component, Input, Value, Vector, direction, gu
 from mbfmu.model.composite import Composite, Inside
 from mbfmu.model.contact import Contact
 from mbfmu.model.contacts import (
+    AxesContact,
     AxisContact,
     AxisDryFriction,
     AxisEndStop,
+    Backlash,
     BearingFriction,
     Cable,
     CircleOnCircle,
@@ -99,6 +101,7 @@ Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 
 __all__ = [
     "AbsoluteSensor",
+    "AxesContact",
     "AxisConstraint",
     "AxisContact",
     "AxisDryFriction",
@@ -111,6 +114,7 @@ __all__ = [
     "AxisMove",
     "AxisPotential",
     "AxisStop",
+    "Backlash",
     "BearingFriction",
     "Block",
     "Body",

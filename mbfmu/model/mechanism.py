@@ -21,6 +21,7 @@ from mbfmu.errors import (
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component, Quantity, Value
 from mbfmu.model.composite import MAIN, Composite
+from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxisForce
@@ -351,7 +352,11 @@ def _check(mechanism: Mechanism) -> None:
                     f'add connect("{path}.{frame}", ...)'
                 )
     joints = mechanism.of(Joint)
-    for path, component in {**mechanism.of(AxisForce), **mechanism.of(AxisConstraint)}.items():
+    for path, component in {
+        **mechanism.of(AxisForce),
+        **mechanism.of(AxisConstraint),
+        **mechanism.of(AxesContact),
+    }.items():
         for target, name in zip(joints_of(path, component), _axes(component), strict=True):
             if target not in joints:
                 raise UnknownNameError(
@@ -408,13 +413,13 @@ def _check_numbers(mechanism: Mechanism) -> None:
             _numeric(mechanism, entry, found)
 
 
-def joints_of(path: str, component: AxisForce | AxisConstraint) -> tuple[str, ...]:
+def joints_of(path: str, component: AxisForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
     """Return the full names of the joints whose axes a component acts on."""
     scope, dot, _ = path.rpartition(".")
     return tuple(scope + dot + name for name in _axes(component))
 
 
-def _axes(component: AxisForce | AxisConstraint) -> tuple[str, ...]:
+def _axes(component: AxisForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
     return (component.joint,) if isinstance(component, AxisForce) else component.axes
 
 

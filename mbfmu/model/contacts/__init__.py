@@ -1,7 +1,8 @@
 """Contacts: end stops, dry friction that sticks, and bodies that touch."""
 
+from mbfmu.model.contacts.backlash import Backlash
 from mbfmu.model.contacts.cable import Cable
-from mbfmu.model.contacts.contact import AxisContact, FrameContact, Friction, Gap, SurfaceContact, rate_of
+from mbfmu.model.contacts.contact import AxesContact, AxisContact, FrameContact, Friction, Gap, SurfaceContact, rate_of
 from mbfmu.model.contacts.dry_friction import (
     AxisDryFriction,
     BearingFriction,
@@ -15,9 +16,11 @@ from mbfmu.model.contacts.round import CircleOnCircle, CircleOnLine, PinInHole, 
 from mbfmu.model.contacts.slider import SliderInGuide
 
 __all__ = [
+    "AxesContact",
     "AxisContact",
     "AxisDryFriction",
     "AxisEndStop",
+    "Backlash",
     "BearingFriction",
     "Cable",
     "CircleOnCircle",

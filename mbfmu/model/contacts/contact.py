@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.errors import ModelError
-from mbfmu.model.component import Input, Value, quantity
+from mbfmu.model.component import Component, Input, Value, quantity
 from mbfmu.model.contact import REST
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
@@ -91,6 +91,32 @@ class AxisContact(AxisForce):
         slips = ca.vertcat(ca.SX(0, 1), *(item.slip for item in self.frictions(p, at, rate)))
         slopes = ca.vertcat(ca.jacobian(gaps, at), ca.jacobian(slips, rate))
         return ca.substitute(ca.dot(slopes, contact_forces(self, p)), at, s)
+
+
+@dataclass(frozen=True)
+class AxesContact(Component):
+    """Base of contacts between the axes of several joints: override `axes` and `gaps`; see `AxisContact`."""
+
+    parts: ClassVar[tuple[str, ...]] = ("",)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Return the names of the joints, in the same system."""
+        return ()
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return internal_inputs([force_name(part, "f_n") for part in self.parts], "N")
+
+    def gaps(self, p: Any, *s: SX) -> tuple[Gap, ...]:
+        """Return the gaps, one for each of `parts`, for the axis coordinates s (rad or m)."""
+        return ()
+
+    def efforts(self, p: Any, *s: SX) -> tuple[SX, ...]:
+        """Return the effort on each axis (N.m or N)."""
+        at = ca.SX.sym("s", len(s))
+        gaps = ca.vertcat(*(item.value for item in self.gaps(p, *ca.vertsplit(at))))
+        found = ca.jtimes(gaps, at, contact_forces(self, p), True)
+        return tuple(ca.vertsplit(ca.substitute(found, at, ca.vertcat(*s))))
 
 
 @dataclass(frozen=True)
@@ -190,7 +216,7 @@ def internal_inputs(names: list[str], unit: str) -> tuple[Input, ...]:
     return tuple(Input(name, unit, "force of the contact", internal=True) for name in names)
 
 
-def contact_forces(contact: AxisContact | FrameContact, p: Any) -> SX:
+def contact_forces(contact: AxisContact | AxesContact | FrameContact, p: Any) -> SX:
     """Return the symbols of the forces of a contact, gaps first."""
     return ca.vertcat(*(getattr(p, item.name) for item in contact.inputs(p.planar)))
 
