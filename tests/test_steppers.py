@@ -25,7 +25,7 @@ MADE = {
 """Every scheme in either coordinates, which its order may depend on."""
 HIGH = [scheme for scheme in SCHEMES if MADE["absolute", label(scheme)].order > 4]
 EXACT = [scheme for scheme in SCHEMES if MADE["absolute", label(scheme)].exact]
-WORK = {"local": 9.0, "partition": 10.0, "moreau": 10.0, "rattle-simplified": 10.0}
+WORK = {"local": 9.0, "partition": 10.0, "moreau": 20.0, "rattle-simplified": 10.0}
 """Corrections a step at most, where a fixed point or several solves a step take more than Newton's 3.5."""
 ROUND_OFF = {"block": 5e-11}
 """Residuals, where rates are differences of coordinates over h, and so is their round-off."""

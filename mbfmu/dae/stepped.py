@@ -33,7 +33,8 @@ def stepped(dae: Dae) -> Dae:
     found = dae.switches
     if found is None:
         return dae
-    inner = {item.input: place for place, item in enumerate((*found.gaps, *found.frictions))}
+    inputs = [*(item.input for item in found.gaps), *(item.input for item in found.frictions)]
+    inner = {number: place for place, number in enumerate(inputs)}
     outer = [k for k in range(len(dae.inputs)) if k not in inner]
     forces = [StateSignal(f"{item.name}.f_n", EFFORTS[item.unit], "", None, controlled=False) for item in found.gaps]
     rates = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -48,12 +49,13 @@ def moreau(dae: Dae) -> Scheme:
         |Lambda_T| <= F(Lambda_N),    gamma_T1 = 0 or Lambda_T at the limit, against gamma_T1
 
     The impulses act where a gap is closed or would close in the step. There b = -e gdot_0 if it approaches faster than
-    what rests can within a step; else b = min(0, -gdot_0 - 2 g_0/h), so that it is closed at the end of the step. Either
-    way Lambda_N (gdot_0 + gdot_1) <= 0: no impact adds energy, however many there are at once. The sizes of frictions
-    are those of the slip rates at the start of the step.
+    what rests can within a step; else b = min(0, -gdot_0 - 2 g_0/h), so that it is closed at the end of the step.
+    Either way Lambda_N (gdot_0 + gdot_1) <= 0: no impact without friction adds energy, however many there are at once.
+    Where the impulse of a bounce is far above that of an impact alone, b yields: with friction, bodies may be jammed so
+    that no impulses would do. The sizes of frictions are those of the slip rates at the start of the step.
 
     Each correction makes all rows anew for the step end so far, and takes Gauss-Seidel passes over all contacts, on
-    velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Review 29, 1987).
+    velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Rev. 29, 1987).
     State x = [q; v; z]; z has the mean forces of the contacts.
 
     Args:
@@ -171,7 +173,7 @@ class _Contacts:
         found = ca.SX(0, 1)
         if switches:
             rows = Rows(dae, q, v, p, t)
-            own, forces, residuals = self.split(z)
+            own, forces, _ = self.split(z)
             bare = self.joined(own, ca.SX.zeros(self._count))
             change = h * dae.acceleration(q, v, bare, u, p, t)[0]
             later = switches.gap(q + h * (v + change / 2), p, t + h)
@@ -179,7 +181,8 @@ class _Contacts:
             active = ca.fmin(rows.gap, later) <= h / 2 * reach
             bounces = rows.gap_rate < -ca.fmax(switches.rest(p), reach)
             a, lambda_ = dae.acceleration(q, v, z, u, p, t)
-            inner = {item.input: place for place, item in enumerate((*switches.gaps, *switches.frictions))}
+            inputs = [*(item.input for item in switches.gaps), *(item.input for item in switches.frictions)]
+            inner = {number: place for place, number in enumerate(inputs)}
             outside = iter(range(u.numel()))
             size = u.numel() + len(inner)
             acting = [forces[inner[k]] if k in inner else u[next(outside)] for k in range(size)]
@@ -198,14 +201,14 @@ class _Contacts:
     def _ends(self) -> Any:
         """Return (q_1, v_1, z_1, x, u, ahead, p, t, h) -> what the end of the step gives.
 
-        That is: velocities without impulses and what they lack of the constraints, places without impulses on positions,
+        That is: velocities without impulses, what they lack of the constraints, places without impulses on positions,
         means of z', nonzeros of the rows and of the changes by impulses, own masses with offsets and bounds, and gaps.
         """
         dae, switches, n = self.dae, self.switches, self.dae.n
         q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
         q_1, v_1 = ca.SX.sym("q_1", n), ca.SX.sym("v_1", n)
         own_1 = ca.SX.sym("z_1", len(self.own_places))
-        own, forces, residuals = self.split(z)
+        own, _, _ = self.split(z)
         middle, end = t + h / 2, t + h
         q_m, v_m = (q + q_1) / 2, (v + v_1) / 2
         zero = ca.SX.zeros(self._count)
@@ -346,8 +349,9 @@ class _Contacts:
         rate = ca.SX(self._patterns[0], W) @ v + offset
         limit = self._limits(own_mass, w.elements())
         signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
-        for i in range(r_N):
-            signorini.append(ca.if_else(self._active[i], ca.fabs(ca.fmin(w[i], rate[i] - bound[i])), 0))
+        signorini += [
+            ca.if_else(self._active[i], ca.fabs(ca.fmin(w[i], rate[i] - bound[i])), 0) for i in range(r_N)
+        ]  # fmt: skip
         for group in switches.groups:
             force, slip = (ca.vertcat(*(item[r_N + j] for j in group)) for item in (w, rate))
             largest = limit(group[0])
@@ -373,7 +377,7 @@ def _accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: An
     for _ in range(PASSES):
         w, v = sweep(seen[-1], v)
         seen.append(w)
-    changes = ca.horzcat(*(after - before for before, after in zip(seen[:-1], seen[1:], strict=True)))
+    changes = ca.horzcat(*(after - before for before, after in pairwise(seen)))
     R = ca.mtimes(changes.T, changes)
     R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(PASSES)
     symbols = ca.SX.sym("R", PASSES, PASSES)
@@ -387,8 +391,8 @@ def _accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: An
 def _discrete(W: SX, way: SX, gaps: Callable[[SX], SX]) -> SX:
     """Return rows that give the changes of gaps over a way to its fourth power, on the pattern of those at its middle.
 
-    (After the discrete gradient of Gonzalez, J. Nonlinear Sci. 6, 1996.) With them a body that rolls on another gains no
-    energy by its constraint.
+    (After the discrete gradient of Gonzalez, J. Nonlinear Sci. 6, 1996.) With them a body that rolls on another gains
+    no energy by its constraint.
 
     Args:
         W: the rows at the middle, shape (r_N, n).
@@ -436,7 +440,7 @@ def _parts(column: Any, *sizes: int) -> list[Any]:
     places = [0]
     for size in sizes:
         places.append(places[-1] + size)
-    return [ca.reshape(column[i:j], j - i, 1) for i, j in zip(places[:-1], places[1:], strict=True)]
+    return [ca.reshape(column[i:j], j - i, 1) for i, j in pairwise(places)]
 
 
 def _function(name: str, given: list[SX], results: list[SX]) -> Any:
