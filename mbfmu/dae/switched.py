@@ -199,7 +199,8 @@ def refuse_switched(dae: Dae, what: str) -> None:
     """
     if dae.switching:
         switches = dae.switching.switches
-        names = ", ".join(dict.fromkeys(f"'{item.name}'" for item in (*switches.gaps, *switches.frictions)))
+        every = [*(item.name for item in switches.gaps), *(item.name for item in switches.frictions)]
+        names = ", ".join(dict.fromkeys(f"'{name}'" for name in every))
         raise UsageError(
             f"'{dae.name}' has gaps or dry friction ({names}): {what} takes smooth equations; leave them out"
         )

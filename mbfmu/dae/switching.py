@@ -39,6 +39,9 @@ LOCKED = 1e-6
 SOFT = 1e-3
 """Number on the diagonal of Newton's matrix, whose diagonal is 1 for a force alone: where contacts make each other
 redundant, forces are not unique, and stay near those that the sweeps find."""
+STEADY = 1e-6
+"""Acceleration, relative to 1 and those without contact forces, below which what the acting rows keep at rest stays so:
+at a dead centre a slip may be at rest for an instant."""
 DEPENDENT = 1e-8
 """Part of the diagonal of A that is left of a row that depends on others."""
 CARRIED = 0.5
@@ -188,13 +191,20 @@ class _Event:
         )
         pressed = ca.SX.sym("pressed", r_N)
         choices, resting_N, resting_T = [], [], []
+        noise = STEADY * (1 + ca.norm_inf(gain_0))
+        quiet = ca.SX(1)  # whether nothing hits harder than round-off
+        for i in range(r_N):
+            hits = ca.logic_and(self.touching[i], self.rows.gap_rate[i] < -self.least[i])
+            quiet = ca.logic_and(quiet, ca.logic_not(hits))
         for i in range(r_N):
             hidden = ca.logic_and(self.fallen_N[i], ca.logic_and(ca.logic_not(modes.closed[i]), speed_N[i] <= HIDDEN))
-            still = ca.logic_or(speed_N[i] <= self.rest[i], ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
+            slowly = ca.if_else(quiet, self.least[i], self.rest[i])
+            still = ca.logic_or(speed_N[i] <= slowly, ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
             slow = ca.logic_and(self.touching[i], still)
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
             choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
-            resting_N.append(ca.logic_and(slow, speed_N[i] >= -self.least[i]))
+            steady = ca.logic_and(speed_N[i] >= -self.least[i], ca.fabs(gain[i]) <= noise)
+            resting_N.append(ca.logic_and(slow, steady))
         for group in switches.groups:
             j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
             rate, gamma = _column(gain[k] for k in places), _column(speed_T[k] for k in group)
@@ -209,7 +219,7 @@ class _Event:
             choices.append(
                 _Choice(places, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
             )
-            resting_T.append(ca.logic_and(on, slow))
+            resting_T.append(ca.logic_and(ca.logic_and(on, slow), ca.norm_2(rate) <= noise))
 
         return let, pressed, choices, _Resting(resting_N, resting_T, speed_T), reaction
 

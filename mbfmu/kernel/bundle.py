@@ -300,7 +300,8 @@ def _sampler(dae: Dae, scheme: Scheme) -> Any:
     ticks, t = ca.SX.sym("ticks", dae.n_c), ca.SX.sym("t")
     left, near = _left(dae, p, ticks, t)
     due = left <= near
-    memory = ca.vertcat(dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), p[dae.n_p - dae.n_modes :])
+    _, modes = ca.vertsplit(p, [0, dae.n_p - dae.n_modes, dae.n_p])
+    memory = ca.vertcat(dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), modes)
     return ca.Function("sampler", [x, u, p, ticks, t], ca.cse([ca.densify(memory), ticks + due]))
 
 

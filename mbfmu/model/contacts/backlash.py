@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.contacts.contact import REST, AxesContact, Gap
+from mbfmu.model.contact import REST
+from mbfmu.model.contacts.contact import AxesContact, Gap
 from mbfmu.model.frame import SX
 
 

@@ -109,8 +109,8 @@ class PinInHole(SurfaceContact):
 class SphereOnSphere(SurfaceContact):
     """Two spheres in space, about the origins of frame_a and frame_b, that touch from outside.
 
-    The gap is the distance of the spheres. The two entries of the slip are along tangents that turn with the line of the
-    centres.
+    The gap is the distance of the spheres. The two entries of the slip are along tangents that turn with the line of
+    the centres.
 
     Args:
         radius_a: radius of the sphere about frame_a, m.
