@@ -240,6 +240,7 @@ class _Event:
             direction.append(ca.if_else(slides, -way, 0))
             if len(group) == 1:
                 against = ca.logic_and(ca.logic_and(slides, still), -way * resting.slips[group[0]] < 0)
+                against = ca.logic_and(against, ca.logic_not(ca.mmax(ca.vertcat(*halted))))  # others may imply it
                 halted[group[0]] = ca.logic_or(halted[group[0]], against)
             sticks += [holds] * len(group)
         anchor = [
