@@ -325,7 +325,7 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What a force can be: what it takes, so that its rate is 0, or its limit.
+    """A force that is what it takes, so that its rate is 0, or its limit.
 
     Args:
         places: numbers of the unknowns, one, or two of a friction in space.
@@ -349,7 +349,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What was chosen.
+    """The choice made for each force.
 
     Args:
         pressed: for each gap whether it is.
@@ -364,7 +364,7 @@ class _Chosen:
 
 @dataclass(frozen=True)
 class _Resting:
-    """What touches at rest, whatever its force.
+    """The gaps and slips that are at rest, whatever their forces.
 
     Args:
         gaps: for each gap whether it does.
@@ -379,7 +379,7 @@ class _Resting:
 
 @dataclass(frozen=True)
 class _Bound:
-    """What holds after an event.
+    """The gaps, frictions and rows that hold after an event.
 
     Args:
         closed: for each gap whether it is closed.
