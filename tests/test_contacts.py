@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.errors import ModelError
+from mbfmu.errors import ModelError, StepperError
 from mbfmu.kernel import vector
 from mbfmu.model import (
     AxisMotion,
@@ -701,3 +701,27 @@ def test_a_contact_in_the_wrong_kind_of_system_is_refused(contact: Component, pl
     needed = "spatial" if planar else "planar"
     with pytest.raises(ModelError, match=f"'touch': a contact {type(contact).__name__} needs a {needed} system"):
         derive(thrown(contact, planar))
+
+
+def test_friction_in_space_at_several_contacts_takes_moreau() -> None:
+    places = {"left": (-0.1, 0.0, -0.1), "right": (0.1, 0.0, -0.1)}
+    box = System(
+        "box",
+        components=(
+            World("world", n=(0.0, 0.0, -1.0)),
+            FreeMotion("free", r_rel=(0.0, 0.0, 0.1)),
+            Body("body", m=1.0, I_11=0.01, I_22=0.01, I_33=0.01),
+            *(FixedTranslation(f"at_{name}", r=r) for name, r in places.items()),
+            *(PointOnPlane(name, mu=0.5) for name in places),
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "body.frame_a"),
+            *(connect("body.frame_a", f"at_{name}.frame_a") for name in places),
+            *(connect("world.frame_b", f"{name}.frame_a") for name in places),
+            *(connect(f"at_{name}.frame_b", f"{name}.frame_b") for name in places),
+        ),
+    )
+    assert prepare(box, None, {}, 1e-3).scheme.name == "moreau"
+    with pytest.raises(StepperError, match=r"'left', 'right'.*take the stepper 'moreau'"):
+        prepare(box, "projected", {}, 1e-3)

@@ -91,6 +91,11 @@ class Switches:
         return (*(item.input for item in self.gaps), *(item.input for item in self.frictions))
 
     @property
+    def in_space(self) -> tuple[str, ...]:
+        """Return the names of the frictions in space, whose slip is a pair of rates."""
+        return tuple(item.name for item in self.frictions if item.pair)
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the numbers of the slip rates of each friction: one, or a pair."""
         found: list[tuple[int, ...]] = []

@@ -253,6 +253,8 @@ def _derived(
 ) -> Parts:  # fmt: skip
     asked = stepper or ("" if inverse else system.stepper)
     dae = derive(system, coordinates, formulas, choices, by_step=bool(asked) and family_of(asked).contacts)
+    if not asked and family_of(usual_stepper(dae)[0]).contacts:
+        dae = derive(system, coordinates, formulas, choices, by_step=True)
     if energy_balance:
         dae = with_balance(dae)
     if inverse:

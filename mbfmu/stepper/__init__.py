@@ -99,6 +99,8 @@ def usual_stepper(dae: Dae) -> Usual:
         return "radau", "a block of first-order equations may be stiff, and radau damps what the step cannot resolve"
     if states_beside_motion(dae):
         return "radau", "first-order states beside a motion may be stiff, and radau damps what the step cannot resolve"
+    if dae.switches and len(dae.switches.in_space) > 1:
+        return "moreau", "several frictions in space need not have unique forces, and moreau steps with any of them"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
     if dae.switching:
@@ -136,5 +138,11 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
         able = ", ".join(f"'{item.name}'" for item in FAMILIES.values() if item.states)
         raise StepperError(
             f"stepper '{name}' takes no first-order states, and '{dae.name}' has {dae.n_z}: choose one of {able}"
+        )
+    if dae.switching and len(dae.switching.switches.in_space) > 1:
+        names = ", ".join(f"'{item}'" for item in dae.switching.switches.in_space)
+        raise StepperError(
+            f"stepper '{name}' goes from event to event, and '{dae.name}' has friction in space at several contacts "
+            f"({names}): what sticks at several has no unique forces; take the stepper 'moreau', or mu = 0 at others"
         )
     return family.make(dae, **chosen)
