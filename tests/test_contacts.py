@@ -27,6 +27,7 @@ from mbfmu.model import (
     FreeMotion,
     GuideFriction,
     PinInHole,
+    Planar,
     PointOnHeightField,
     PointOnPlane,
     Prismatic,
@@ -725,3 +726,39 @@ def test_friction_in_space_at_several_contacts_takes_moreau() -> None:
     assert prepare(box, None, {}, 1e-3).scheme.name == "moreau"
     with pytest.raises(StepperError, match=r"'left', 'right'.*take the stepper 'moreau'"):
         prepare(box, "projected", {}, 1e-3)
+
+
+def block_on_two_corners(part: float) -> System:
+    """Return a block in the plane on a slope of a part of the angle of friction."""
+    slope = part * math.atan(0.4)
+    corners = {"back": (-0.3, -0.1), "front": (0.2, -0.1)}
+    return System(
+        "block",
+        planar=True,
+        components=(
+            World("world", g=g, n=(math.sin(slope), -math.cos(slope))),
+            Planar("free", s_x=0.0, s_y=0.1, phi=0.0, v_x=0.0, v_y=0.0, w=0.0),
+            Body("body", m=2.0, I_33=0.05),
+            *(FixedTranslation(f"at_{name}", r=r) for name, r in corners.items()),
+            *(PointOnPlane(name, mu=0.4) for name in corners),
+        ),
+        connections=(
+            connect("world.frame_b", "free.frame_a"),
+            connect("free.frame_b", "body.frame_a"),
+            *(connect("body.frame_a", f"at_{name}.frame_a") for name in corners),
+            *(connect("world.frame_b", f"{name}.frame_a") for name in corners),
+            *(connect(f"at_{name}.frame_b", f"{name}.frame_b") for name in corners),
+        ),
+    )
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_two_corners_hold_a_block_together_and_let_it_go_together(coordinates: str) -> None:
+    still = Course(block_on_two_corners(0.99), (0.0, 10.0), coordinates)
+    assert [still.last(f"{name}.sticks")[0] for name in ("back", "front")] == [1, 1]
+    assert still.last("free.s_x", "free.s_y", "free.phi", "free.v_x", "free.w") == [0.0, 0.1, 0.0, 0.0, 0.0]
+    slides = Course(block_on_two_corners(1.01), (0.0, 2.0), coordinates)
+    slope = 1.01 * math.atan(0.4)
+    a = g * (math.sin(slope) - 0.4 * math.cos(slope))
+    assert slides.last("free.s_x")[0] == pytest.approx(2 * a, rel=1e-11)
+    assert slides.last("free.phi")[0] == pytest.approx(0.0, abs=1e-14)
