@@ -415,17 +415,13 @@ class _Switched:
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(speed, N, modes.given, self.t)
-        if ca.depends_on(
-            size, self.v
-        ):  # smooth beyond the end of a slip, where stages of a step that ends there may lie
+        if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, as stages of the last step may lie there
             still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
             size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
         C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
-        right = ca.vertcat(
-            bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t)
-        )  # fmt: skip
+        right = ca.vertcat(bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t))
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
         a, lambda_ = factor.constrained(bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right)
         tau = ca.SX.sym("tau", self.r_T)
