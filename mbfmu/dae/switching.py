@@ -18,6 +18,7 @@ accelerations they cause.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from math import nan
 
 import casadi as ca
 
@@ -48,6 +49,9 @@ CARRIED = 0.5
 """Least share of a slip rate that keeps another one at rest, in the motion of that, for it to carry its force too."""
 SWEEPS, PASSES = 2, 36
 """Number of symmetric sweeps in a pass, and largest number of passes, before Newton's method."""
+AGREED = 1e-6
+"""Largest residual of the laws of contact after an event, relative to 1 and the largest unknown: an event that leaves
+more has no solution that was found."""
 SWEPT = 1e-12
 """Relative change in a pass at which the sweeps end."""
 STILL = 1e-14
@@ -110,12 +114,12 @@ class _Event:
     def formula(self) -> Formula:
         """Return the formula of the event."""
         w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
-        hitting, _ = self.solved("impact", w, *self.impact(w))
+        hitting, hit = self.solved("impact", w, *self.impact(w))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
         (found, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
-        v_1 = self.projected(v_p, met)
+        v_1 = ca.if_else(ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met), nan)
         z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
         stages = (self.known, *hitting, moved, let, *deciding, named)
         return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
@@ -302,7 +306,8 @@ class _Event:
             residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
         last = [way if len(item.places) == 1 else item.way for item, way in zip(frictions, ways, strict=True)]
-        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last)
+        agrees = ca.norm_inf(x - _column(values)) <= AGREED * (1 + ca.norm_inf(x))
+        chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last, agrees)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
     def inputs(self, forces: SX) -> SX:
@@ -355,11 +360,13 @@ class _Chosen:
         pressed: for each gap whether it is.
         within: for each friction whether it is what it takes.
         ways: for each friction the direction of its limit.
+        agrees: whether the solution meets the laws that the choice was made by.
     """
 
     pressed: list[SX]
     within: list[SX]
     ways: list[SX]
+    agrees: SX
 
 
 @dataclass(frozen=True)
