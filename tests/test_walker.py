@@ -32,6 +32,7 @@ def walked(wheel: Prepared, x: Any, t: float, steps: int) -> Any:
     return x
 
 
+@pytest.mark.slow
 def test_its_gait_tends_to_that_of_the_closed_form(wheel: Prepared) -> None:
     eta = (0.2 + cos(2 * HALF)) / INERTIA
     before = sqrt(4 * G * sin(HALF) * sin(SLOPE) / INERTIA / (1 - eta**2))
