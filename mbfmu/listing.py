@@ -168,6 +168,11 @@ def _named(items: Iterable[Signal | ParameterSignal]) -> list[str]:
 def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
     shared = list(dict.fromkeys(item.reaction_of for item in dae.outputs if item.reaction_of and not item.unique))
     left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
+    touching: list[tuple[str, int, list[str]]] = []
+    if dae.switches:
+        gaps, frictions = [item.name for item in dae.switches.gaps], [item.name for item in dae.switches.frictions]
+        touching = [("gaps", len(gaps), gaps), ("frictions", len(dae.switches.groups), list(dict.fromkeys(frictions)))]
+    dae = dae.unswitched
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k, []),
         ("coordinates", dae.n, list(dae.coordinates)),
@@ -175,6 +180,7 @@ def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
         ("nonholonomic constraints", dae.k, []),
         ("redundant constraints, left out", len(dae.redundant), left_out),
         ("joints whose forces are not unique", len(shared), shared),
+        *touching,
     ]
 
 

@@ -405,6 +405,11 @@ class Dae(Layout):
     switching: "Switching | None" = None
 
     @property
+    def unswitched(self) -> "Dae":
+        """The equations without switched rows and their slack coordinates: those of the freedoms with all gaps open."""
+        return self.switching.plain if self.switching else self
+
+    @property
     def full_names(self) -> dict[str, str]:
         """Full dotted names of the variables that the model calls otherwise, by those names."""
         return dict(self.other_names)

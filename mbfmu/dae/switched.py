@@ -198,9 +198,7 @@ def refuse_switched(dae: Dae, what: str) -> None:
         UsageError: they have some.
     """
     if dae.switching:
-        switches = dae.switching.switches
-        every = [*(item.name for item in switches.gaps), *(item.name for item in switches.frictions)]
-        names = ", ".join(dict.fromkeys(f"'{name}'" for name in every))
+        names = ", ".join(f"'{name}'" for name in dae.switching.switches.touching)
         raise UsageError(
             f"'{dae.name}' has gaps or dry friction ({names}): {what} takes smooth equations; leave them out"
         )

@@ -91,6 +91,12 @@ class Switches:
         return (*(item.input for item in self.gaps), *(item.input for item in self.frictions))
 
     @property
+    def touching(self) -> tuple[str, ...]:
+        """Return the names of all that has a gap or friction, each once."""
+        every = [*(item.name for item in self.gaps), *(item.name for item in self.frictions)]
+        return tuple(dict.fromkeys(every))
+
+    @property
     def in_space(self) -> tuple[str, ...]:
         """Return the names of the frictions in space, whose slip is a pair of rates."""
         return tuple(item.name for item in self.frictions if item.pair)

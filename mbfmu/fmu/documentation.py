@@ -102,11 +102,16 @@ def _equations(dae: Dae) -> list[tuple[str, object]]:
     if not dae.n:
         return [*states, *sampled]
     redundant = ", ".join(dict.fromkeys(dae.redundant))
+    touching = []
+    if dae.switches:
+        touching = [("gaps and frictions", ", ".join(dae.switches.touching))]
+    dae = dae.unswitched
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
         ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
+        *touching,
         *(states if dae.states else ()),
         *sampled,
     ]
