@@ -23,6 +23,7 @@ import mbfmu.model as model
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
 from mbfmu.model import (
+    AxisContact,
     AxisForce,
     AxisLaw,
     AxisPotential,
@@ -32,6 +33,7 @@ from mbfmu.model import (
     Damper,
     Force,
     Frame,
+    FrameContact,
     FreeMotion,
     Input,
     LimitedForce,
@@ -687,6 +689,9 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     }
     elsewhere = with_states | {"MaxwellDamper"}  # tests/test_component_states.py
     found = {name: getattr(model, name) for name in model.__all__}
-    forces = {name for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Force | AxisForce)}
+    kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
+    contacts = AxisContact | FrameContact  # tests/test_contacts.py
+    forces = {name for name, kind in kinds.items() if issubclass(kind, Force | AxisForce)}
+    forces -= {name for name, kind in kinds.items() if issubclass(kind, contacts)}
     here = [force for force, _ in (*BETWEEN.values(), *OUTSIDE.values())] + [*ON_AXES.values(), *DRIVES, *ROTORS]
     assert {type(force).__name__ for force in here} | elsewhere == forces - bases

@@ -252,9 +252,9 @@ def _derived(
     formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
 ) -> Parts:  # fmt: skip
     asked = stepper or ("" if inverse else system.stepper)
-    dae = derive(system, coordinates, formulas, choices, by_step=bool(asked) and family_of(asked).contacts)
+    dae = derive(system, coordinates, formulas, choices, bool(asked) and family_of(asked).contacts)
     if not asked and family_of(usual_stepper(dae)[0]).contacts:
-        dae = derive(system, coordinates, formulas, choices, by_step=True)
+        dae = derive(system, coordinates, formulas, choices, True)
     if energy_balance:
         dae = with_balance(dae)
     if inverse:

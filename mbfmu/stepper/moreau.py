@@ -164,7 +164,8 @@ class _Contacts:
 
     def joined(self, own: Any, found: Any) -> Any:
         """Return z from the states that are not those of contacts, and what is found."""
-        return ca.vertcat(own[: self._first], found, own[self._first :])
+        before, after = _parts(own, self._first, own.numel() - self._first)
+        return ca.vertcat(before, found, after)
 
     def _ahead(self) -> Any:
         """Return (x, u, p, t, h) -> which gaps act, and which bounce; gaps, frictions at rest, slips, limits."""
