@@ -24,7 +24,7 @@ BY_EVENTS = [scheme for scheme in SCHEMES if not mbfmu.steppers()[scheme[0]].con
 """The steppers that go from event to event."""
 ABOVE_FIRST = [scheme for scheme in BY_EVENTS if scheme != ("radau", {"stages": 1})]
 """Those that find every peck of a woodpecker with 20 us; implicit Euler, of order 1, passes one by."""
-EVERY = thorough(BY_EVENTS, lambda *scheme: scheme in ENDS)
+EVERY = thorough(BY_EVENTS, lambda *scheme: scheme in ENDS[::2])
 ROUND_OFF = 2e-9
 """Error of the event times at which the multistep method of the highest order stands: it does not damp round-off."""
 STICK_SLIP = reference("stick_slip")
@@ -75,7 +75,7 @@ def test_a_woodpecker_meets_its_forty_eight_events() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stepper", "options"), thorough(ABOVE_FIRST, lambda *scheme: scheme[0] in {"rattle", "radau"} and scheme in ENDS),
+    ("stepper", "options"), thorough(ABOVE_FIRST, lambda *scheme: scheme[0] == "rattle" and scheme in ENDS[::2]),
     ids=named,
 )  # fmt: skip
 def test_every_stepper_gets_through_the_pecks_of_a_woodpecker(stepper: str, options: Mapping[str, Any]) -> None:
