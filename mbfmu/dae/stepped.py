@@ -33,9 +33,7 @@ def stepped(dae: Dae) -> Dae:
     found = dae.switches
     if found is None:
         return dae
-    inputs = [*(item.input for item in found.gaps), *(item.input for item in found.frictions)]
-    inner = {number: place for place, number in enumerate(inputs)}
-    outer = [k for k in range(len(dae.inputs)) if k not in inner]
+    outer = found.outer(len(dae.inputs))
     forces = [StateSignal(f"{item.name}.f_n", EFFORTS[item.unit], "", None, controlled=False) for item in found.gaps]
     rates = [
         (found.frictions[j], label) for group in found.groups for j, label in zip(group, labels(group), strict=True)
@@ -56,11 +54,7 @@ def stepped(dae: Dae) -> Dae:
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
     s = ca.SX.sym("s", len(dae.starts) - len(dae.assembly.starts))
     own, force = z[: dae.n_z], z[dae.n_z :]
-    acting = ca.SX.zeros(len(dae.inputs))
-    for place, k in enumerate(outer):
-        acting[k] = u[place]
-    for k, place in inner.items():
-        acting[k] = force[place]
+    acting = found.inputs(len(dae.inputs), u, force)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         return ca.Function(name, arguments, [ca.cse(ca.densify(result))])

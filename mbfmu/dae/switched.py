@@ -212,7 +212,7 @@ class _Switched:
         self.r_N, self.r_T = len(switches.gaps), len(switches.frictions)
         self.kept = [j for j, item in enumerate(switches.frictions) if item.sliding]
         self.rolling = [j for j, item in enumerate(switches.frictions) if not item.sliding]
-        self.outer = [k for k in range(len(plain.inputs)) if k not in switches.acting]
+        self.outer = switches.outer(len(plain.inputs))
         n, r = plain.n + self.r_N + self.r_T, self.r_N + self.r_T
         self.n, self.r = n, r
         self.m, self.k = plain.m + self.r_N + len(self.kept), plain.k + len(self.rolling)
@@ -320,13 +320,8 @@ class _Switched:
 
     def forces(self, values: SX | None = None) -> SX:
         """Return the inputs of the plain equations; values: the forces of gaps and frictions (default: none)."""
-        found = ca.SX.zeros(len(self.plain.inputs))
-        for place, k in enumerate(self.outer):
-            found[k] = self.u[place]
-        if values is not None:
-            for place, k in enumerate(self.switches.acting):
-                found[k] = values[place]
-        return found
+        values = ca.SX.zeros(self.r) if values is None else values
+        return self.switches.inputs(len(self.plain.inputs), self.u, values)
 
     def positions(self) -> tuple[SX, SX, SX, SX]:
         """Return Phi, Phi_q, Phi_t and gamma."""

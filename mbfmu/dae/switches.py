@@ -9,6 +9,8 @@ of the other constraints give, such as the reaction of a joint.
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
 
@@ -89,6 +91,25 @@ class Switches:
     def acting(self) -> tuple[int, ...]:
         """Return the numbers of the inputs through which the forces act, gaps first."""
         return (*(item.input for item in self.gaps), *(item.input for item in self.frictions))
+
+    def outer(self, count: int) -> list[int]:
+        """Return the numbers of the inputs that are no forces of these; count: of the plain equations' inputs."""
+        return [k for k in range(count) if k not in self.acting]
+
+    def inputs(self, count: int, u: Any, forces: Any) -> Any:
+        """Return all inputs of the plain equations, SX, shape (count,).
+
+        Args:
+            count: their number.
+            u: those that are no forces of these, SX, in their order.
+            forces: of gaps and frictions, SX, shape (r_N + r_T,).
+        """
+        found = ca.SX.zeros(count)
+        for place, k in enumerate(self.outer(count)):
+            found[k] = u[place]
+        for place, k in enumerate(self.acting):
+            found[k] = forces[place]
+        return found
 
     @property
     def touching(self) -> tuple[str, ...]:

@@ -312,9 +312,7 @@ class _Event:
 
     def inputs(self, forces: SX) -> SX:
         """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,)."""
-        acting = self.switches.acting
-        outer = iter(self.given.u.elements())
-        return _column(forces[acting.index(k)] if k in acting else next(outer) for k in range(len(self.plain.inputs)))
+        return self.switches.inputs(len(self.plain.inputs), self.given.u, forces)
 
     def projected(self, v_p: SX, modes: SX) -> SX:
         """Return the rates nearest to v_p that meet the rows of the modes, with 0 for round-off."""

@@ -11,7 +11,7 @@ A formula with an error estimate gives it as the second result of ``guess0``, or
 loops that run a bundle (driver.c, or `runtime.Interpreted`) repeat ``correct{k}`` until the correction is at round-off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -207,17 +207,7 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
 
     def keeping(function: Any, result: bool) -> Any:
         first = function.sparsity_in(0).numel()
-        x, u, du, p, t, h, z = (
-            ca.MX.sym(label, size)
-            for label, size in zip(
-                ("x", "u", "du", "p", "t", "h", "z"),
-                (
-                    first + tail,
-                    len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1, function.sparsity_in(6).numel(),
-                ),
-                strict=True,
-            )
-        )  # fmt: skip
+        x, u, du, p, t, h, z = _arguments(dae, first + tail, function)
         held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
         own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
         if dae.sampled and name == "step":
@@ -232,12 +222,23 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
             found[0] = ca.vertcat(found[0], held, memory, ticks)
         return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
 
+    return _each(functions, keeping)
+
+
+def _arguments(dae: Dae, size: int, function: Any) -> list[Any]:
+    """Return MX symbols for (x, u, du, p, t, h, z), for x of a size and the unknowns z of a formula's function."""
+    sizes = (size, len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1, function.sparsity_in(6).numel())
+    return [ca.MX.sym(*item) for item in zip(("x", "u", "du", "p", "t", "h", "z"), sizes, strict=True)]
+
+
+def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> FormulaFunctions:
+    """Return a formula's functions, each changed by a map (function, whether it is the result)."""
     return FormulaFunctions(
         functions.sizes,
-        tuple(keeping(item, False) for item in functions.guess),
-        tuple(item and keeping(item, False) for item in functions.correct),
-        keeping(functions.result, True),
-        tuple(item and keeping(item, False) for item in functions.equations),
+        tuple(changed(item, False) for item in functions.guess),
+        tuple(item and changed(item, False) for item in functions.correct),
+        changed(functions.result, True),
+        tuple(item and changed(item, False) for item in functions.equations),
     )
 
 
@@ -341,17 +342,7 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
     sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held, dae.n_memory, dae.n_c)
 
     def whole(function: Any, result: bool) -> Any:
-        x, u, du, p, t, h, z = (
-            ca.MX.sym(label, size)
-            for label, size in zip(
-                ("x", "u", "du", "p", "t", "h", "z"),
-                (
-                    sum(sizes), len(dae.inputs), len(dae.inputs), len(dae.parameters), 1, 1,
-                    function.sparsity_in(6).numel(),
-                ),
-                strict=True,
-            )
-        )  # fmt: skip
+        x, u, du, p, t, h, z = _arguments(dae, sum(sizes), function)
         own, angles, held, memory, ticks = _cut(x, *sizes)
         if stepping:
             held = _latest(dae, held, u, t)
@@ -366,13 +357,7 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
             found[0] = ca.vertcat(state, angles, kept, modes, ticks)
         return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
 
-    return FormulaFunctions(
-        inner.sizes,
-        tuple(whole(item, False) for item in inner.guess),
-        tuple(item and whole(item, False) for item in inner.correct),
-        whole(inner.result, True),
-        tuple(item and whole(item, False) for item in inner.equations),
-    )
+    return _each(inner, whole)
 
 
 def _guards(dae: Dae, scheme: Scheme) -> Any:
