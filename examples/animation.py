@@ -3,21 +3,22 @@
 Run: python -m examples.animation (writes docs/crane.gif; another file with --plot FILE)
 """
 
-import argparse
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from PIL import Image
 
 import mbfmu
+from examples.film import DOCS, film, present
 from mbfmu.demo import AXES, MODEL, PERIOD, STEP, STEPPER, closed_loop, draw_crane, draw_ground, draw_residuals, place
 from mbfmu.result import Result
 
-PERIODS, FRAMES, COLORS = 3, 75, 48
-TARGET = Path(__file__).parents[1] / "docs" / "crane.gif"
+PERIODS, FRAMES = 3, 75
+TARGET = DOCS / "crane.gif"
 
 
 def last_period(run: Result) -> Result:
@@ -26,8 +27,8 @@ def last_period(run: Result) -> Result:
     return Result(run.time[: count + 1], run.names, run.values[-count - 1 :], run.units)
 
 
-def draw(run: Result, path: Path, frames: int) -> None:
-    """Draw the mechanism beside strokes, forces and residuals, and write it as a GIF."""
+def draw(run: Result, frames: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield frames of the mechanism beside strokes, forces and residuals."""
     figure = Figure(figsize=(8.0, 3.6), dpi=110, layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=(1.15, 1.0))
     scene, *plots = figure.add_subplot(grid[:, 0]), *(figure.add_subplot(grid[k, 1]) for k in range(3))
@@ -49,7 +50,6 @@ def draw(run: Result, path: Path, frames: int) -> None:
     plots[0].set_ylim(0.15, 1.0)
     cursors = [axes.axvline(0.0, color="k", linewidth=0.8) for axes in plots]
     canvas = FigureCanvasAgg(figure)
-    pictures: list[Image.Image] = []
     for frame in range(frames):
         k = frame * (len(run.time) - 1) // frames
         crane = draw_crane(scene, run, k)
@@ -58,12 +58,7 @@ def draw(run: Result, path: Path, frames: int) -> None:
         canvas.draw()
         for part in crane:
             part.remove()
-        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        if not pictures:  # one palette for all, without dithering: what stands still costs nothing
-            palette = picture.quantize(COLORS, dither=Image.Dither.NONE)
-        pictures.append(picture.quantize(palette=palette, dither=Image.Dither.NONE))
-    each = round(1000 * PERIOD / frames)
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=each, loop=0, optimize=True)
+        yield np.asarray(canvas.buffer_rgba()).copy()
 
 
 def main(path: Path = TARGET, frames: int = FRAMES) -> dict[str, float]:
@@ -71,7 +66,7 @@ def main(path: Path = TARGET, frames: int = FRAMES) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         fmu = mbfmu.export(mbfmu.load(MODEL), Path(folder) / "crane.fmu", stepper=STEPPER, step=STEP)
         run = last_period(closed_loop(fmu, PERIODS * PERIOD, lambda _: None)[0])
-    draw(run, path, frames)
+    film(draw(run, frames), path, 1000 * PERIOD / frames)
     return {
         "tracking error, m": max(float(np.abs(run[f"{axis}.s"] - run[f"reference.{axis}.s"]).max()) for axis in AXES),
         "residual": float(max(run["constraint.position"].max(), run["constraint.velocity"].max())),
@@ -80,7 +75,4 @@ def main(path: Path = TARGET, frames: int = FRAMES) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Draw the moving picture of the crane.")
-    parser.add_argument("--plot", metavar="FILE", type=Path, default=TARGET, help="where it goes, as .gif")
-    for label, number in main(parser.parse_args().plot).items():
-        print(f"{label:20s} {number:.3g}")
+    present("Draw the moving picture of the crane.", TARGET, main)

@@ -59,6 +59,9 @@ class Picture:
         return [part.format(module=module, folder=folder) for part in self.command.split()]
 
 
+FILM = "examples/film.py"
+GIF = ("-m {module} --plot {folder}/picture.gif", "picture.gif")
+"""Command and name of a moving picture."""
 STATES = "examples/papers/states.py"
 SERVO = ("examples/coupled/servo.py", "models/hydraulic_servo.py", "models/pid.py")
 SPLIT = "examples/coupled/split.py"
@@ -81,10 +84,12 @@ PICTURES = (
     Picture(
         "crane.gif",
         "examples/animation.py",
-        ("mbfmu/demo.py", "models/crane.py"),
-        "-m {module} --plot {folder}/picture.gif",
-        "picture.gif",
+        (FILM, "mbfmu/demo.py", "models/crane.py"),
+        *GIF,
     ),
+    Picture("moving/pile.gif", "examples/moving/pile.py", (FILM, "models/pile.py"), *GIF),
+    Picture("moving/gripper.gif", "examples/moving/gripper.py", (FILM, "models/gripper.py"), *GIF),
+    Picture("moving/walker.gif", "examples/moving/walker.py", (FILM, "models/rimless_wheel.py"), *GIF),
     Picture("demo.png", "mbfmu/demo.py", ("models/crane.py",), "-m mbfmu demo -o {folder}", "crane.png"),
     Picture(
         "benchmarks.png",

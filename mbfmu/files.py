@@ -2,9 +2,10 @@
 
 import contextlib
 import os
+import shutil
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from errno import EACCES, ELOOP
 from pathlib import Path
 from typing import BinaryIO
@@ -44,6 +45,48 @@ def write_aside(path: Path, content: bytes) -> Path:
             aside.unlink()
         raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
     return path
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise an error if a folder to be made holds something already, or is a file.
+
+    Raises:
+        UsageError: it is there and is no empty folder.
+        MbfmuError: it cannot be read.
+    """
+    try:
+        if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+            raise UsageError(f"'{folder}' is there already, and is not overwritten: name a new folder, or remove it")
+    except OSError as error:
+        raise MbfmuError(f"cannot read '{folder}': {error.strerror or error}") from None
+
+
+def write_folder(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Write a folder of files under another name and rename it when it is complete; return the files' paths.
+
+    Args:
+        folder: folder to make; it may be there if it is empty.
+        contents: contents of the files by name.
+
+    Raises:
+        UsageError: the folder holds something already.
+        MbfmuError: it cannot be written; nothing is left behind.
+    """
+    refuse_existing(folder)
+    target = Path(os.path.realpath(folder))
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        aside.mkdir(parents=True)
+        for name, content in contents.items():
+            (aside / name).write_bytes(content)
+        if target.exists():
+            target.rmdir()
+        os.replace(aside, target)
+    except OSError as error:
+        raise MbfmuError(f"cannot write '{folder}': {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return tuple(folder / name for name in contents)
 
 
 def is_stream(path: Path) -> bool:

@@ -186,7 +186,7 @@ class Table(Course):
     """An input whose values are known at some times; before the first and after the last it stays as it is there.
 
     Args:
-        times: s, increasing, shape (n,).
+        times: s, increasing, shape (n,); two that are equal are a jump.
         values: shape (n,).
         hold: whether each value stays until the next time; False: lines lead from value to value.
     """
@@ -198,6 +198,11 @@ class Table(Course):
     @property
     def corners(self) -> Array:
         return self.times
+
+    @property
+    def jumps(self) -> bool:
+        """Whether its values may change at once."""
+        return self.hold or bool((np.diff(self.times) == 0).any())
 
     def at(self, time: float) -> float:
         if self.hold:
@@ -285,7 +290,7 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
     if not isinstance(given, str):
         return Constant(name, float(given))
     if is_table(given):
-        columns = read_table(given)
+        columns = read_table(given, jumps=True)
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
         return Table(name, columns["time"], columns[name], hold)

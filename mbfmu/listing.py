@@ -25,6 +25,8 @@ BASES = frozenset(
         "AxisDryFriction",
         "AxisEndStop",
         "AxisForce",
+        "AxisLatch",
+        "AxisShearPin",
         "AxisFriction",
         "AxisMove",
         "AxisStop",

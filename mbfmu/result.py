@@ -188,8 +188,12 @@ class Result:
         return write_columns(Path(path), {"time": self.time, **columns})
 
 
-def read_table(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[np.float64]]:
+def read_table(path: str | os.PathLike[str], *, jumps: bool = False) -> dict[str, npt.NDArray[np.float64]]:
     """Read a .csv, .parquet, .mat or .npz file, such as `Result.write` makes, into columns of finite numbers, by name.
+
+    Args:
+        path: path of the file.
+        jumps: whether two rows may have one time, after the first.
 
     Raises:
         UsageError: the path has another ending, or a library for it is not installed.
@@ -205,7 +209,8 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[np.float64
     for name, column in columns.items():
         if column.shape != columns["time"].shape or column.ndim != 1 or not np.all(np.isfinite(column)):
             raise MbfmuError(f"'{path}': '{name}' needs one finite number for each time")
-    if not np.all(np.diff(columns["time"]) > 0):
+    steps = np.diff(columns["time"])
+    if not (np.all(steps > 0) or (jumps and steps[0] > 0 and np.all(steps >= 0))):
         raise MbfmuError(f"'{path}': the times must increase")
     return columns
 

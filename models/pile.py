@@ -2,7 +2,7 @@
 
 Source: own data: equal solid spheres start at rest in a lattice above the floor, each layer shifted against the one
 below; the box is open above. Known facts: no sphere enters another, the floor or a wall, the energy never grows, and in
-the end the floor carries the weight of all.
+the end the floor carries the weight of all but what friction at the walls does.
 """
 
 import math

@@ -39,13 +39,20 @@ class Run:
         step: s.
         values: parameters and start values.
         order: of the stepper.
+        coordinates: ``absolute`` or ``joint``; None: as usual.
     """
 
     def __init__(
-        self, model: Model | str, step: float, values: Mapping[str, float] | None = None, order: int = 8
+        self,
+        model: Model | str,
+        step: float,
+        values: Mapping[str, float] | None = None,
+        order: int = 8,
+        coordinates: str | None = None,
     ) -> None:
+        options = {"order": order}
         self.simulation = mbfmu.Simulation(
-            model, stepper="projected", options={"order": order}, step=step, values=dict(values or {})
+            model, stepper="projected", options=options, step=step, values=dict(values or {}), coordinates=coordinates
         )
         self.span = step
         self.events: list[Event] = []

@@ -1,6 +1,7 @@
 """Running a system with a stepper, for tests: states, statuses, both kernels, and which cases stand for all."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,31 +10,57 @@ import pytest
 from hypothesis import settings
 
 import mbfmu
+from mbfmu.dae import Dae, absolute, joint
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.prepared.prepare import Prepared
+from mbfmu.stepper import Family, Scheme, make_scheme
 
 Array = npt.NDArray[np.float64]
 
+DECIDED: Mapping[str, Mapping[str, Any]] = {"radau": {"stages": 3}}
+"""Defaults that the model decides, by family, as it does without first-order states (test_component_states.py)."""
+
+
+def variants(family: Family) -> list[Mapping[str, Any]]:
+    """Return the sets of options of a family, the defaults first, and each once."""
+    defaults, *others = family.variants()
+    settled = {**defaults, **DECIDED.get(family.name, {})}
+    return [settled, *(options for options in others if options != settled)]
+
+
+VARIANTS = {name: variants(family) for name, family in mbfmu.steppers().items()}
 SCHEMES: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
-    (family.name, options) for family in mbfmu.steppers().values() for options in family.variants()
+    (name, options) for name, each in VARIANTS.items() for options in each
 )
 """Every family with every option."""
 ENDS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
-    (family.name, options)
-    for family in mbfmu.steppers().values()
-    for options in family.variants()[:: max(1, len(family.variants()) - 1)]
+    (name, options) for name, each in VARIANTS.items() for options in each[:: max(1, len(each) - 1)]
 )
 """Every family with its defaults, and with the last of its options."""
-DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple(
-    (family.name, family.variants()[0]) for family in mbfmu.steppers().values()
-)
+DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = tuple((name, each[0]) for name, each in VARIANTS.items())
 """Every family with its defaults."""
 
 
 def label(scheme: tuple[str, Mapping[str, Any]]) -> str:
     """Name a scheme in a test's id."""
     return "-".join([scheme[0], *map(str, scheme[1].values())])
+
+
+@cache
+def arm(coordinates: str) -> Dae:
+    """Derive the two-link arm in absolute or joint coordinates, made once."""
+    return {"absolute": absolute, "joint": joint}[coordinates](mbfmu.load("two_link"))
+
+
+@cache
+def _on_arm(coordinates: str, name: str, options: tuple[tuple[str, Any], ...]) -> Scheme:
+    return make_scheme(arm(coordinates), name, dict(options))
+
+
+def on_arm(coordinates: str, scheme: tuple[str, Mapping[str, Any]]) -> Scheme:
+    """Return a scheme for the two-link arm, made once: what it claims may depend on the coordinates."""
+    return _on_arm(coordinates, scheme[0], tuple(scheme[1].items()))
 
 
 def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:

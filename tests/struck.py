@@ -36,6 +36,18 @@ def ball(height: float = 1.0, e: float = 0.5) -> LagrangianSystem:
     )  # fmt: skip
 
 
+def tow() -> LagrangianSystem:
+    """A trailer that a magnet holds until a spring pulls it off; its load is pinned to it until it hits a post."""
+    return LagrangianSystem(
+        "tow", (Coordinate("x", "m", 0.0, 0.0), Coordinate("load", "m", 0.0, 0.0)),
+        "(20*der(x)**2 + 5*der(load)**2)/2", "200*(x - 0.5*time)**2/2",
+        contacts=(
+            Contact("magnet", gap="x", pull="60"), Contact("pin", slide="load - x", strength="25"),
+            Contact("post", gap="1 - x", restitution=0.5, impact_law="poisson"),
+        ),
+    )  # fmt: skip
+
+
 def stick_slip() -> LagrangianSystem:
     """A mass on a belt, held by a spring: Leine & van Campen et al., Nonlinear Dynamics 16, 1998."""
     return LagrangianSystem(

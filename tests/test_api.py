@@ -167,6 +167,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "progress": (3, "x"),
     "path": PATHS,
     "backend": TEXTS,
+    "fmi": TEXTS,
     "kind": TEXTS,
     "platforms": ("linux64", 3, [3]),
     "real_time": ("1", 1.5, True),

@@ -36,6 +36,7 @@ ORDER = (
     "model_run",
     "fmu_run",
     "fmu_process",
+    "cross_check",
     "simulation",
     "stepping",
     "bonds",

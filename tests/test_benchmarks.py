@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import native, ours, peers
+from benchmarks import native, ours, peers, pile
 from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.measure import Job, Row, measure, reaching
@@ -77,6 +77,63 @@ def test_a_spring_and_damper_that_only_push_return_the_part_of_the_speed(e: floa
         v += h * force
         x += h * v
     assert v == pytest.approx(e, abs=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["ADMM", "PGS"])
+def test_time_stepping_by_a_peer_s_solver_of_contacts_converges_at_first_order(solver: str) -> None:
+    pytest.importorskip("pinocchio")
+    lent = pytest.importorskip("benchmarks.peers.pinocchio_contacts")
+    (task,) = TOUCHING["thrown_puck"]()
+    errors = [lent.run(task, solver, h).error for h in (0.04, 0.01)]
+    assert errors[1] < errors[0] / 3
+    assert errors[1] < 0.02
+
+
+def still(task: pile.Heap, **given: np.ndarray) -> pile.Seen:
+    """Return spheres at their places that neither move nor push."""
+    zero = np.zeros_like(task.places)
+    return pile.Seen(**{"r": task.places, "v": zero, "w": zero, "pushes": [], **given})
+
+
+def test_a_judge_of_spheres_finds_the_deepest_place_and_energy_from_nowhere() -> None:
+    task = pile.Heap(np.array([[0.0, 0.0, 0.05], [0.09, 0.0, 0.06]]))
+    judge = pile.Judge(task, 2)
+    judge(still(task))
+    assert judge.deepest == pytest.approx(0.1 - np.hypot(0.09, 0.01))
+    judge(still(task, v=np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])))
+    assert judge.gained == pytest.approx(task.m * 2.0**2 / 2)
+
+
+def test_a_sphere_that_rolls_does_not_slip_and_one_that_slides_loses_all_that_friction_can_take() -> None:
+    task = pile.Heap(np.array([[0.0, 0.0, 0.05]]))
+    v, w, weight = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0 / task.radius, 0.0]]), task.m * task.g
+    up = np.array([0.0, 0.0, weight])
+    assert pile.push(task, task.places, v, w, 0, -1, up).slip == pytest.approx(np.zeros(3), abs=1e-15)
+    for part, lost in ((1.0, 0.0), (0.4, 0.6)):
+        force = up - [part * task.mu * weight, 0.0, 0.0]
+        judge = pile.Judge(task, 1)
+        judge.resting = 1
+        judge(still(task, v=v, pushes=[pile.push(task, task.places, v, 0 * w, 0, -1, force)]))
+        assert judge.excess == pytest.approx(0.0, abs=1e-15)
+        assert judge.undissipated == pytest.approx(lost * task.mu * weight, abs=1e-15)
+
+
+def test_a_sphere_comes_to_rest_on_the_floor_with_all_laws_met() -> None:
+    task = replace(pile.heap(1), stop=0.4)
+    end = pile.found(task, pile.ours(task), 4e-3, 1)
+    assert max(end.deepest, end.gained, end.moving, end.gap, end.excess, end.undissipated) < 1e-14
+    assert end.seconds > 0
+
+
+def test_the_least_time_within_a_penetration_is_that_of_a_heap_at_rest() -> None:
+    way = pile.Way("peer", "any", lambda h, _: h)
+    made = [
+        pile.Found(way, h, seconds, deepest, 0.0, moving, 0.0, 0.0, 0.0)
+        for h, seconds, deepest, moving in ((4e-3, 1.0, 5e-4, 0.0), (2e-3, 2.0, 5e-5, 0.0), (1e-3, 0.1, 0.0, 1.0))
+    ]
+    assert [item.split(" (")[0] for line in pile.quickest({"peer": made}) for item in line] == [
+        "peer", "1e+03", "2e+03", "not reached",
+    ]  # fmt: skip
 
 
 def test_a_run_of_a_few_steps_fills_every_column(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ import mbfmu.checker.outcome as outcome
 import mbfmu.checker.static as static
 import mbfmu.checker.supervise as supervise
 from mbfmu.checker import RULES, Outcome, check, report, variables
+from mbfmu.checker.probe import steps3
 from mbfmu.cli import check_report
 from mbfmu.cli.console import plain
 from mbfmu.errors import UsageError
@@ -303,6 +304,51 @@ LESS(fmi2GetRealStatus, fmi2Real) LESS(fmi2GetIntegerStatus, fmi2Integer)
 LESS(fmi2GetBooleanStatus, fmi2Boolean) LESS(fmi2GetStringStatus, fmi2String)
 """
 
+RATE = """<ScalarVariable name="der(y)" valueReference="4"><Real unit="m/s" derivative="3"/></ScalarVariable>"""
+EXCHANGE = NATIVE
+for _old, _new in (
+    ("<CoSimulation", '''<ModelExchange modelIdentifier="native" canGetAndSetFMUstate="true"
+      canSerializeFMUstate="true" providesDirectionalDerivative="true"/>
+  <CoSimulation'''),
+    ('variableNamingConvention="structured"', 'variableNamingConvention="structured" numberOfEventIndicators="1"'),
+    ("</ModelVariables>", f"{RATE}</ModelVariables>"),
+    ("</Outputs>", '</Outputs><Derivatives><Unknown index="5"/></Derivatives>'
+     '<InitialUnknowns><Unknown index="5"/></InitialUnknowns>'),
+):  # fmt: skip
+    EXCHANGE = EXCHANGE.replace(_old, _new, 1)
+
+EXCHANGE_C = NATIVE_C
+for _old, _new in (
+    ("char name[64]; } Slave;", "char name[64]; int type; } Slave;"),
+    ("double r[4]", "double r[5]"),
+    ("c->f = f;", "c->f = f; /* made */\n    c->type = type; strcpy(newest, name);"),
+    ("static void begin", "static char newest[64];\n"
+     "static double rate(State* s) { return s->r[3] * s->r[1] - s->r[2]; }\n"
+     "#define EXCHANGE (((Slave*)c)->type == fmi2ModelExchange)\nstatic void begin"),
+    ("vr[i] > 3", "vr[i] > 4"),
+    ("value[i] = S->r[vr[i]];", "value[i] = vr[i] == 4 ? rate(S) : S->r[vr[i]];"),
+    ("dz[i] = 3.0 * dv[0];", "dz[i] = (v[0] == 2 ? -1.0 : 3.0) * dv[0];"),
+):  # fmt: skip
+    EXCHANGE_C = EXCHANGE_C.replace(_old, _new)
+EXCHANGE_C += r"""
+fmi2Status fmi2EnterEventMode(fmi2Component c) { return fmi2OK; }
+fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
+fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo* info) {
+    memset(info, 0, sizeof *info);
+    info->newDiscreteStatesNeeded = 0 /* again */;
+    return fmi2OK;
+}
+fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean free, fmi2Boolean* event, fmi2Boolean* end) {
+    *event = *end = 0; return fmi2OK; }
+fmi2Status fmi2SetTime(fmi2Component c, fmi2Real t) { S->r[0] = t; return fmi2OK; }
+fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n) { S->r[2] = x[0]; return fmi2OK; }
+fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n) { x[0] = S->r[2]; return fmi2OK; }
+fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real dx[], size_t n) { dx[0] = rate(S); return fmi2OK; }
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) { z[0] = S->r[2] - 1.5; return fmi2OK; }
+fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) { x[0] = 1.0; return fmi2OK; }
+"""
+"""The code of a good FMU for both kinds: der(y) = k u - y, with an event where y is 1.5."""
+
 FOREIGN = "darwin64" if sys.platform != "darwin" else "win64"
 ENDINGS = {"darwin64": ".dylib", "win64": ".dll"}
 PE = b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", 0x8664)
@@ -336,16 +382,16 @@ def runnable(slave: str = SLAVE, xml: str = XML) -> Members:
     }
 
 
-def native(folder: Path, old: str = "", new: str = "") -> Path:
+def native(folder: Path, old: str = "", new: str = "", code: str = NATIVE_C, xml: str = NATIVE) -> Path:
     """A good FMU in C, with one change to its code."""
-    assert not old or NATIVE_C.count(old) == 1, old
+    assert not old or code.count(old) == 1, old
     source, library = folder / "native.c", folder / f"native{fmpy.sharedLibraryExtension}"
-    source.write_text(NATIVE_C.replace(old, new) if old else NATIVE_C, encoding="utf-8")
+    source.write_text(code.replace(old, new) if old else code, encoding="utf-8")
     include = Path(archive.__file__).parents[1] / "fmu" / "native" / "standard"
     command = [COMPILER or "", "-shared", "-fPIC", "-w", f"-I{include}", "-o", str(library), str(source), "-lm"]
     subprocess.run(command, check=True)
     name = f"binaries/{fmpy.platform}/native{fmpy.sharedLibraryExtension}"
-    members = {DESCRIPTION: NATIVE.encode(), name: library.read_bytes(), "resources/a.txt": b""}
+    members = {DESCRIPTION: xml.encode(), name: library.read_bytes(), "resources/a.txt": b""}
     return pack(members, folder / "native.fmu")
 
 
@@ -397,7 +443,6 @@ EDITS = [
     ("xml-encoding", 'encoding="UTF-8"', 'encoding="ISO-8859-1"'),
     ("xml-encoding", 'encoding="UTF-8"', ""),
     ("xml", "<UnitDefinitions>", "<UnitDefinitions"),
-    ("fmi-version", 'fmiVersion="2.0"', 'fmiVersion="3.0"'),
     ("fmi-version", 'fmiVersion="2.0"', 'fmiVersion="1.0"'),
     ("fmi-version", 'fmiVersion="2.0"', ""),
     ("schema", 'guid="{5c1f}"', ""),
@@ -526,8 +571,6 @@ def plus(name: str, content: bytes = b"") -> Callable[[Members], Members]:
     return lambda members: {**members, name: content}
 
 
-CAPABILITY = 'canHandleVariableCommunicationStepSize="true"'
-MODEL_EXCHANGE = XML.replace("CoSimulation", "ModelExchange").replace(CAPABILITY, "")
 WITHOUT_UNITS = re.sub(r'<UnitDefinitions>.*</UnitDefinitions>| (display)?[uU]nit="[^"]*"', "", XML, flags=re.DOTALL)
 LIBRARY = f"binaries/{FOREIGN}/swing{ENDINGS[FOREIGN]}"
 
@@ -538,7 +581,6 @@ PACKINGS: list[tuple[str, Callable[[Members], Members]]] = [
     ("zip-path", plus("resources/../../outside.txt")),
     ("zip-path", plus("C:/outside.txt")),
     ("zip-path", plus("resources\\file.txt")),
-    ("co-simulation", plus(DESCRIPTION, MODEL_EXCHANGE.encode())),
     ("unit-missing", plus(DESCRIPTION, WITHOUT_UNITS.encode())),
     ("model-identifier", lambda m: swap(m, DESCRIPTION, '"swing"', '"my swing"')),
     ("platform-binary", plus("binaries/linux32/other.so")),
@@ -684,8 +726,266 @@ def test_a_good_native_fmu_breaks_no_rule_however_strict(tmp_path: Path) -> None
     }
 
 
+EXCHANGES: list[tuple[str, str, str]] = [
+    ("exchange-load", "fmi2EnterEventMode(fmi2Component c)", "enter(fmi2Component c)"),
+    ("exchange-instantiate", "/* made */", "if (type == fmi2ModelExchange) return 0;"),
+    ("exchange-initialise", "0 /* again */", "1"),
+    ("integration", "dx[0] = rate(S);", "dx[0] = S->r[0] > 1.5 ? NAN : rate(S);"),
+    ("integration", "z[0] = S->r[2] - 1.5;", "z[0] = S->r[2] > 1.0 ? NAN : 1.0;"),
+    ("integration", "*event = *end = 0; return fmi2OK;", "return fmi2Error;"),
+    ("state-values", "dx[0] = rate(S);", "dx[0] = rate(S) + 1e-9;"),
+    ("set-states", "S->r[2] = x[0];", "S->r[2] = x[0] + 1e-9;"),
+    ("nominal-values", "x[0] = 1.0;", "x[0] = 0.0;"),
+    ("exchange-time", "{ S->r[0] = t; return fmi2OK; }", "{ return fmi2OK; }"),
+    ("state-derivative", "? -1.0", "? -2.0"),
+    (
+        "exchange-state",
+        "memcpy(S, state, sizeof(State));",
+        "memcpy(S, state, sizeof(State)); S->r[2] += EXCHANGE * 1e-9;",
+    ),
+    ("exchange-reset", "begin(S); return", "begin(S); S->r[2] = EXCHANGE * 1e-9; return"),
+    ("exchange-instances", "x[0] = S->r[2];", "x[0] = S->r[2] + (strcmp(newest, ((Slave*)c)->name) ? 1e-9 : 0.0);"),
+    ("exchange-terminate", "S->ready = 0; return fmi2OK;", "S->ready = 0; return EXCHANGE ? fmi2Error : fmi2OK;"),
+    ("exchange-exit", "{ free(c); }", "{ if (EXCHANGE) atexit(abort); free(c); }"),
+]
+"""A rule, and what to change in the C code of an FMU for both kinds to break it."""
+
+
+@needs_compiler
+def test_a_good_fmu_for_both_kinds_breaks_no_rule_however_strict(tmp_path: Path) -> None:
+    found = report(native(tmp_path, code=EXCHANGE_C, xml=EXCHANGE), strict=True)
+    assert [item for item in found if item.status == "fail"] == []
+    assert {rule for rule, *_ in EXCHANGES} <= {item.rule for item in found if item.status == "pass"}
+    (said,) = of("integration", found)
+    assert said.message == "integrated to t = 3 s, with 1 events"
+
+
+@needs_compiler
+@pytest.mark.parametrize(("rule", "old", "new"), thorough(EXCHANGES, lambda *fault: fault in firsts(EXCHANGES)))
+def test_each_fault_in_model_exchange_breaks_its_own_rule(tmp_path: Path, rule: str, old: str, new: str) -> None:
+    found = report(native(tmp_path, old, new, EXCHANGE_C, EXCHANGE), strict=True)
+    assert rules(item for item in found if item.status == "fail") == {rule}
+
+
+AGAIN = '<ScalarVariable name="again" valueReference="7"><Real unit="m/s" derivative="3"/></ScalarVariable>'
+INDEX_5 = '<Unknown index="5"/>'
+
+EXCHANGE_EDITS: list[tuple[str, str, str]] = [
+    ("state-unique", f"{END}", f"{AGAIN}{END}"),
+    ("reinit", '<Real start="2"/>', '<Real start="2" reinit="false"/>'),
+    ("event-indicators", ' numberOfEventIndicators="1"', ""),
+    ("schema", 'numberOfEventIndicators="1"', 'numberOfEventIndicators="one"'),
+    ("derivatives", 'unit="m/s" derivative="3"', 'unit="m/s"'),
+    ("derivatives", 'name="der(y)" valueReference="4"', 'name="der(y)" valueReference="4" variability="discrete"'),
+    ("initial-unknowns", f"<InitialUnknowns>{INDEX_5}</InitialUnknowns>", ""),
+]
+
+
+@pytest.mark.parametrize(("rule", "old", "new"), EXCHANGE_EDITS)
+def test_each_fault_in_a_description_for_model_exchange_breaks_its_own_rule(
+    tmp_path: Path, rule: str, old: str, new: str
+) -> None:
+    members = {DESCRIPTION: EXCHANGE.encode(), f"binaries/{FOREIGN}/native{ENDINGS[FOREIGN]}": HEADS[FOREIGN]}
+    assert check(pack(members, tmp_path / "good.fmu")) == []
+    members = swap(members, DESCRIPTION, old, new)
+    if rule == "state-unique":
+        members[DESCRIPTION] = members[DESCRIPTION].replace(
+            INDEX_5.encode(), b'<Unknown index="5"/><Unknown index="6"/>'
+        )
+    assert rules(check(pack(members, tmp_path / "bad.fmu"))) == {rule}
+
+
+def test_an_fmu_for_model_exchange_alone_has_no_rule_of_cosimulation(tmp_path: Path) -> None:
+    alone = re.sub(r"<CoSimulation.*?/>", "", EXCHANGE, flags=re.DOTALL)
+    library = f"binaries/{fmpy.platform}/native{fmpy.sharedLibraryExtension}"
+    found = report(pack({DESCRIPTION: alone.encode(), library: b"\x7fELF\2"}, tmp_path / "x.fmu"))
+    assert {item.message for rule in ("load", "step", "exit") for item in of(rule, found)} == {
+        "the FMU is not for co-simulation"
+    }
+    assert of("exchange-load", found)[0].status == "fail"
+    assert of("integration", found)[0].message == "waits for the rule 'exchange-load'"
+
+
+XML_3 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="3.0" modelName="Native" instantiationToken="{5c1f}">
+  <CoSimulation modelIdentifier="native" canGetAndSetFMUState="true" canSerializeFMUState="true"/>
+  <UnitDefinitions><Unit name="m"/></UnitDefinitions>
+  <LogCategories><Category name="logStatusError"/></LogCategories>
+  <DefaultExperiment startTime="1" stopTime="3" stepSize="0.125"/>
+  <ModelVariables>
+    <Float64 name="t" valueReference="0" causality="independent" variability="continuous"/>
+    <Float64 name="u" valueReference="1" causality="input" start="1"/>
+    <Float64 name="y" valueReference="2" causality="output" initial="exact" start="0" unit="m"/>
+    <Float64 name="der(y)" valueReference="3" derivative="2"/>
+    <UInt64 name="n" valueReference="4" causality="structuralParameter" variability="fixed" start="2"/>
+    <Float64 name="p" valueReference="5" causality="parameter" variability="fixed" start="1 2">
+      <Dimension valueReference="4"/></Float64>
+    <Clock name="tick" valueReference="6" causality="input" intervalVariability="constant" intervalDecimal="0.5"/>
+    <Int32 name="count" valueReference="7" variability="discrete" clocks="6"/>
+  </ModelVariables>
+  <ModelStructure>
+    <Output valueReference="2" dependencies=""/>
+    <ContinuousStateDerivative valueReference="3" dependencies="1" dependenciesKind="dependent"/>
+    <InitialUnknown valueReference="3"/>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+
+TUPLE = "x86_64-windows" if sys.platform != "win32" else "x86_64-darwin"
+"""A platform that is not this one."""
+
+
+def still() -> Members:
+    """Members of a good FMU of FMI 3.0 for another platform."""
+    ending = ".dll" if TUPLE.endswith("windows") else ".dylib"
+    return {DESCRIPTION: XML_3.encode(), f"binaries/{TUPLE}/native{ending}": b"x"}
+
+
+EDITS_3: list[tuple[str, str, str]] = [
+    ("schema", 'clocks="6"', 'clocks="six"'),
+    ("xml-encoding", 'encoding="UTF-8"', 'encoding="ISO-8859-1"'),
+    ("model-identifier", '"native" can', '"my native" can'),
+    ("default-experiment", 'stopTime="3"', 'stopTime="1"'),
+    ("stop-missing", 'stopTime="3"', ""),
+    ("log-category", '"logStatusError"', '"logstatuserror"'),
+    ("unit-definition", '<Unit name="m"/>', '<Unit name="m"/><Unit name="m"/>'),
+    ("instantiation-token", "{5c1f}", " "),
+    ("value-reference", 'name="n" valueReference="4"', 'name="n" valueReference="7"'),
+    ("unique-names", 'name="count"', 'name="n"'),
+    ("unique-names", 'clocks="6"/>', 'clocks="6"><Alias name="u"/></Int32>'),
+    ("start-count", 'start="1 2"', 'start="1 2 3"'),
+    ("start-count", '<Dimension valueReference="4"/>', '<Dimension valueReference="40"/>'),
+    ("structure-references", 'dependencies="1" ', 'dependencies="9" '),
+    ("structure-references", 'dependenciesKind="dependent"', 'dependenciesKind="dependent dependent"'),
+    ("structure-complete", '<Output valueReference="2" dependencies=""/>', ""),
+    ("structure-complete", '<InitialUnknown valueReference="3"/>', ""),
+    ("structure-complete", '<InitialUnknown valueReference="3"/>', 2 * '<InitialUnknown valueReference="3"/>'),
+    ("structure-complete", '<Output valueReference="2" dependencies=""/>',
+     '<Output valueReference="2" dependencies=""/><Output valueReference="1"/>'),
+    ("state-derivatives", ' derivative="2"', ""),
+    ("state-derivatives", ' derivative="2"', ' derivative="2" variability="discrete"'),
+    ("clock-attributes", ' intervalDecimal="0.5"', ""),
+    ("clock-attributes", 'intervalDecimal="0.5"', 'intervalDecimal="0"'),
+    ("clock-attributes", '"constant"', '"triggered"'),
+    ("clock-attributes", 'causality="input" intervalVariability', 'causality="local" intervalVariability'),
+    ("clock-references", 'clocks="6"', 'clocks="5"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "old", "new"), EDITS_3)
+def test_each_fault_in_a_description_of_fmi_3_breaks_its_own_rule(
+    tmp_path: Path, rule: str, old: str, new: str
+) -> None:
+    problems = check(pack(swap(still(), DESCRIPTION, old, new), tmp_path / "x.fmu"))
+    named_after = {"platform-tuple"} if rule == "model-identifier" else set()
+    # a value reference that is taken twice leaves another that no variable has
+    named_after |= {"start-count"} if rule == "value-reference" else set()
+    assert rules(problems) - named_after == {rule}
+
+
+PACKINGS_3: list[tuple[str, Callable[[Members], Members]]] = [
+    ("platform-tuple", plus("binaries/linux64/native.so")),
+    ("platform-tuple", plus("binaries/x86_64-linux/other.so")),
+    ("platform-tuple", lambda m: {DESCRIPTION: m[DESCRIPTION]}),
+    ("build-description", plus("sources/native.c")),
+]
+
+
+@pytest.mark.parametrize(("rule", "change"), PACKINGS_3)
+def test_each_fault_in_an_archive_of_fmi_3_breaks_its_own_rule(
+    tmp_path: Path, rule: str, change: Callable[[Members], Members]
+) -> None:
+    assert rules(check(pack(change(still()), tmp_path / "x.fmu"))) == {rule}
+
+
+def test_a_good_fmu_of_fmi_3_has_no_problems_and_says_what_is_judged(tmp_path: Path) -> None:
+    found = report(pack(still(), tmp_path / "x.fmu"), strict=True)
+    assert [item for item in found if item.status == "fail"] == []
+    assert of("fmi-version", found)[0].message.startswith("The FMU is of FMI 3.0: judged are archive, description and")
+    assert of("alias", found)[0].message == "the FMU is of FMI 3.0: the rule is not judged"
+    assert of("log-category", found)[0].section == "2.4.5"
+
+
+C_3 = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+typedef struct { double t, u, y; } I;
+static int alive;
+const char* fmi3GetVersion(void) { return "3.0"; }
+static void begin(I* s) { s->t = 0.0; s->u = 1.0; s->y = 0.0; }
+void* fmi3InstantiateCoSimulation(const char* name) { I* s = malloc(sizeof *s); begin(s); alive++; return s; }
+void fmi3FreeInstance(I* s) { free(s); alive--; /* freed */ }
+int fmi3EnterInitializationMode(I* s, _Bool known, double tolerance, double start, _Bool ends, double stop) {
+    s->t = start; return 0; }
+int fmi3Reset(I* s) { begin(s); /* reset */ return 0; }
+int fmi3GetFloat64(I* s, const unsigned vr[], size_t n, double value[], size_t m) {
+    for (size_t i = 0; i < n; i++) value[i] = vr[i] == 0 ? s->t : vr[i] == 1 ? s->u : s->y;
+    return 0;
+}
+int fmi3GetFMUState(I* s, void** state) { *state = malloc(sizeof *s); memcpy(*state, s, sizeof *s); return 0; }
+int fmi3SetFMUState(I* s, void* state) { memcpy(s, state, sizeof *s); /* set */ return 0; }
+int fmi3FreeFMUState(I* s, void** state) { free(*state); *state = 0; return 0; }
+int fmi3SerializedFMUStateSize(I* s, void* state, size_t* n) { *n = sizeof *s; return 0; }
+int fmi3SerializeFMUState(I* s, void* state, char bytes[], size_t n) { memcpy(bytes, state, n); return 0; }
+int fmi3DeserializeFMUState(I* s, const char bytes[], size_t n, void** state) {
+    *state = malloc(n); memcpy(*state, bytes, n); return 0; }
+int fmi3DoStep(I* s, double t, double h, _Bool free, _Bool* event, _Bool* end, _Bool* early, double* last) {
+    s->y += h * (s->u - s->y); /* step */
+    s->t = *last = t + h;
+    *event = *end = *early = 0;
+    return 0;
+}
+"""
+STUBS = [name for name in steps3.FUNCTIONS if f"{name}(" not in C_3]
+C_3 += "".join(f"int {name}(void) {{ return 0; }}\n" for name in STUBS)
+
+STEPS_3: list[tuple[str, str, str]] = [
+    ("functions-exported", "int fmi3GetBinary(void)", "int other(void)"),
+    ("step-mode", "/* step */", "if (t > 2.0) s->y = NAN;"),
+    ("step-mode", "/* step */", "abort();"),
+    ("rollback", "/* set */", "s->y += 1e-9;"),
+    ("reset-anew", "/* reset */", "s->y = 1e-9;"),
+    ("side-by-side", "/* step */", "s->y += 1e-9 * (alive - 1);"),
+    ("process-end", "/* freed */", "atexit(abort);"),
+]
+"""A rule, and what to change in the C code of an FMU of FMI 3.0 to break it."""
+
+
+def stepped(folder: Path, old: str = "", new: str = "") -> Path:
+    """A good FMU of FMI 3.0 in C, with one change to its code."""
+    source, library = folder / "native.c", folder / "native.so"
+    source.write_text(C_3.replace(old, new) if old else C_3, encoding="utf-8")
+    subprocess.run([COMPILER or "", "-shared", "-fPIC", "-w", "-o", str(library), str(source), "-lm"], check=True)
+    name = f"binaries/{fmpy.platform_tuple}/native{fmpy.sharedLibraryExtension}"
+    return pack({DESCRIPTION: XML_3.encode(), name: library.read_bytes()}, folder / "native.fmu")
+
+
+@needs_compiler
+@pytest.mark.parametrize(("rule", "old", "new"), STEPS_3)
+def test_each_fault_of_a_running_fmu_of_fmi_3_breaks_its_own_rule(
+    tmp_path: Path, rule: str, old: str, new: str
+) -> None:
+    assert C_3.count(old) == 1
+    assert rules(check(stepped(tmp_path, old, new))) == {rule}
+
+
+@needs_compiler
+def test_a_good_fmu_of_fmi_3_that_runs_breaks_no_rule(tmp_path: Path) -> None:
+    found = report(stepped(tmp_path), strict=True)
+    assert [item for item in found if item.status == "fail"] == []
+    assert {rule for rule, *_ in STEPS_3} <= {item.rule for item in found if item.status == "pass"}
+
+
+def test_the_functions_that_are_looked_for_are_those_of_the_header() -> None:
+    header = Path(archive.__file__).parents[1] / "fmu" / "native" / "standard" / "fmi3Functions.h"
+    named = re.findall(r"FMI3_Export\s+fmi3\w+TYPE\s+(fmi3\w+);", header.read_text(encoding="utf-8"))
+    assert sorted(named) == steps3.FUNCTIONS
+
+
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
-    tried = {rule for rule, *_ in (*EDITS, *PACKINGS, *DYNAMIC, *NATIVES)}
+    tried = {rule for rule, *_ in (*EDITS, *PACKINGS, *DYNAMIC, *NATIVES, *EXCHANGES, *EXCHANGE_EDITS)}
+    tried |= {rule for rule, *_ in (*EDITS_3, *PACKINGS_3, *STEPS_3)}
     elsewhere = {"file", "extension", "zip", "zip-size", "zip-method", "zip-stored", "xml-doctype", "fmpy", "unpack"}
     assert {rule.name for rule in RULES} == tried | elsewhere
 
@@ -733,7 +1033,7 @@ def test_when_the_time_for_all_rules_is_over_the_rest_is_not_tried(
 ) -> None:
     monkeypatch.setattr(dynamic, "LONGEST", 0)
     found = report(pack(runnable(), tmp_path / "x.fmu"))
-    tried = [item for rule in dynamic.RULES[1:] if not rule.strict for item in of(rule.name, found)]
+    tried = [item for rule in (*dynamic.VITAL, *dynamic.OTHERS) if not rule.strict for item in of(rule.name, found)]
     assert {(item.status, item.message) for item in tried} == {
         ("not applicable", "not tried: the FMU took more than 0 s")
     }
@@ -1245,3 +1545,27 @@ def test_a_description_with_a_value_changed_raises_no_exception(victim: Path, da
     parts[place] = data.draw(st.sampled_from(["", " ", "0", "-1", "1 1", "NaN", "4294967295", "exact", "x", "true"]))
     pack({**swing(), DESCRIPTION: '"'.join(parts).encode()}, victim)
     assert all(isinstance(problem, Outcome) for problem in check(victim))
+
+
+@quick
+@given(st.data())
+def test_a_description_of_fmi_3_with_a_value_changed_raises_no_exception(victim: Path, data: st.DataObject) -> None:
+    parts = XML_3.split('"')
+    place = 2 * data.draw(st.integers(1, len(parts) // 2 - 1)) + 1
+    parts[place] = data.draw(st.sampled_from(["", " ", "0", "-1", "1 1", "NaN", "4294967295", "exact", "x", "true"]))
+    pack({**still(), DESCRIPTION: '"'.join(parts).encode()}, victim)
+    assert all(isinstance(problem, Outcome) for problem in check(victim))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('numberOfEventIndicators="1"', 'numberOfEventIndicators="4294967295"', "integration"),
+        ('numberOfEventIndicators="1"', f'numberOfEventIndicators="{"0" * 5000}1"', "exchange-load"),
+    ],
+)
+def test_a_number_of_event_indicators_that_nobody_has_is_a_problem(
+    tmp_path: Path, old: str, new: str, rule: str
+) -> None:
+    assert rule in rules(check(native(tmp_path, code=EXCHANGE_C, xml=EXCHANGE.replace(old, new))))

@@ -351,7 +351,7 @@ DOCUMENTS = {
     "list": {"models", "steppers", "components", "wrote"},
     "describe two_link": {"model", "description", "bodies", "joints", "loops", "blocks", "wires", "counts", "wrote"},
     "export two_link": {
-        *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "wrote"),
+        *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "fmi", "wrote"),
     },
     f"simulate {RUN} --stepper direct": {
         "model",
@@ -687,6 +687,9 @@ MISTAKES = {
     "simulate two_link --stop 1 --plot out.nonsense": "a picture ends in .png",
     "simulate two_link --stop 1 --plot file/out.png": "cannot write 'file/out.png'",
     "simulate missing.fmu --stop 1": "no FMU 'missing.fmu'",
+    "compat missing.fmu -o set": "no FMU 'missing.fmu'",
+    "compat junk.fmu -o set": "junk.fmu",
+    "compat junk.fmu -o file": "'file' is there already",
     "simulate junk.fmu --stop 1": "junk.fmu",
     "simulate junk.fmu --stop 1 --stepper gauss": "has its stepper inside",
     "demo -o file": "cannot write",

@@ -14,7 +14,6 @@ from mbfmu.dae import derive
 from mbfmu.errors import ModelError, StepperError
 from mbfmu.kernel import vector
 from mbfmu.model import (
-    AxisMotion,
     Backlash,
     BearingFriction,
     Body,
@@ -23,7 +22,6 @@ from mbfmu.model import (
     CircleOnCircle,
     CircleOnLine,
     Component,
-    FixedRotation,
     FixedTranslation,
     FreeMotion,
     GuideFriction,
@@ -510,44 +508,6 @@ def test_a_pendulums_bearing_rubs_with_the_force_it_carries(coordinates: str, pl
     assert abs(m * g * c * math.cos(found.last("hinge.phi")[0])) < mu * r * m * g
 
 
-@both
-def test_a_follower_leaves_its_cam_where_its_weight_no_longer_brings_it_back(coordinates: str) -> None:
-    """A heavy eccentric disk at the speed w under a flat follower: height R + d sin(w t), as long as d w^2 sin < g."""
-    R, d, w = 0.1, 0.05, 20.0
-    system = System(
-        "cam",
-        planar=True,
-        components=(
-            World("world", g=g, n=(0.0, -1.0)),
-            Revolute("shaft", phi=0.0),
-            FixedTranslation("arm", r=(d, 0.0)),
-            Body("cam", m=1.0, I_33=1.0),
-            AxisMotion("drive", joint="shaft", s=f"{w}*time"),
-            Prismatic("guide", n=(0.0, 1.0), s=R),
-            FixedRotation("face", angle=math.pi),
-            Body("follower", m=0.5, I_33=0.1),
-            CircleOnLine("touch", radius=R),
-        ),
-        connections=(
-            connect("world.frame_b", "shaft.frame_a"),
-            connect("shaft.frame_b", "cam.frame_a"),
-            connect("cam.frame_a", "arm.frame_a"),
-            connect("world.frame_b", "guide.frame_a"),
-            connect("guide.frame_b", "follower.frame_a"),
-            connect("follower.frame_a", "face.frame_a"),
-            connect("face.frame_b", "touch.frame_a"),
-            connect("arm.frame_b", "touch.frame_b"),
-        ),
-    )
-    off = math.asin(g / (d * w**2)) / w
-    t = off + 0.02
-    found = Course(system, (0.0, off / 2, t), coordinates, step=1e-3)
-    assert found["guide.s"][1] == pytest.approx(R + d * math.sin(w * off / 2), abs=ROUND_OFF)
-    assert found["touch.f_n"][1] == pytest.approx(0.5 * (g - d * w**2 * math.sin(w * off / 2)), abs=1e-11)
-    flown = R + d * math.sin(w * off) + d * w * math.cos(w * off) * 0.02 - g * 0.02**2 / 2
-    assert found.last("events.time", "guide.s", "touch.closed") == pytest.approx([off, flown, 0], abs=1e-11)
-
-
 def test_joints_carry_the_forces_of_contacts_alike_in_both_coordinates() -> None:
     """An arm of two links drops its end on the ground, with friction there and in a bearing."""
     links = [
@@ -616,49 +576,6 @@ def test_gears_with_backlash_hand_over_their_momentum_tooth_by_tooth(coordinates
     assert found["b.w"] == pytest.approx([0, ratio * P[0] / J_b, ratio * P[1] / J_b], abs=ROUND_OFF)
     assert found["events.time"] == pytest.approx([0, play / 2 / w, second], abs=ROUND_OFF)
     assert found.last("teeth.upper.impacts", "teeth.lower.impacts") == [1, 1]
-
-
-@both
-def test_a_rocking_block_passes_from_corner_to_corner_as_housner_says(coordinates: str) -> None:
-    """Both corners hit at once; the turn falls by 1 - 3/2 sin(alpha)^2 (Bull. Seismol. Soc. Am. 53 (1963), 403-417)."""
-    b, h, m, tilt = 0.2, 0.6, 2.0, 0.1
-    J, R, alpha = m * (b**2 + h**2) / 3, math.hypot(b, h), math.atan2(b, h)
-    corners = {"left": -b, "right": b}
-    system = System(
-        "block",
-        planar=True,
-        components=(
-            World("world", g=g, n=(0.0, -1.0)),
-            FreeMotion(
-                "free",
-                r_rel=(-R * math.sin(alpha - tilt), R * math.cos(alpha - tilt)),
-                v_rel=(0.0, 0.0),
-                phi=-tilt,
-                w=0.0,
-            ),
-            Body("body", m=m, I_33=J),
-            *(FixedTranslation(name, r=(x, -h)) for name, x in corners.items()),
-            *(PointOnPlane(f"on_{name}", mu=10.0) for name in corners),
-        ),
-        connections=(
-            connect("world.frame_b", "free.frame_a"),
-            connect("free.frame_b", "body.frame_a"),
-            *(connect("body.frame_a", f"{name}.frame_a") for name in corners),
-            *(connect("world.frame_b", f"on_{name}.frame_a") for name in corners),
-            *(connect(f"{name}.frame_b", f"on_{name}.frame_b") for name in corners),
-        ),
-    )
-    w = math.sqrt(2 * m * g * R * (math.cos(alpha - tilt) - math.cos(alpha)) / (J + m * R**2))
-    less = 1 - 1.5 * math.sin(alpha) ** 2
-    found = Course(system, (0.0, 0.2, 0.5), coordinates, step=2e-3)
-    assert found["on_right.sticks"][:2] == [1, 1]
-    at = found.last("events.time")[0]
-    after = Course(system, (0.0, at + 1e-9), coordinates, step=2e-3)
-    assert after.last("events.count", "on_left.sticks", "on_right.closed") == [1, 1, 0]
-    assert after.last("body.w") == pytest.approx([w * less], abs=1e-7)
-    theta, turn = found.last("body.phi", "body.w")
-    energy = (J + m * R**2) * turn**2 / 2 + m * g * R * math.cos(alpha - theta)
-    assert energy == pytest.approx((J + m * R**2) * (w * less) ** 2 / 2 + m * g * R * math.cos(alpha), abs=1e-11)
 
 
 @both

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from masters import Instance, Unpacked, refused, run_fmpy
-from struck import ball, stick_slip
+from struck import ball, stick_slip, tow
 
 import mbfmu
 from mbfmu.checker import check
@@ -12,14 +12,15 @@ from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter
 
-MODELS = {"ball": ball(), "stick_slip": stick_slip()}
+MODELS = {"ball": ball(), "stick_slip": stick_slip(), "tow": tow()}
 SHOWN = {
     "ball": ["y", "der(y)", "ground.gap", "ground.f_n", "events.time"],
     "stick_slip": ["x", "der(x)", "belt.slip", "belt.f_t", "events.time"],
+    "tow": ["x", "der(load)", "magnet.f_n", "pin.f_t", "events.time"],
 }
-WHOLE = {"ball": ["ground.impacts", "events.count"], "stick_slip": ["events.count"]}
-MODES = {"ball": ["ground.closed"], "stick_slip": ["belt.sticks"]}
-SPANS = {"ball": 0.017, "stick_slip": 0.17}
+WHOLE = {"ball": ["ground.impacts", "events.count"], "stick_slip": ["events.count"], "tow": ["events.count"]}
+MODES = {"ball": ["ground.closed"], "stick_slip": ["belt.sticks"], "tow": ["pin.sticks"]}
+SPANS = {"ball": 0.017, "stick_slip": 0.17, "tow": 0.023}
 BACKENDS = ("python", "native")
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 import mbfmu
 from examples import animation, closed_loop, design, hits, report, robot, rolling
+from examples.moving import gripper, pile, walker
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
@@ -66,6 +67,32 @@ def test_the_moving_picture_shows_a_crane_that_follows_and_holds_its_constraints
     assert found["residual"] < 1e-13
     with Image.open(tmp_path / "crane.gif") as picture:
         assert getattr(picture, "n_frames", 1) == 3
+
+
+def test_a_moving_gripper_slips_only_while_it_is_meant_to_and_holds_its_box_upright(tmp_path: Path) -> None:
+    found = gripper.main(tmp_path / "gripper.gif", 3)
+    assert found["slips, s"] == pytest.approx(0.276, abs=0.01)  # 0.25 s too loose, and until the box is caught
+    assert found["slips by, m"] == pytest.approx(0.063, abs=0.002)  # 1.81 m/s2 for 0.25 s, then the stop
+    assert found["tilt, rad"] < 1e-13
+
+
+@pytest.mark.slow
+def test_a_moving_walker_comes_to_its_gait_from_below(tmp_path: Path) -> None:
+    found = walker.main(tmp_path / "walker.gif", 3)
+    assert found["steps"] == 5
+    assert 0.98 < found["fastest, rad/s"] / found["steady gait, rad/s"] < 1
+
+
+@pytest.mark.slow
+def test_spheres_that_move_do_not_enter_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pile, "COUNT", 4)
+    found = pile.main(tmp_path / "pile.gif", 3)
+    assert found["penetration, m"] < 1e-14
+    assert found["residual of the laws"] < 1e-10
+
+
+def test_the_moving_pictures_are_small() -> None:
+    assert all(path.stat().st_size < 1e6 for path in (ROOT / "docs" / "moving").glob("*.gif"))
 
 
 def test_the_picture_in_the_readme_is_small() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from harness import DEFAULTS, ENDS, SCHEMES, Array, Run, both_kernels, label, run, thorough
+from harness import DEFAULTS, ENDS, SCHEMES, Array, Run, both_kernels, label, on_arm, run, thorough
 from mechanisms import oscillator, slider_crank
 from scipy.integrate import solve_ivp
 
@@ -39,7 +39,6 @@ from mbfmu.stepper import FAMILIES, make_scheme
 
 Scheme = tuple[str, Mapping[str, Any]]
 ARM = derive(mbfmu.load("two_link"), "absolute")
-TREE = derive(mbfmu.load("two_link"), "joint")
 UNIT = 1e6
 """How many units of the Maxwell element's force there are to the newton."""
 
@@ -81,9 +80,9 @@ HELD = 0.3
 """All inputs, N.m or N."""
 DECAY = {"oscillator": 1.0, "slow oscillator": 0.5}
 """1/s, of the first-order states of two oscillators; `direct method=ab7` is not stable with the first."""
-LOW = [scheme for scheme in SCHEMES if make_scheme(ARM, *scheme).order <= 4]
+LOW = [scheme for scheme in SCHEMES if on_arm("absolute", scheme).order <= 4]
 HIGH = [scheme for scheme in SCHEMES if scheme not in LOW]
-HIGH_IN_TREES = [scheme for scheme in LOW if make_scheme(TREE, *scheme).order > 4]
+HIGH_IN_TREES = [scheme for scheme in LOW if on_arm("joint", scheme).order > 4]
 """Schemes whose order constraints lower."""
 WINDOW = {
     "projected-8": 0.3,

@@ -66,6 +66,15 @@ def test_a_boom_with_its_servo_inside_is_the_reference_and_converges_to_it_at_th
     assert orders == pytest.approx([5, 5], abs=0.4)
 
 
+@pytest.mark.parametrize("step", [1e-3, 1e-4])
+def test_a_sampling_with_a_long_period_comes_at_its_offset(step: float) -> None:
+    run = mbfmu.simulate("hydraulic_monolith", stepper="radau", step=step, stop=0.12, output_interval=step)
+    rows = json.loads((REFERENCES / "hydraulic_monolith.json").read_text())["states"]
+    wanted = next(row for row in rows if row["t"] == 0.12)
+    assert abs(run["u"][np.argmin(abs(run["time"] - 0.1))]) < 1e-12
+    assert run["u"][-1] == pytest.approx(wanted["u"], rel=1e-9)  # measured 1e-12
+
+
 # -- instants ----------------------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,10 @@ from benchmarks.case import Case
 from benchmarks.task import Task
 
 PEERS = ("pinocchio", "mujoco", "exudyn", "drake", "scipy", "sundae")
-TOUCHING = ("mujoco", "exudyn", "drake")
+TOUCHING = ("mujoco", "exudyn", "drake", "pinocchio")
 """Peers that know contacts: a second module each, such as ``mujoco_contacts``."""
+PILING = ("mujoco", "exudyn", "drake", "pinocchio")
+"""Peers that know many contacts: a further module each, such as ``mujoco_pile``."""
 TOUCHES = ("ball", "block", "belt", "puck")
 """What they build."""
 

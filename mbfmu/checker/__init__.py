@@ -1,9 +1,10 @@
-"""Check an FMI 2.0 co-simulation FMU, whoever made it: archive, schema, FMPy, our own rules, a test run.
+"""Check an FMU of FMI 2.0 or 3.0, whoever made it: archive, schema, FMPy, our own rules, a test run.
 
 outcome.py    what a rule is, and what it says
 archive.py    the ZIP file; nothing hostile gets past it
 static.py     modelDescription.xml: XML, XSD, FMPy, and the rules of
-              document.py, variables.py, structure.py, traps.py; fmu.py is what they see
+              document.py, variables.py, structure.py, traps.py, and of rules3.py for FMI 3.0;
+              fmu.py and fmu3.py are what they see
 dynamic.py    applies the rules of probe/, in the separate process in which the FMU runs
 supervise.py  starts and supervises that process, for mbfmu.simulate too
 """
@@ -63,6 +64,7 @@ def report(
         fmu, judged = static.check_description(content)
         found += judged
         if fmu is not None:
+            reasons = {**_of_other_versions(fmu.version), **reasons}
             found += dynamic.probe_fmu(fmu, reasons, timeout)
     said: dict[str, list[Outcome]] = {}
     for outcome in found:
@@ -78,6 +80,12 @@ def report(
             blocker = rule.name
         complete += outcomes
     return tuple(complete)
+
+
+def _of_other_versions(version: str) -> dict[str, str]:
+    """Return why rules do not apply to an FMU of a version, by name."""
+    two, three = static.ONLY2 | dynamic.ONLY["2.0"], static.ONLY3 | dynamic.ONLY["3.0"]
+    return dict.fromkeys(two if version == "3.0" else three, f"the FMU is of FMI {version}: the rule is not judged")
 
 
 def _left_out(skip: Collection[str]) -> set[str]:

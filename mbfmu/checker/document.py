@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mbfmu.checker.archive import DESCRIPTION
-from mbfmu.checker.fmu import Fmu, StaticRule
+from mbfmu.checker.fmu import Description, Fmu, StaticRule, claims
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 LOG_CATEGORIES = tuple(
@@ -40,7 +40,7 @@ MACH_BITS = {b"\xce\xfa\xed\xfe": "32", b"\xcf\xfa\xed\xfe": "64", b"\xca\xfe\xb
 _DECLARATION = re.compile(rb"""<\?xml[^>]*\sencoding=["']utf-8["']""", re.IGNORECASE)
 
 
-def xml_encoding(fmu: Fmu) -> Iterator[Finding]:
+def xml_encoding(fmu: Description) -> Iterator[Finding]:
     """The document is encoded in UTF-8 and says so in its first line."""
     if not _DECLARATION.match(fmu.archive.read(DESCRIPTION, 1000).removeprefix(b"\xef\xbb\xbf")):
         yield 'the first line must be <?xml version="1.0" encoding="UTF-8"?>', 1
@@ -52,7 +52,7 @@ def guid(fmu: Fmu) -> Iterator[Finding]:
         yield "the guid is empty; write a fingerprint of the description", fmu.root.sourceline
 
 
-def generation_date(fmu: Fmu) -> Iterator[Finding]:
+def generation_date(fmu: Description) -> Iterator[Finding]:
     """The date of generation is in UTC and says so with Z; VDMCheck2 refuses +00:00."""
     date = fmu.root.get("generationDateAndTime")
     if date is None:
@@ -61,10 +61,12 @@ def generation_date(fmu: Fmu) -> Iterator[Finding]:
         yield f"generationDateAndTime '{date}' must be in UTC and end with 'Z'", fmu.root.sourceline
 
 
-def model_identifier(fmu: Fmu) -> Iterator[Finding]:
+def model_identifier(fmu: Description) -> Iterator[Finding]:
     """The modelIdentifier is a C identifier, for it names the library and prefixes C functions."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", fmu.identifier, re.ASCII):
-        yield f"modelIdentifier '{fmu.identifier}' is not a C identifier", fmu.slave.sourceline
+    for interface in fmu.interfaces:
+        name = interface.get("modelIdentifier")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            yield f"modelIdentifier '{name}' is not a C identifier", interface.sourceline
 
 
 def platform_binary(fmu: Fmu) -> Iterator[Finding]:
@@ -72,9 +74,10 @@ def platform_binary(fmu: Fmu) -> Iterator[Finding]:
     for folder, files in sorted(fmu.platforms.items()):
         kinds = [ends for start, ends in LIBRARY_SUFFIXES.items() if folder.startswith(start)]
         suffixes = kinds[0] if kinds else {end for ends in LIBRARY_SUFFIXES.values() for end in ends}
-        wanted = {fmu.identifier + suffix for suffix in suffixes}
-        if not wanted.intersection(files):
-            yield f"binaries/{folder} holds none of {', '.join(sorted(wanted))}", f"binaries/{folder}"
+        for identifier in fmu.identifiers:
+            wanted = {identifier + suffix for suffix in suffixes}
+            if not wanted.intersection(files):
+                yield f"binaries/{folder} holds none of {', '.join(sorted(wanted))}", f"binaries/{folder}"
     if not fmu.platforms and not any(name.startswith("sources/") for name in fmu.archive.names):
         yield "the FMU has neither binaries nor sources; no master can run it", None
 
@@ -84,8 +87,8 @@ def binary_format(fmu: Fmu) -> Iterator[Finding]:
     found = False
     for system, suffix in SHARED.items():
         for bits in ("32", "64"):
-            name = f"binaries/{system}{bits}/{fmu.identifier}{suffix}"
-            if name in fmu.archive.names:
+            names = {f"binaries/{system}{bits}/{identifier}{suffix}" for identifier in fmu.identifiers}
+            for name in sorted(names & fmu.archive.names):
                 found = True
                 if _machine(fmu.archive.read(name, 4096)) not in {(system, bits), (system, "")}:
                     yield f"'{name}' is no library for {system}{bits}", name
@@ -106,7 +109,7 @@ def _machine(head: bytes) -> tuple[str, str]:
 
 def source_files(fmu: Fmu) -> Iterator[Finding]:
     """Every source file that is listed lies in sources/."""
-    listed = list(fmu.slave.iterfind("SourceFiles/File"))
+    listed = [file for interface in fmu.interfaces for file in interface.iterfind("SourceFiles/File")]
     if not listed:
         raise NotApplicable("no source files are listed")
     for file in listed:
@@ -116,11 +119,12 @@ def source_files(fmu: Fmu) -> Iterator[Finding]:
 
 def state_flags(fmu: Fmu) -> Iterator[Finding]:
     """A state that can be serialised can be got and set."""
-    if fmu.can("canSerializeFMUstate") and not fmu.can("canGetAndSetFMUstate"):
-        yield "canSerializeFMUstate needs canGetAndSetFMUstate as well", fmu.slave.sourceline
+    for interface in fmu.interfaces:
+        if claims(interface, "canSerializeFMUstate") and not claims(interface, "canGetAndSetFMUstate"):
+            yield "canSerializeFMUstate needs canGetAndSetFMUstate as well", interface.sourceline
 
 
-def default_experiment(fmu: Fmu) -> Iterator[Finding]:
+def default_experiment(fmu: Description) -> Iterator[Finding]:
     """The default experiment can be run: finite, a positive step and tolerance, the stop after the start."""
     values = fmu.experiment
     if not values:
@@ -133,13 +137,13 @@ def default_experiment(fmu: Fmu) -> Iterator[Finding]:
         yield f"DefaultExperiment stopTime={values['stopTime']:g} is not after startTime", line
 
 
-def stop_missing(fmu: Fmu) -> Iterator[Finding]:
+def stop_missing(fmu: Description) -> Iterator[Finding]:
     """There is a default experiment with a stopTime, so that a first run needs no manual."""
     if "stopTime" not in fmu.experiment:
         yield "there is no DefaultExperiment with a stopTime; give one, with the stepSize the FMU likes", None
 
 
-def log_category(fmu: Fmu) -> Iterator[Finding]:
+def log_category(fmu: Description) -> Iterator[Finding]:
     """Log categories are listed once, and the standardised ones in their own spelling."""
     categories = list(fmu.root.iterfind("LogCategories/Category"))
     if not categories:
@@ -161,7 +165,7 @@ def annotation(fmu: Fmu) -> Iterator[Finding]:
         yield from _repeated(group.iterfind("Tool"), "annotation of the tool")
 
 
-def unit_definition(fmu: Fmu) -> Iterator[Finding]:
+def unit_definition(fmu: Description) -> Iterator[Finding]:
     """Units and their display units are defined once, with finite factors other than zero."""
     units = list(fmu.root.iterfind("UnitDefinitions/Unit"))
     if not units:

@@ -5,7 +5,7 @@ met it; the rules that are left are tried in a new process.
 """
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any
 
 import fmpy
 
-from mbfmu.checker.fmu import Fmu
+from mbfmu.checker.fmu import Description, Fmu, claims
+from mbfmu.checker.fmu3 import FLOATS, Fmu3
 from mbfmu.checker.outcome import Outcome, Rule
 from mbfmu.checker.probe import main as probe
 from mbfmu.checker.supervise import Ending, supervise
@@ -27,6 +28,15 @@ LONGEST = 5
 STEP = 0.01
 """Step size in seconds for an FMU that prefers none."""
 
+SPAN = 1.0
+"""Seconds an FMU without a stop time is integrated for."""
+
+NUMBERS = (*FLOATS, "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Int8", "Int16", "Boolean")
+"""Types of FMI 3.0 whose outputs are compared."""
+
+LARGEST = 10_000
+"""Elements up to which an output of FMI 3.0 is compared."""
+
 STARTING = ("parameter", "input")
 """Causalities whose start values hold, whatever initialisation computes."""
 
@@ -37,13 +47,55 @@ OTHERS = (
     *(Rule.of(function, section, strict=True) for function, section in probe.STRICT),
     *(Rule.of(function, section) for function, section in (*probe.MESSAGES, *probe.LAST)),
 )
-EXIT = OTHERS[-1]
-RULES = (UNPACK, *VITAL, *OTHERS)
-STARTED = ("load", "instantiate")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The rules of one kind of FMU; the last of the others says how the process ends.
+
+    Args:
+        version: version of FMI.
+        element: its element in the description.
+        name: the kind in words.
+        vital: rules without which the others make no sense.
+        others: the others.
+    """
+
+    version: str
+    element: str
+    name: str
+    vital: tuple[Rule, ...]
+    others: tuple[Rule, ...]
+
+
+INTERFACES = (
+    Interface("2.0", "CoSimulation", "co-simulation", VITAL, OTHERS),
+    Interface(
+        "2.0",
+        "ModelExchange",
+        "model exchange",
+        tuple(Rule.of(function, section, gate=True) for function, section in probe.EXCHANGE_VITAL),
+        tuple(Rule.of(function, section) for function, section in probe.EXCHANGE_OTHERS),
+    ),
+    Interface(
+        "3.0",
+        "CoSimulation",
+        "co-simulation",
+        tuple(Rule.of(function, section, gate=True) for function, section in probe.STEPS3_VITAL),
+        tuple(Rule.of(function, section) for function, section in probe.STEPS3_OTHERS),
+    ),
+)
+ONLY = {
+    version: {rule.name for one in INTERFACES if one.version == version for rule in (*one.vital, *one.others)}
+    for version in ("2.0", "3.0")
+}
+"""Names of the rules of one version of FMI alone."""
+RULES = (UNPACK, *(rule for one in INTERFACES for rule in (*one.vital, *one.others)))
+STARTED = ("load", "instantiate", "exchange-load", "exchange-instantiate")
 """Rules an FMU that needs a tool may break where the tool is missing."""
 
 
-def probe_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
+def probe_fmu(fmu: Description, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
     """Run an FMU through the rules of probe/.
 
     Args:
@@ -51,22 +103,49 @@ def probe_fmu(fmu: Fmu, without: Collection[str] = (), timeout: float = TIMEOUT)
         without: names of rules not to try.
         timeout: seconds one rule may take; all together may take five times as long.
     """
-    library = f"binaries/{fmpy.platform}/{fmu.identifier}{fmpy.sharedLibraryExtension}"
-    if library not in fmu.archive.names:
-        return [rule.outcome("not applicable", f"there is no '{library}'") for rule in RULES]
+    libraries = [_library(fmu, element) for element in fmu.interfaces]
+    if not fmu.archive.names.intersection(libraries):
+        return [rule.outcome("not applicable", f"there is no '{libraries[-1]}'") for rule in RULES]
     with TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         try:
             fmpy.extract(BytesIO(fmu.archive.data), folder / "fmu")
         except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
             return [UNPACK.outcome("fail", f"the archive cannot be unpacked: {error}")]
-        run = _Run(folder, library, _job(fmu, folder / "fmu"), timeout, time.monotonic() + LONGEST * timeout)
-        left = [rule for rule in (*VITAL, *OTHERS) if rule.name not in without]
-        run.supervise([rule for rule in left if rule is not EXIT])
-        if EXIT in left and run.runs:
-            run.end()
-    excused = STARTED if fmu.can("needsExecutionTool") else ()
-    return [*UNPACK.judge(list), *(_excused(outcome) if outcome.rule in excused else outcome for outcome in run.found)]
+        found, deadline = UNPACK.judge(list), time.monotonic() + LONGEST * timeout
+        for interface in (one for one in INTERFACES if one.version == fmu.version):
+            found += _probe_interface(fmu, interface, folder, without, timeout, deadline)
+    return found
+
+
+def _library(fmu: Description, element: Any) -> str:
+    """Return the place of an interface's library in the archive."""
+    platform = fmpy.platform if fmu.version == "2.0" else fmpy.platform_tuple
+    return f"binaries/{platform}/{element.get('modelIdentifier')}{fmpy.sharedLibraryExtension}"
+
+
+def _probe_interface(
+    fmu: Description, interface: Interface, folder: Path, without: Collection[str], timeout: float, deadline: float
+) -> list[Outcome]:
+    """Apply the rules of one interface."""
+    element = fmu.root.find(interface.element)
+    rules = (*interface.vital, *interface.others)
+    if element is None:
+        return [rule.outcome("not applicable", f"the FMU is not for {interface.name}") for rule in rules]
+    library = _library(fmu, element)
+    if library not in fmu.archive.names:
+        return [rule.outcome("not applicable", f"there is no '{library}'") for rule in rules]
+    try:
+        job = _job_of(fmu, element, folder / "fmu")
+    except ValueError as error:  # numbers the schema allows and nobody can use, such as one of 5000 digits
+        return [interface.vital[0].outcome("fail", f"the description holds an unusable number: {error}")]
+    run = _Run(interface, folder, library, job, timeout, deadline)
+    left, last = [rule for rule in rules if rule.name not in without], rules[-1]
+    run.supervise([rule for rule in left if rule is not last])
+    if last in left and run.runs:
+        run.end()
+    excused = STARTED if claims(element, "needsExecutionTool") else ()
+    return [_excused(outcome) if outcome.rule in excused else outcome for outcome in run.found]
 
 
 def _excused(outcome: Outcome) -> Outcome:
@@ -77,8 +156,41 @@ def _excused(outcome: Outcome) -> Outcome:
     return replace(outcome, status="not applicable", message=text)
 
 
-def _job(fmu: Fmu, folder: Path) -> dict[str, Any]:
-    """Gather what probe/ must know of an FMU."""
+def _job_of(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
+    """Gather what probe/ must know of an FMU of any version."""
+    if isinstance(fmu, Fmu):
+        return _job(fmu, element, folder)
+    assert isinstance(fmu, Fmu3)
+    given = fmu.experiment
+    outputs: dict[str, list[tuple[str, int, int]]] = {}
+    for v in fmu.variables:
+        size = fmu.size(v)
+        if v.causality == "output" and v.type in NUMBERS and size and size <= LARGEST:
+            outputs.setdefault(v.type, []).append((v.name, v.reference, size))
+    flags = ("canGetAndSetFMUState", "canSerializeFMUState", "canBeInstantiatedOnlyOncePerProcess")
+    return {
+        "folder": str(folder),
+        "guid": fmu.root.get("instantiationToken"),
+        "identifier": element.get("modelIdentifier"),
+        "pythonfmu": False,
+        "start": given.get("startTime", 0.0),
+        "step": _step(element, given),
+        "tolerance": given.get("tolerance"),
+        "outputs": outputs,
+        "variables": [],
+        "flags": {flag: claims(element, flag) for flag in flags},
+    }
+
+
+def _step(element: Any, given: Mapping[str, float]) -> float:
+    """Return the size of the steps that an FMU prefers."""
+    fixed = float(element.get("fixedInternalStepSize", "0"))
+    found = given.get("stepSize", fixed)
+    return found if 0.0 < found < float("inf") else STEP
+
+
+def _job(fmu: Fmu, element: Any, folder: Path) -> dict[str, Any]:
+    """Gather what probe/ must know of an FMU and of one of its interfaces, a CoSimulation or ModelExchange element."""
     given = fmu.experiment
     outputs: dict[str, dict[str, int]] = {}
     for v in fmu.variables:
@@ -96,17 +208,20 @@ def _job(fmu: Fmu, folder: Path) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "guid": fmu.root.get("guid"),
-        "identifier": fmu.identifier,
+        "identifier": element.get("modelIdentifier"),
         "pythonfmu": fmu.is_pythonfmu,
         "start": given.get("startTime", 0.0),
-        "step": given["stepSize"] if 0.0 < given.get("stepSize", 0.0) < float("inf") else STEP,
+        "step": _step(element, given),
+        "stop": given.get("stopTime", given.get("startTime", 0.0) + SPAN),
         "tolerance": given.get("tolerance"),
         "outputs": outputs,
         "variables": list(_variables(fmu)),
+        "states": [[state.reference, rate.reference] for state, rate in fmu.states],
+        "indicators": int(fmu.root.get("numberOfEventIndicators", "0")),
         "categories": [element.get("name") for element in fmu.root.iterfind("LogCategories/Category")],
-        "flags": {flag: fmu.can(flag) for flag in flags},
-        "asynchronous": fmu.can("canRunAsynchronuously"),
-        "output_order": int(fmu.slave.get("maxOutputDerivativeOrder", "0")),
+        "flags": {flag: claims(element, flag) for flag in flags},
+        "asynchronous": claims(element, "canRunAsynchronuously"),
+        "output_order": int(element.get("maxOutputDerivativeOrder", "0")),
     }
 
 
@@ -141,6 +256,7 @@ class _Run:
     """The processes that try one FMU, one after the other.
 
     Args:
+        interface: the rules.
         folder: where files may go.
         library: name of the FMU's library, the place of all that is found.
         job: what probe/ must know.
@@ -150,6 +266,7 @@ class _Run:
         last: how the last process ended, if it came to its end.
     """
 
+    interface: Interface
     folder: Path
     library: str
     job: dict[str, Any]
@@ -162,7 +279,7 @@ class _Run:
     def runs(self) -> bool:
         """Whether no rule that others wait for has failed, and there is time left."""
         broken = {outcome.rule for outcome in self.found if outcome.status == "fail"}
-        return time.monotonic() < self.deadline and not any(rule.name in broken for rule in VITAL)
+        return time.monotonic() < self.deadline and not any(rule.name in broken for rule in self.interface.vital)
 
     def supervise(self, rules: list[Rule]) -> None:
         """Try the rules, in a new process after each that ended one."""
@@ -171,7 +288,7 @@ class _Run:
         while left:
             if time.monotonic() > self.deadline:
                 text = f"not tried: the FMU took more than {LONGEST * self.timeout:g} s"
-                self.found += [rule.outcome("not applicable", text) for rule in (*left, EXIT)]
+                self.found += [rule.outcome("not applicable", text) for rule in (*left, self.interface.others[-1])]
                 return
             ending, entries = self._process([rule.name for rule in left])
             begun = left[0]
@@ -193,9 +310,10 @@ class _Run:
 
     def end(self) -> None:
         """See how a process ends in which no call was answered with fmi2Fatal: the last one, or a new one."""
-        ending = self.last or self._process([EXIT.name])[0]
+        rule = self.interface.others[-1]
+        ending = self.last or self._process([rule.name])[0]
         fault = "" if ending.code == 0 else f"after the FMU was freed, {ending.text}"
-        self._note(EXIT, "fail" if fault else "pass", fault)
+        self._note(rule, "fail" if fault else "pass", fault)
 
     def _note(self, rule: Rule, status: Any, message: str) -> None:
         """Take down what a rule says; a pass of a rule on messages does not undo an earlier failure."""

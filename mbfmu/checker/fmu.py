@@ -11,6 +11,9 @@ from mbfmu.checker.outcome import Finding
 SLAVE_MODULE = "resources/slavemodule.txt"
 """What pythonfmu's library reads the name of its script from."""
 
+KINDS = ("ModelExchange", "CoSimulation", "ScheduledExecution")
+"""Elements of the kinds of FMU."""
+
 TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
 INITIAL: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
@@ -80,36 +83,26 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Fmu:
-    """A schema-valid FMI 2.0 co-simulation FMU, read but not run."""
+class Description:
+    """A schema-valid FMU of any version: its archive and the root of its description."""
 
     archive: Archive
     root: Any
-    units: Mapping[str, Collection[str]]
-    """Display units of each unit."""
-    types: Mapping[str, Any]
-    """The Real, Integer... element of each SimpleType."""
-    variables: tuple[Variable, ...]
 
     @property
-    def slave(self) -> Any:
-        """The CoSimulation element."""
-        return self.root.find("CoSimulation")
+    def version(self) -> str:
+        """The version of FMI."""
+        return str(self.root.get("fmiVersion"))
 
     @property
-    def identifier(self) -> str:
-        """The modelIdentifier of the co-simulation interface."""
-        return str(self.slave.get("modelIdentifier"))
+    def interfaces(self) -> list[Any]:
+        """The elements of the kinds of FMU it is; the schema sees to at least one."""
+        return [element for kind in KINDS for element in self.root.iterfind(kind)]
 
     @property
-    def is_pythonfmu(self) -> bool:
-        """Whether the FMU runs a Python slave in pythonfmu's library."""
-        return SLAVE_MODULE in self.archive.names
-
-    @property
-    def structured(self) -> bool:
-        """Whether the names of the variables follow the structured convention."""
-        return bool(self.root.get("variableNamingConvention") == "structured")
+    def identifiers(self) -> list[str]:
+        """The modelIdentifiers of the interfaces, each once."""
+        return list(dict.fromkeys(str(element.get("modelIdentifier")) for element in self.interfaces))
 
     @property
     def experiment(self) -> Mapping[str, float]:
@@ -128,9 +121,43 @@ class Fmu:
                 found.setdefault(parts[1], set()).add(parts[-1])
         return found
 
-    def can(self, flag: str) -> bool:
-        """Whether a capability flag is set."""
-        return self.slave.get(flag, "false").strip() in ("true", "1")
+
+@dataclass(frozen=True)
+class Fmu(Description):
+    """A schema-valid FMI 2.0 FMU, read but not run."""
+
+    units: Mapping[str, Collection[str]]
+    """Display units of each unit."""
+    types: Mapping[str, Any]
+    """The Real, Integer... element of each SimpleType."""
+    variables: tuple[Variable, ...]
+
+    @property
+    def slave(self) -> Any:
+        """The CoSimulation element; None if the FMU is not for co-simulation."""
+        return self.root.find("CoSimulation")
+
+    @property
+    def exchange(self) -> Any:
+        """The ModelExchange element; None if the FMU is not for model exchange."""
+        return self.root.find("ModelExchange")
+
+    @property
+    def is_pythonfmu(self) -> bool:
+        """Whether the FMU runs a Python slave in pythonfmu's library."""
+        return SLAVE_MODULE in self.archive.names and self.slave is not None
+
+    @property
+    def structured(self) -> bool:
+        """Whether the names of the variables follow the structured convention."""
+        return bool(self.root.get("variableNamingConvention") == "structured")
+
+    @property
+    def states(self) -> list[tuple[Variable, Variable]]:
+        """The continuous states with their derivatives, in the order of Derivatives; those that can be found."""
+        rates = (self.variable(int(unknown.get("index"))) for unknown in self.unknowns("Derivatives"))
+        pairs = ((self.variable(rate.derivative_of or 0), rate) for rate in rates if rate is not None)
+        return [(state, rate) for state, rate in pairs if state is not None]
 
     def variable(self, index: int) -> Variable | None:
         """The variable with a 1-based index, if there is one."""
@@ -142,6 +169,11 @@ class Fmu:
 
 
 StaticRule = Callable[[Fmu], Iterator[Finding]]
+
+
+def claims(interface: Any, flag: str) -> bool:
+    """Return whether a capability flag of a CoSimulation or ModelExchange element is set."""
+    return interface.get(flag, "false").strip() in ("true", "1")
 
 
 def typed(element: Any) -> Any:

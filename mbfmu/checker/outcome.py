@@ -29,7 +29,7 @@ class Rule:
 
     Args:
         name: its id, such as 'start-missing'.
-        section: of the FMI 2.0.4 document, or 'practice'.
+        section: of the FMI 2.0.4 or 3.0.2 document, or 'practice'.
         claim: what holds if an FMU passes.
         gate: whether later rules make no sense without it.
         strict: whether it is tried only on demand.
@@ -71,7 +71,7 @@ class Outcome:
 
     Args:
         rule: the rule's id.
-        section: of the FMI 2.0.4 document the rule comes from, or 'practice'.
+        section: of the FMI 2.0.4 or 3.0.2 document the rule comes from, or 'practice'.
         status: 'pass', 'fail' or 'not applicable'.
         where: the place, such as 'modelDescription.xml:12' or the name of a file in the archive; may be empty.
         message: what is wrong and how to mend it, what holds, or why the rule does not apply.

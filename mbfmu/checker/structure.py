@@ -70,6 +70,40 @@ def _listing(fmu: Fmu, section: str, expected: Collection[int]) -> Iterator[Find
             yield f"'{v.name}' (index {v.index}) is missing in ModelStructure/{section}", v.line
 
 
+def state_unique(fmu: Fmu) -> Iterator[Finding]:
+    """Each continuous state of model exchange has one derivative in Derivatives, and a value of its own."""
+    _only_exchange(fmu)
+    for what, key in (("derivative", "index"), ("value reference", "reference")):
+        seen: dict[int, str] = {}
+        for state, _ in fmu.states:
+            value = getattr(state, key)
+            if value in seen:
+                other = "two derivatives" if what == "derivative" else f"the value reference of '{seen[value]}'"
+                yield f"the state '{state.name}' has {other} in Derivatives", state.line
+            seen[value] = state.name
+
+
+def reinit(fmu: Fmu) -> Iterator[Finding]:
+    """Only continuous states of model exchange have the attribute reinit."""
+    _only_exchange(fmu)
+    states = {state.index for state, _ in fmu.states}
+    for v in fmu.variables:
+        if "reinit" in v.attributes and v.index not in states:
+            yield f"'{v.name}' has the attribute reinit but is no continuous state; leave it out", v.line
+
+
+def event_indicators(fmu: Fmu) -> Iterator[Finding]:
+    """An FMU for model exchange says how many event indicators it has, if only 0."""
+    _only_exchange(fmu)
+    if "numberOfEventIndicators" not in fmu.root.attrib:
+        yield "write numberOfEventIndicators, 0 if there are none", fmu.root.sourceline
+
+
+def _only_exchange(fmu: Fmu) -> None:
+    if fmu.exchange is None:
+        raise NotApplicable("the FMU is not for model exchange")
+
+
 def dependencies(fmu: Fmu) -> Iterator[Finding]:
     """Dependencies name knowns in ascending order: inputs, states, time; while initialising also exact starts."""
     states = {v.derivative_of for v in fmu.variables}
@@ -127,6 +161,9 @@ RULES: tuple[tuple[StaticRule, str], ...] = (
     (outputs, "2.2.8"),
     (derivatives, "2.2.8"),
     (initial_unknowns, "2.2.8"),
+    (state_unique, "2.2.8"),
+    (reinit, "2.2.7"),
+    (event_indicators, PRACTICE),
     (dependencies, "2.2.8"),
     (dependencies_kind, "2.2.8"),
     (feedthrough_missing, PRACTICE),

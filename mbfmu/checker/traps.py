@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from mbfmu.checker.fmu import SLAVE_MODULE, Fmu, StaticRule
+from mbfmu.checker.fmu import SLAVE_MODULE, Fmu, StaticRule, claims
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
 LONGEST_SCRIPT = 2**20
@@ -15,14 +15,14 @@ _SLAVE_CLASS = re.compile(rb"^class\s+\w+\s*\([^()]{0,500}\bFmi2Slave\b[^()]{0,5
 def execution_tool(fmu: Fmu) -> Iterator[Finding]:
     """A slave that comes with the FMU needs no tool; PyFMI refuses an FMU that says it does."""
     _only_pythonfmu(fmu)
-    if fmu.can("needsExecutionTool"):
+    if claims(fmu.slave, "needsExecutionTool"):
         yield "the slave is inside the FMU: write needsExecutionTool=false", fmu.slave.sourceline
 
 
 def interpolate_inputs(fmu: Fmu) -> Iterator[Finding]:
     """What is declared works: pythonfmu answers fmi2Error to every input derivative."""
     _only_pythonfmu(fmu)
-    if fmu.can("canInterpolateInputs"):
+    if claims(fmu.slave, "canInterpolateInputs"):
         yield "pythonfmu takes no input derivatives: write canInterpolateInputs=false", fmu.slave.sourceline
 
 

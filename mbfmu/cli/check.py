@@ -11,7 +11,7 @@ from mbfmu.cli.console import Report, Tell, out
 
 def check(
     _: Tell,
-    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMI 2.0 co-simulation FMU")],
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="any FMU of FMI 2.0 or 3.0")],
     strict: Annotated[bool, typer.Option("--strict", help="also try the rules that few FMUs keep")] = False,
     skip: Annotated[
         list[str] | None,
@@ -26,7 +26,7 @@ def check(
         float | None, typer.Option("--timeout", metavar="T", help="time the FMU has for one rule, s")
     ] = None,
 ) -> Report:
-    """Check an FMU against FMI 2.0.4 and by test runs, rule by rule; the exit status is 1 if a rule fails."""
+    """Check an FMU against FMI 2.0.4 or 3.0.2 and by test runs, rule by rule; the exit status is 1 if a rule fails."""
     from mbfmu.checker import report
     from mbfmu.cli import check_report
 

@@ -60,7 +60,7 @@ def summary(name: str, outcomes: Collection[Outcome]) -> str:
 def _problems(failed: list[Outcome]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold red")
     table.add_column("problem", style="red", no_wrap=True)
-    table.add_column("FMI 2.0.4", style="dim", no_wrap=True)
+    table.add_column("section", style="dim", no_wrap=True)
     table.add_column("where and what", overflow="fold")
     for rule in dict.fromkeys(outcome.rule for outcome in failed):
         outcomes = [outcome for outcome in failed if outcome.rule == rule]

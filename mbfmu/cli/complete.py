@@ -114,6 +114,13 @@ def backends() -> list[str]:
     return list(PLATFORMS)
 
 
+def versions() -> list[str]:
+    """Return the versions of FMI."""
+    from mbfmu.fmu.native import VERSIONS
+
+    return list(VERSIONS)
+
+
 def kinds() -> list[str]:
     """Return the kinds of an FMU."""
     from mbfmu.fmu.export import KINDS

@@ -52,6 +52,12 @@ def export(
             autocompletion=complete.backends,
         ),
     ] = "python",
+    fmi: Annotated[
+        str | None,
+        typer.Option(
+            "--fmi", metavar="2.0|3.0", help="version of FMI; 3.0 is for native", autocompletion=complete.versions
+        ),
+    ] = None,
     platform: Annotated[
         str | None,
         typer.Option(
@@ -81,18 +87,19 @@ def export(
         str,
         typer.Option(
             "--kind",
-            metavar="forward|inverse",
-            help="forces in and motions out, or the motions of all joints in, efforts and reactions out",
+            metavar="cs|me|both|inverse",
+            help="co-simulation, model exchange (native only) or both; or co-simulation with the motions of all joints "
+            "in, efforts and reactions out",
             autocompletion=complete.kinds,
         ),
-    ] = "forward",
+    ] = "cs",
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
     values: Values = None,
     start: Start = None,
     free: Free = None,
     robot: Any = None,
 ) -> Report:
-    """Write a model with its stepper as an FMI 2.0 co-simulation FMU."""
+    """Write a model with its stepper as an FMU."""
     from mbfmu.files import refuse_overwriting
     from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
@@ -100,7 +107,13 @@ def export(
     if corrections is not None and not real_time:
         raise UsageError("--passes goes with --real-time")
     recipe = find_recipe(model).changed(
-        stepper=stepper, options=pairs(option), step=step, tolerance=tolerance, stop=stop, coordinates=coordinates
+        stepper=stepper,
+        options=pairs(option),
+        step=step,
+        tolerance=tolerance,
+        stop=stop,
+        coordinates=coordinates,
+        fmi=fmi,
     )
     path = output or Path(f"{Path(model).stem}{'_inverse' if kind == 'inverse' else ''}.fmu")
     refuse_overwriting((path,), (model, recipe.model, *present(start)))

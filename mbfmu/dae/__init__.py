@@ -11,7 +11,7 @@ from mbfmu.dae.naming import with_names
 from mbfmu.dae.redundancy import independent
 from mbfmu.dae.stepped import stepped
 from mbfmu.dae.switched import refuse_switched, switched
-from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.errors import StepperError, UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
 from mbfmu.model.mechanism import flatten_block
 
@@ -23,13 +23,16 @@ __all__ = [
 COORDINATES = {"absolute": absolute, "joint": joint}
 """Functions that derive a System's equations, by the name of its coordinates."""
 
+MOST_NAMES = 4
+"""Number of contacts that a message names."""
+
 
 def derive(
     model: Model,
     coordinates: str | None = None,
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
-    by_step: bool = False,
+    by_step: bool | None = None,
 ) -> Dae:
     """Derive the equations of a model of any kind.
 
@@ -41,14 +44,27 @@ def derive(
             (see `Input`), all of these are formulas: they change at every instant, and those not given are zero.
         choices: coordinates with a start value or a guess for which a parameter chooses between both.
         by_step: whether the stepper decides the forces of gaps and frictions (see `stepped`); else modes do, which
-            change at events.
+            change at events. None: it does where modes cannot.
 
     Raises:
         ModelError: the model is invalid; the message says what to mend.
         UnknownNameError: a formula is given for an input that does not exist, or a choice for no such coordinate.
         UsageError: there are no such coordinates, or no start values that depend on each other to choose between.
+        StepperError: modes are asked for, and there is friction in space at several contacts.
     """
     plain = _derived(model, coordinates, formulas or {}, choices)
+    undetermined = plain.switches is not None and plain.switches.undetermined
+    if by_step is None:
+        by_step = undetermined
+    if plain.switches and undetermined and not by_step:
+        sliding = plain.switches.in_space
+        more = ", ..." if len(sliding) > MOST_NAMES else ""
+        listed = ", ".join(f"'{item}'" for item in sliding[:MOST_NAMES]) + more
+        raise StepperError(
+            f"'{plain.name}' has friction in space at several contacts ({listed}): what sticks at several has no "
+            "unique forces, and steppers that go from event to event do not take it, nor does model exchange; take the "
+            "stepper 'moreau', or mu = 0 at others"
+        )
     dae = stepped(plain) if by_step else switched(plain)
     if isinstance(model, LagrangianSystem):
         shown = {item.name for group in (dae.inputs, dae.outputs, dae.starts) for item in group}

@@ -1,6 +1,7 @@
 """The gaps and frictions of a mechanism's contacts."""
 
 from collections.abc import Mapping
+from typing import get_args
 
 import casadi as ca
 
@@ -10,6 +11,7 @@ from mbfmu.dae.loads import axis_of, ends_of
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
+from mbfmu.model.contact import ImpactLaw
 from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction
 from mbfmu.model.contacts.contact import force_name
 from mbfmu.model.frame import SX
@@ -39,9 +41,11 @@ def switches_of(
     frictions: list[FrictionSignal] = []
     values: list[SX] = []
     laws: list[tuple[SX, SX]] = []
+    pulls: list[SX] = []
     slips: list[SX] = []
     slides: list[SX] = []
     normals: list[SX] = []
+    reactions: list[SX] = []
     rubbing: list[Friction] = []
     for path, contact in bodies.mechanism.components.items():
         if not isinstance(contact, AxisContact | AxesContact | FrameContact):
@@ -61,29 +65,43 @@ def switches_of(
         first = len(gaps)
         for part, gap in zip(contact.parts, closing, strict=True):
             name = f"{path}.{part}" if part else path
-            gaps.append(GapSignal(name, gap.unit, place[f"{path}.{force_name(part, 'f_n')}"]))
+            if gap.impact_law not in get_args(ImpactLaw):
+                known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
+                raise ModelError(f"'{name}': impact_law is '{gap.impact_law}'; take {known}")
+            force = place[f"{path}.{force_name(part, 'f_n')}"]
+            gaps.append(GapSignal(name, gap.unit, force, gap.pull is not None, gap.impact_law == "poisson"))
             values.append(ca.SX(gap.value))
             laws.append((ca.SX(gap.restitution), ca.SX(gap.rest)))
+            pulls.append(ca.SX(0 if gap.pull is None else gap.pull))
         for item in rubs:
             count = ca.vertcat(item.slip).numel()
             part = "" if item.gap is None else contact.parts[item.gap]
             labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
             labels = [force_name(part, label) for label in labels]
-            normal = ca.SX(0)
+            normal, reaction = ca.SX(0), ca.SX(0)
             if item.normal:
-                f, m = (_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t"))
-                normal = ca.SX(item.normal(bodies.mechanism.components[joint], f, m))
+                wrench = [_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t")]
+                causes = [shown.a, shown.lambda_, u]
+                still = ca.substitute(wrench, causes, [0 * cause for cause in causes])
+                impulses = [end - begin for end, begin in zip(wrench, still, strict=True)]
+                normal, reaction, none = (
+                    ca.SX(item.normal(bodies.mechanism.components[joint], *pair))
+                    for pair in (wrench, impulses, [0 * entry for entry in still])
+                )
+                reaction = reaction - none
             for number, label in enumerate(labels):
                 frictions.append(
                     FrictionSignal(
                         f"{path}.{part}" if part else path, item.unit, place[f"{path}.{label}"],
                         None if item.gap is None else first + item.gap,
-                        item.slide is not None, item.signed, pair=count == 2 and number == 0,
+                        item.slide is not None, item.signed, pair=count == 2 and number == 0, breaks=item.breaks,
+                        reacts=item.normal is not None,
                     )
                 )  # fmt: skip
                 slips.append(ca.vertcat(item.slip)[number])
                 slides.append(ca.SX(0) if item.slide is None else ca.vertcat(item.slide)[number])
                 normals.append(normal)
+                reactions.append(reaction)
                 rubbing.append(item)
     if not (gaps or frictions):
         return None
@@ -110,6 +128,10 @@ def switches_of(
         rest=function("rest", [p], [rest for _, rest in laws]),
         sliding=function("sliding", [speed, N, p, t], sliding),
         static=function("static", [N, p, t], static),
+        pull=function("pull", [u, p, t], pulls) if any(item.holds for item in gaps) else None,
+        reaction=function("reaction", [q, v, z, shown.a, shown.lambda_, u, p, t], reactions)
+        if any(item.reacts for item in frictions)
+        else None,
         names=tuple((name, full) for name, full in names.items() if full.rpartition(".")[0] in {*paths, "events"}),
     )
 

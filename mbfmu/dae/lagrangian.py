@@ -144,6 +144,8 @@ class _Contacts:
         self._e, self._rest = (
             _column(read(str(getattr(item, name))) for item in self._gaps) for name in ("restitution", "rest")
         )
+        self._pull = _column(read(str(item.pull)) for item in self._gaps)
+        self._e_T = _column(read(str(item.tangential)) for item in self._rubbing)
         self.signals = tuple(
             Signal(f"{item.name}.{label}", "N", "force of a contact", "input")
             for label, items in (("f_n", self._gaps), ("f_t", self._rubbing))
@@ -164,18 +166,22 @@ class _Contacts:
             own = {"speed": fast, "normal": normal[j]}
             return ca.SX(text.evaluate(lambda name: own[name] if name in own else self._values[name]))
 
-        sliding = _column(law(Expression(item.sliding), j, speed[j]) for j, item in enumerate(self._rubbing))
+        sliding = _column(law(Expression(item.sliding or "0"), j, speed[j]) for j, item in enumerate(self._rubbing))
         static = _column(law(item.limit, j, ca.SX(0)) for j, item in enumerate(self._rubbing))
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
             return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
 
         return Switches(
-            gaps=tuple(GapSignal(item.name, item.unit, place + i) for i, item in enumerate(self._gaps)),
+            gaps=tuple(
+                GapSignal(item.name, item.unit, place + i, item.pull != 0, item.impact_law == "poisson")
+                for i, item in enumerate(self._gaps)
+            ),
             frictions=tuple(
                 FrictionSignal(
                     item.name, item.slip_unit, place + r_N + j,
                     self._gaps.index(item) if item.gap else None, bool(item.slide), False,
+                    breaks=item.strength != "", rebounds=item.tangential != 0,
                 )
                 for j, item in enumerate(self._rubbing)
             ),
@@ -187,6 +193,10 @@ class _Contacts:
             rest=function("rest", [p], self._rest),
             sliding=function("sliding", [speed, normal, p, t], sliding),
             static=function("static", [normal, p, t], static),
+            pull=function("pull", [u, p, t], self._pull) if any(item.pull != 0 for item in self._gaps) else None,
+            tangential=function("tangential", [p], self._e_T)
+            if any(item.tangential != 0 for item in self._rubbing)
+            else None,
         )  # fmt: skip
 
 

@@ -197,8 +197,8 @@ def refuse_switched(dae: Dae, what: str) -> None:
     Raises:
         UsageError: they have some.
     """
-    if dae.switching:
-        names = ", ".join(f"'{name}'" for name in dae.switching.switches.touching)
+    if dae.switches:
+        names = ", ".join(f"'{name}'" for name in dae.switches.touching)
         raise UsageError(
             f"'{dae.name}' has gaps or dry friction ({names}): {what} takes smooth equations; leave them out"
         )
@@ -224,6 +224,7 @@ class _Switched:
         self.v_0, self.s_v = ca.vertsplit(self.v, [0, plain.n, n])
         self.rows = Rows(plain, self.q_0, self.v_0, self.modes.given, self.t)
         self.tau = ca.SX(self.r_T, 1)
+        self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
 
     @property
     def slack_names(self) -> tuple[str, ...]:
@@ -395,7 +396,11 @@ class _Switched:
         return ca.vertcat(
             ca.SX(0, 1),
             *(
-                self.modes.side[j] * given[j] if item.signed else given[j] if item.gap is None else -closing[item.gap]
+                self.modes.side[j] * given[j]
+                if item.signed
+                else given[j]
+                if item.gap is None
+                else self.modes.closed[item.gap] * self.pull[item.gap] - closing[item.gap]
                 for j, item in enumerate(self.switches.frictions)
             ),
         )
@@ -504,7 +509,7 @@ class _Switched:
         found, names = [], []
         noise = PULL * ca.sum1(ca.fabs(closing)) if self.r_N > 1 else 0
         for i, gap in enumerate(self.switches.gaps):
-            pressed = ca.if_else(modes.bound_N[i], noise - closing[i], 1)
+            pressed = ca.if_else(modes.bound_N[i], noise - closing[i] + self.pull[i], 1)
             found.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
             names.append(f"the gap of '{gap.name}'")
         for group in self.switches.groups:
@@ -519,6 +524,7 @@ class _Switched:
                 faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
                 speed = ca.norm_2(gamma)
                 going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
+            going = 1 if item.breaks else going
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             found += [holds, *(ca.SX(1) for _ in group[1:])]
             names += [f"the friction of '{item.name}'"] * len(group)
@@ -579,6 +585,21 @@ class _Switched:
             first=self.parametric(inner.first),
             update=ca.Function("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [ca.cse(after)]),
         )
+
+
+def pulls(switches: Switches, u: SX, p: SX, t: SX) -> list[SX]:
+    """Return the largest pull of each gap, N or N.m, at least 0.
+
+    Args:
+        switches: gaps and frictions.
+        u: inputs of the plain equations, SX, shape (n_u,).
+        p: parameters without modes, SX.
+        t: time, SX, s.
+    """
+    if switches.pull is None:
+        return [0] * len(switches.gaps)
+    found = switches.pull(u, p, t)
+    return [ca.fmax(0, found[i]) if item.holds else 0 for i, item in enumerate(switches.gaps)]
 
 
 def labels(group: Sequence[int]) -> list[str]:

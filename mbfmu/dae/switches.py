@@ -1,9 +1,10 @@
 """Unilateral constraints and dry friction of a mechanism, before it is decided which of them act.
 
-A gap g(q, t) >= 0 has a force f_n >= 0 along its gradient that acts only where the gap is closed. Dry friction acts
-against a slip rate gamma(q, v, t): while it slides, its force has a given size; while it sticks, the force is what it
-takes, up to a limit. Both sizes may depend on a normal force: that of a gap, or one that the motion and the multipliers
-of the other constraints give, such as the reaction of a joint.
+A gap g(q, t) >= 0 has a force f_n >= 0 along its gradient that acts only where the gap is closed. One that holds keeps
+closed up to a pull: f_n >= -pull. Dry friction acts against a slip rate gamma(q, v, t): while it slides, its force has
+a given size; while it sticks, the force is what it takes, up to a limit. Both sizes may depend on a normal force: that
+of a gap, with which its pull presses, or one that the motion and the multipliers of the other constraints give, such as
+the reaction of a joint. A friction that breaks sticks from the start, and never again once it has slipped.
 """
 
 from dataclasses import dataclass
@@ -23,11 +24,15 @@ class GapSignal:
         name: full name of what has the gap; ``name.gap`` is the gap, ``name.f_n`` its force.
         unit: SI unit of the gap, ``m`` or ``rad``.
         input: number of the input of the plain equations through which its force acts.
+        holds: whether it holds up to the pull that `Switches.pull` gives; else it opens as soon as it is pulled.
+        poisson: whether its impacts follow Poisson's law, else Newton's.
     """
 
     name: str
     unit: str
     input: int
+    holds: bool = False
+    poisson: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class FrictionSignal:
             a velocity, and sticking is a nonholonomic constraint.
         signed: whether the normal force is positive on one side and negative on the other, as that of a guide.
         pair: whether this slip rate and the next one are the two directions of one friction in space.
+        breaks: whether it sticks from the start, and never again once it has slipped.
+        rebounds: whether `Switches.tangential` gives it a tangential restitution; else it has none.
+        reacts: whether its normal force is a reaction, of which `Switches.reaction` gives the impulse in an impact.
     """
 
     name: str
@@ -52,6 +60,9 @@ class FrictionSignal:
     sliding: bool
     signed: bool = False
     pair: bool = False
+    breaks: bool = False
+    rebounds: bool = False
+    reacts: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,11 +76,15 @@ class Switches:
         slip: (q, v, p, t) -> gamma, shape (r_T,), affine in v.
         slide: (q, p, t) -> places whose rates are the slip rates, shape (r_T,); 0 for those without.
         normal: (q, v, z, a, lambda_, u, p, t) -> normal forces, shape (r_T,), N; 0 for those of gaps.
-        restitution: (p) -> Newton's e of each gap, shape (r_N,).
+        restitution: (p) -> e of each gap, shape (r_N,).
         rest: (p) -> speed of approach, m/s or rad/s, below which a gap closes for good, shape (r_N,).
         sliding: (speed, normal, p, t) -> size of the force while it slides, shape (r_T,), N or N.m; alike for a pair.
         static: (normal, p, t) -> largest force while it sticks, shape (r_T,), N or N.m.
         names: pairs of another name that the model gives an output of these and its full name.
+        pull: (u, p, t) -> largest pull of each gap, shape (r_N,), N or N.m; None: no gap holds.
+        reaction: (q, v, z, change of v, impulses of lambda_, of u, p, t) -> normal impulses, shape (r_T,), N.s; 0 for
+            those that are no reactions; None: there is none.
+        tangential: (p) -> tangential restitution of each slip rate, shape (r_T,); None: there is none.
         forces: place among the first-order states of the mean forces of the last step, gaps first, which a stepper
             decides (see `stepped`); None: there are none.
     """
@@ -85,6 +100,9 @@ class Switches:
     sliding: Function
     static: Function
     names: tuple[tuple[str, str], ...] = ()
+    pull: Function = None
+    reaction: Function = None
+    tangential: Function = None
     forces: int | None = None
 
     @property
@@ -118,9 +136,21 @@ class Switches:
         return tuple(dict.fromkeys(every))
 
     @property
+    def by_events(self) -> tuple[str, ...]:
+        """Return the names of all that holds, breaks, or has Poisson's law or a tangential restitution."""
+        gaps = [item.name for item in self.gaps if item.holds or item.poisson]
+        frictions = [item.name for item in self.frictions if item.breaks or item.rebounds]
+        return tuple(dict.fromkeys([*gaps, *frictions]))
+
+    @property
     def in_space(self) -> tuple[str, ...]:
         """Return the names of the frictions in space, whose slip is a pair of rates."""
         return tuple(item.name for item in self.frictions if item.pair)
+
+    @property
+    def undetermined(self) -> bool:
+        """Return whether forces of friction need not be unique: in space, at several contacts."""
+        return len(self.in_space) > 1
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:

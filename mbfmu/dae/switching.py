@@ -6,10 +6,22 @@ A = W M^-1 W^T of the constrained mechanism, v+ = v + M^-1 W^T Lambda:
     0 <= Lambda_N  and  gdot+ + e gdot- >= 0, one of them zero      Newton's law, all contacts at once
     |Lambda_T| <= F(|gamma-|, Lambda_N),  gamma+ = 0 or at the limit, against gamma+
 
+Where the normal force is a reaction, F takes the impulse of that, which is linear in all impulses. With a tangential
+restitution e_T, gamma+ + e_T gamma- stands for gamma+. A gap with Poisson's law is compressed first, by impulses
+Lambda_C of the same conditions with e = 0 for all that touches. They come back in part as it expands (Pfeiffer &
+Glocker, Multibody Dynamics with Unilateral Contacts, 1996, ch. 8), with friction in each phase:
+
+    0 <= Lambda_N - (1 + e) Lambda_C  and  gdot+ >= 0, one of them zero
+    |Lambda_T - Lambda_CT| <= F(|gamma-|, Lambda_N - Lambda_C),  gamma+ = 0 or at the limit, against gamma+
+
 Modes, with accelerations a and forces lambda along gaps that touch with gdot+ = 0, and along slip rates:
 
-    0 <= lambda_N  and  gddot >= 0, one of them zero
+    -pull <= lambda_N  and  gddot >= 0, one of them at its bound
     |lambda_T| <= F_s(N),  gamma' = 0 or at the limit, against gamma', where gamma+ = 0; else lambda_T slides
+
+The pull is that of a gap which was closed before or arrives, else 0: what has opened is not caught again at rest. What
+opens at this event still has it, so that the accelerations are unique (the cohesive law of Jean, Acary & Monerie, Phil.
+Trans. R. Soc. A 359, 2001); impulses are above any pull, and have none.
 
 Both are written with the projections max(0, x) and x limited to [-F, F] (Alart & Curnier, Comput. Methods Appl. Mech.
 Eng. 92, 1991). The unknowns are forces over the diagonal of A, so that they have the size of the velocities or
@@ -25,7 +37,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.switched import NEARLY_AT_REST, Modes, Rows
+from mbfmu.dae.switched import NEARLY_AT_REST, Modes, Rows, pulls
 from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
 
@@ -47,6 +59,8 @@ DEPENDENT = 1e-8
 """Part of the diagonal of A that is left of a row that depends on others."""
 CARRIED = 0.5
 """Least share of a slip rate that keeps another one at rest, in the motion of that, for it to carry its force too."""
+TIED = 1e-9
+"""Part of its pull from which a gap that holds opens with another: those that share a load evenly open at once."""
 SWEEPS, PASSES = 2, 36
 """Number of symmetric sweeps in a pass, and largest number of passes, before Newton's method."""
 AGREED = 1e-6
@@ -98,6 +112,8 @@ class _Event:
         columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
         Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
         self.e, self.rest = self.switches.restitution(p_0), self.switches.rest(p_0)
+        self.pull = pulls(self.switches, self.inputs(ca.SX.zeros(self.r)), p_0, t)
+        self.begins = self.modes.count < 0
         own, least = _own_masses(W, Y, over_mass, self.switches), self.least_bounce(W)
         known, self.known = _named("known", [W, Y, L, W @ Y, own, least])
         self.W, self.Y, self.L, self.A, self.own, self.least = known
@@ -114,52 +130,104 @@ class _Event:
     def formula(self) -> Formula:
         """Return the formula of the event."""
         w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
-        hitting, hit = self.solved("impact", w, *self.impact(w))
+        compressed, compressing = self.compression()
+        hitting, hit = self.solved("impact", w, *self.impact(w, compressed))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
         (found, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
         v_1 = ca.if_else(ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met), nan)
         z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
-        stages = (self.known, *hitting, moved, let, *deciding, named)
+        stages = (self.known, *compressing, *hitting, moved, let, *deciding, named)
         return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
 
     def least_bounce(self, W: SX) -> SX:
         """Return the speed of approach of each gap below which it closes for good, SX, shape (r_N,).
 
-        That is the speed of rest, or that of a flight which would rise by no more than the round-off of its gap.
+        That is the speed of rest, or that of a flight which would rise by no more than the round-off of its gap, or
+        than the gap is below 0, where an event was found late.
         """
         plain, p_0, t = self.plain, self.modes.given, self.t
         alone = plain.free_acceleration(self.q_0, self.v_0, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
         right = ca.vertcat(plain.gamma(self.q_0, self.v_0, p_0, t), plain.gamma_G(self.q_0, self.v_0, p_0, t))
         falling, _ = self.factor.constrained(alone, right)
         W_N = self.rows.W_N
-        noise = ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0)
+        noise = ca.fmax(ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0), -self.rows.gap)
         return ca.fmax(self.rest, ca.sqrt(2 * noise * ca.fabs(W_N @ falling + self.rows.bias_N)))
 
-    def impact(self, w: SX) -> tuple[SX, "list[_Choice]"]:
-        """Return flags of pressed gaps, and the choices for each impulse over its mass, w, SX, shape (r,)."""
+    def compression(self) -> "tuple[SX | None, tuple[Stage | Let, ...]]":
+        """Return the impulses of the compression, over masses, and the stages that solve for them; None without one."""
+        if not any(item.poisson for item in self.switches.gaps):
+            return None, ()
+        w = ca.SX.sym("w_c", self.r)
+        stages, found = self.solved("compression", w, *self.impact(w, None, plastic=True))
+        checked, let = _named("compressed", [ca.if_else(found.agrees, w, nan)])
+        return checked[0], (*stages, let)
+
+    def impact(self, w: SX, compressed: SX | None, plastic: bool = False) -> tuple[SX, "list[_Choice]"]:
+        """Return flags of pressed gaps, and the choices for each impulse over its mass.
+
+        Args:
+            w: impulses over masses, SX, shape (r,).
+            compressed: those of the compression, which Poisson's law takes; None: there is none.
+            plastic: whether nothing bounces, as in the compression.
+        """
         rows, r_N, frictions = self.rows, self.r_N, self.switches.frictions
         pressed = ca.SX.sym("pressed", r_N)
-        bounce = ca.if_else(ca.fabs(rows.gap_rate) < self.least, 0, self.e) * rows.gap_rate
+        resting = ca.fabs(rows.gap_rate) < self.least
+        bounce = ca.if_else(resting, 0, 0 if plastic else self.e) * rows.gap_rate
         change = self.A @ (self.own * w)
         size_of = _sizes(self.switches, rows.slip, self.modes.given, self.t)
+        before = ca.SX.zeros(self.r)
+        expands = [compressed is not None and item.poisson for item in self.switches.gaps]
+        for i in range(self.r):
+            gap = i if i < r_N else frictions[i - r_N].gap
+            if compressed is not None and gap is not None and expands[gap]:
+                before[i] = compressed[i]
+        reaction = self.reaction(self.own * w)
         pressing = _column(
-            0 if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap]) for item in frictions
+            reaction[j] if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap] - before[item.gap])
+            for j, item in enumerate(frictions)
         )
         limits = (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
         choices = []
         for i in range(r_N):
-            rate = rows.gap_rate[i] + change[i] + bounce[i]
-            choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > 0), rate))
+            if expands[i]:
+                rate, least = rows.gap_rate[i] + change[i], (1 + ca.if_else(before[i] < self.least[i], 0, self.e[i]))
+                least = ca.if_else(self.touching[i], least * before[i], 0)
+            else:
+                rate, least = rows.gap_rate[i] + change[i] + bounce[i], 0
+            choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > least), rate, base=least))
         for group in self.switches.groups:
             gap, places, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
             rate = _column(rows.slip[k - r_N] + change[k] for k in places)
-            ahead = _column(w[k] for k in places) - rate
-            on = ca.SX(0) if gap is None else pressed[gap]
+            if frictions[group[0]].rebounds and not plastic:
+                assert gap is not None
+                e_T = self.switches.tangential(self.modes.given)
+                rate += _column(ca.if_else(resting[gap], 0, e_T[k - r_N]) * rows.slip[k - r_N] for k in places)
+            start = _column(before[k] for k in places)
+            ahead = _column(w[k] for k in places) - rate - start
+            if gap is None:
+                on = limit > 0 if frictions[group[0]].reacts and r_N else ca.SX(0)
+            else:
+                on = w[gap] > before[gap] if expands[gap] else pressed[gap]
             within = ca.logic_and(on, ca.norm_2(ahead) <= limit)
-            choices.append(_Choice(places, within, rate, _unit(ahead), ca.if_else(on, limit, 0)))
+            choices.append(_Choice(places, within, rate, _unit(ahead), ca.if_else(on, limit, 0), start))
         return pressed, choices
+
+    def reaction(self, impulses: SX) -> list[SX]:
+        """Return the size of the normal impulse of each friction whose normal force is a reaction; 0 for others.
+
+        Without gaps nothing hits.
+
+        Args:
+            impulses: of gaps and frictions, SX, shape (r,).
+        """
+        if self.switches.reaction is None or not self.r_N:
+            return [ca.SX(0)] * self.r_T
+        changes = self.Y @ impulses, self.L @ impulses, self.inputs(impulses, ca.SX.zeros(self.given.u.numel()))
+        found = self.switches.reaction(self.q_0, self.v_0, self.z_0, *changes, self.modes.given, self.t)
+        return [ca.fabs(found[j]) for j in range(self.r_T)]
 
     def decision(self, v_p: SX, x: SX) -> tuple[Let, SX, "list[_Choice]", "_Resting", SX]:
         """Return values computed once, flags and choices for each force over its mass, and what the modes follow from.
@@ -184,8 +252,10 @@ class _Event:
         reaction = switches.normal(
             self.q_0, v_p, self.z_0, free + self.Y @ force, lambda_ + self.L @ force, self.inputs(force), p_0, t
         )
+        hits = [ca.logic_and(self.touching[i], self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N)]
+        held = [self.held(i, hits[i]) for i in range(r_N)]
         N = _column(
-            ca.fmax(0, force[item.gap])
+            ca.fmax(0, force[item.gap] + held[item.gap])
             if item.gap is not None
             else (ca.fabs(reaction[j]) if item.signed else reaction[j])
             for j, item in enumerate(frictions)
@@ -198,15 +268,20 @@ class _Event:
         noise = STEADY * (1 + ca.norm_inf(gain_0))
         quiet = ca.SX(1)  # whether nothing hits harder than round-off
         for i in range(r_N):
-            hits = ca.logic_and(self.touching[i], self.rows.gap_rate[i] < -self.least[i])
-            quiet = ca.logic_and(quiet, ca.logic_not(hits))
+            quiet = ca.logic_and(quiet, ca.logic_not(hits[i]))
         for i in range(r_N):
             hidden = ca.logic_and(self.fallen_N[i], ca.logic_and(ca.logic_not(modes.closed[i]), speed_N[i] <= HIDDEN))
             slowly = ca.if_else(quiet, self.least[i], self.rest[i])
             still = ca.logic_or(speed_N[i] <= slowly, ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
             slow = ca.logic_and(self.touching[i], still)
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
-            choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
+            if switches.gaps[i].holds:
+                least = ca.if_else(slow, -held[i] / self.own[i], 0)
+                holds = ca.logic_and(resting, x[i] - gain[i] > (1 - TIED) * least)
+                choices.append(_Choice((i,), holds, gain[i], base=least))
+                slow = resting
+            else:
+                choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
             steady = ca.logic_and(speed_N[i] >= -self.least[i], ca.fabs(gain[i]) <= noise)
             resting_N.append(ca.logic_and(slow, steady))
         for group in switches.groups:
@@ -218,12 +293,17 @@ class _Event:
                 slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
             on = ca.SX(1) if gap is None else pressed[gap]
             firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
+            still = ca.logic_and(on, slow)
+            if frictions[j].breaks:
+                whole = ca.logic_or(modes.sticks[j], self.begins)
+                firm, slow = ca.logic_and(firm, whole), ca.logic_and(slow, whole)
+                still = ca.logic_and(still, firm)
             within = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.norm_2(ahead) <= static[j], firm))
             way = ca.if_else(slow, _unit(ahead), -_unit(gamma))
             choices.append(
                 _Choice(places, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
             )
-            resting_T.append(ca.logic_and(ca.logic_and(on, slow), ca.norm_2(rate) <= noise))
+            resting_T.append(ca.logic_and(still, ca.norm_2(rate) <= noise))
 
         return let, pressed, choices, _Resting(resting_N, resting_T, speed_T), reaction
 
@@ -242,7 +322,7 @@ class _Event:
             gap = switches.frictions[group[0]].gap
             slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
             direction.append(ca.if_else(slides, -way, 0))
-            if len(group) == 1:
+            if len(group) == 1 and not switches.frictions[group[0]].breaks:
                 against = ca.logic_and(ca.logic_and(slides, still), -way * resting.slips[group[0]] < 0)
                 against = ca.logic_and(against, ca.logic_not(ca.mmax(ca.vertcat(*halted))))  # others may imply it
                 halted[group[0]] = ca.logic_or(halted[group[0]], against)
@@ -262,6 +342,13 @@ class _Event:
         first = [*found.closed, *impacts, *sticks, *direction, *anchor, *side, *found.rows_N]
         last = [*found.carrier, 0 * modes.fallen, modes.count + 1, self.t]
         return ca.vertcat(*first, *found.rows_T, *last), ca.vertcat(*first, *halted, *last)
+
+    def held(self, i: int, hits: SX) -> SX:
+        """Return the pull up to which a gap may hold at this event; hits: whether it closes in an impact."""
+        if not self.switches.gaps[i].holds:
+            return 0
+        arrives = ca.logic_or(hits, ca.logic_and(self.fallen_N[i], ca.logic_not(self.modes.closed[i])))
+        return ca.if_else(ca.logic_or(ca.logic_or(self.modes.closed[i], arrives), self.begins), self.pull[i], 0)
 
     def solved(
         self, name: str, x: SX, pressed: SX, choices: "list[_Choice]"
@@ -299,10 +386,10 @@ class _Event:
         at += [item.way for item in frictions]
         (flags, *others), let = _named(f"{name}_choices", ca.substitute(at, [x], [first]))
         within, ways = others[: len(frictions)], others[len(frictions) :]
-        residual = [ca.if_else(flags[i], item.rate, x[item.places[0]]) for i, item in enumerate(gaps)]
+        residual = [ca.if_else(flags[i], item.rate, x[item.places[0]] - item.base) for i, item in enumerate(gaps)]
         for item, holds, way in zip(frictions, within, ways, strict=True):
             places = list(item.places)
-            away = item.limit * (way if len(places) == 1 else item.way)
+            away = item.base + item.limit * (way if len(places) == 1 else item.way)
             residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
         last = [way if len(item.places) == 1 else item.way for item, way in zip(frictions, ways, strict=True)]
@@ -310,9 +397,14 @@ class _Event:
         chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last, agrees)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
 
-    def inputs(self, forces: SX) -> SX:
-        """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,)."""
-        return self.switches.inputs(len(self.plain.inputs), self.given.u, forces)
+    def inputs(self, forces: SX, outer: SX | None = None) -> SX:
+        """Return the inputs of the plain equations, with the forces of gaps and frictions, SX, shape (r,).
+
+        Args:
+            forces: of gaps and frictions.
+            outer: the other inputs, SX (default: as they are).
+        """
+        return self.switches.inputs(len(self.plain.inputs), self.given.u if outer is None else outer, forces)
 
     def projected(self, v_p: SX, modes: SX) -> SX:
         """Return the rates nearest to v_p that meet the rows of the modes, with 0 for round-off."""
@@ -328,7 +420,7 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Choice:
-    """A force that is what it takes, so that its rate is 0, or its limit.
+    """A force that is what it takes, so that its rate is 0, or at its limit.
 
     Args:
         places: numbers of the unknowns, one, or two of a friction in space.
@@ -336,6 +428,7 @@ class _Choice:
         rate: the rate, for given values of all unknowns, SX, one for each place.
         way: direction of the limit, of the shape of the rate.
         limit: size of the limit.
+        base: force from which the limit counts.
     """
 
     places: tuple[int, ...]
@@ -343,11 +436,12 @@ class _Choice:
     rate: SX
     way: SX = 0
     limit: SX = 0
+    base: SX = 0
 
     @property
     def outside(self) -> SX:
         """Return the value at the limit."""
-        return self.limit * self.way
+        return self.base + self.limit * self.way
 
 
 @dataclass(frozen=True)

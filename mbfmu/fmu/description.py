@@ -1,4 +1,4 @@
-"""Interface -> modelDescription.xml (FMI 2.0 co-simulation)."""
+"""Interface -> modelDescription.xml (FMI 2.0)."""
 
 import math
 from dataclasses import dataclass
@@ -16,27 +16,40 @@ LOG_CATEGORIES = {
 
 
 @dataclass(frozen=True)
+class Binary:
+    """A binary of an FMU.
+
+    Args:
+        identifier: its name, a C identifier.
+        sources: names of the files to compile in sources/; empty for the pythonfmu back end, which provides no
+            derivatives either.
+    """
+
+    identifier: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Header:
     """The facts in modelDescription.xml about the FMU as a whole.
 
     Args:
         model: name of the model.
-        identifier: name of the binary, a C identifier.
         description: one line.
         tool: name and version of the tool that made it.
         stop: default stop time, s.
         step: default communication step, s.
-        sources: names of the files to compile in sources/; empty for the pythonfmu back end, which provides no
-            derivatives either.
+        steps: the binary for co-simulation; None: the FMU is not for that.
+        exchange: the binary for model exchange; None: the FMU is not for that.
     """
 
     model: str
-    identifier: str
     description: str
     tool: str
     stop: float
     step: float
-    sources: tuple[str, ...] = ()
+    steps: Binary | None = None
+    exchange: Binary | None = None
 
 
 def model_description(interface: Interface, header: Header, guid: str) -> bytes:
@@ -56,49 +69,75 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
             "description": header.description,
             "generationTool": header.tool,
             "variableNamingConvention": "structured",
+            **({"numberOfEventIndicators": str(len(interface.guards))} if header.exchange else {}),
         },
     )
-    native = bool(header.sources)
-    slave = SubElement(
-        root,
-        "CoSimulation",
-        {
-            "modelIdentifier": header.identifier,
+    native = any(binary and binary.sources for binary in (header.steps, header.exchange))
+    common = {
+        "canBeInstantiatedOnlyOncePerProcess": "false",
+        "canNotUseMemoryManagementFunctions": boolean(not native),
+        "canGetAndSetFMUstate": "true",
+        "canSerializeFMUstate": "true",
+        **({"providesDirectionalDerivative": "true"} if native else {}),
+    }
+    if header.exchange:
+        attributes = {"modelIdentifier": header.exchange.identifier, "needsExecutionTool": "false", **common}
+        _sources(SubElement(root, "ModelExchange", attributes), header.exchange.sources)
+    if header.steps:
+        attributes = {
+            "modelIdentifier": header.steps.identifier,
             "needsExecutionTool": "false",
             "canHandleVariableCommunicationStepSize": "true",
-            "canInterpolateInputs": _boolean(native),
+            "canInterpolateInputs": boolean(native),
             **({"maxOutputDerivativeOrder": "1"} if native else {}),
-            "canBeInstantiatedOnlyOncePerProcess": "false",
-            "canNotUseMemoryManagementFunctions": _boolean(not native),
-            "canGetAndSetFMUstate": "true",
-            "canSerializeFMUstate": "true",
-            **({"providesDirectionalDerivative": "true"} if native else {}),
-        },
-    )
-    if native:
-        files = SubElement(slave, "SourceFiles")
-        for name in header.sources:
-            SubElement(files, "File", {"name": name})
-    _units(root, interface)
-    categories = SubElement(root, "LogCategories")
-    for name, text in LOG_CATEGORIES.items():
-        SubElement(categories, "Category", {"name": name, "description": text})
-    SubElement(
-        root,
-        "DefaultExperiment",
-        {"startTime": "0", "stopTime": _number(header.stop), "stepSize": _number(header.step)},
-    )
+            **common,
+        }
+        _sources(SubElement(root, "CoSimulation", attributes), header.steps.sources)
+    unit_definitions(root, used_units(interface))
+    _types(root, used_units(interface))
+    log_categories(root)
+    default_experiment(root, header)
     variables = SubElement(root, "ModelVariables")
     positions = {item.name: str(number) for number, item in enumerate(interface.variables, 1)}
     for item in interface.variables:
         _variable(variables, item, positions)
     _structure(SubElement(root, "ModelStructure"), interface, positions)
+    return document(root)
+
+
+def document(root: Element) -> bytes:
+    """Return a tree as the bytes of an XML file."""
     indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
 
 
-def _units(root: Element, interface: Interface) -> None:
-    used = sorted({item.unit for item in interface.variables if item.type == "Real"})
+def _sources(parent: Element, names: tuple[str, ...]) -> None:
+    if names:
+        files = SubElement(parent, "SourceFiles")
+        for name in names:
+            SubElement(files, "File", {"name": name})
+
+
+def log_categories(root: Element) -> None:
+    """Add the categories of messages."""
+    categories = SubElement(root, "LogCategories")
+    for name, text in LOG_CATEGORIES.items():
+        SubElement(categories, "Category", {"name": name, "description": text})
+
+
+def default_experiment(root: Element, header: Header) -> None:
+    """Add the default experiment."""
+    times = {"startTime": "0", "stopTime": number(header.stop), "stepSize": number(header.step)}
+    SubElement(root, "DefaultExperiment", times)
+
+
+def used_units(interface: Interface) -> list[str]:
+    """Return the names of the units of all real variables, each once."""
+    return sorted({item.unit for item in interface.variables if item.type == "Real"})
+
+
+def unit_definitions(root: Element, used: list[str]) -> None:
+    """Add the definitions of units."""
     definitions = SubElement(root, "UnitDefinitions")
     for name in used:
         unit = known_unit(name)
@@ -106,7 +145,10 @@ def _units(root: Element, interface: Interface) -> None:
         if unit.base is not None:
             SubElement(node, "BaseUnit", {base: str(power) for base, power in unit.base.items()})
         for label, factor in unit.display.items():
-            SubElement(node, "DisplayUnit", {"name": label, "factor": _number(factor)})
+            SubElement(node, "DisplayUnit", {"name": label, "factor": number(factor)})
+
+
+def _types(root: Element, used: list[str]) -> None:
     types = SubElement(root, "TypeDefinitions")
     for name in used:
         unit = known_unit(name)
@@ -136,7 +178,7 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
     if math.isfinite(item.max):
         typed["max"] = item.shown(item.max)
     if item.nominal != 1:
-        typed["nominal"] = _number(item.nominal)
+        typed["nominal"] = number(item.nominal)
     if item.start is not None:
         typed["start"] = item.shown(item.start)
     if item.derivative_of:
@@ -145,15 +187,22 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
 
 
 def _structure(parent: Element, interface: Interface, positions: dict[str, str]) -> None:
-    """Add the model structure: direct feed-through to outputs, and simple dependencies of initial unknowns."""
+    """Add the model structure: dependencies of outputs and time derivatives, and simple ones of initial unknowns."""
     outputs = SubElement(parent, "Outputs")
     for item in interface.variables:
         if item.causality == "output":
             on = [positions[name] for name in interface.feedthrough[item.name]]
             SubElement(outputs, "Unknown", {"index": positions[item.name], **_dependencies(on)})
+    if interface.states:
+        derivatives = SubElement(parent, "Derivatives")
+        for _, rate in interface.states:
+            on = [positions[name] for name in interface.feedthrough[rate.name]]
+            SubElement(derivatives, "Unknown", {"index": positions[rate.name], **_dependencies(on)})
+    exchanged = {item.name for pair in interface.states for item in pair}
     initial = SubElement(parent, "InitialUnknowns")
     for item in interface.variables:
-        if item.initial in {"calculated", "approx"} and item.causality in {"output", "calculatedParameter"}:
+        listed = item.causality in {"output", "calculatedParameter"} or item.name in exchanged
+        if item.initial in {"calculated", "approx"} and listed:
             known = {}
             if item.causality == "calculatedParameter":
                 known = _dependencies([positions[name] for name in interface.bound_on[item.name]])
@@ -161,13 +210,14 @@ def _structure(parent: Element, interface: Interface, positions: dict[str, str])
 
 
 def _dependencies(on: list[str]) -> dict[str, str]:
-    return {"dependencies": " ".join(on), "dependenciesKind": " ".join(["dependent"] * len(on))}
+    return {"dependencies": " ".join(sorted(on, key=int)), "dependenciesKind": " ".join(["dependent"] * len(on))}
 
 
-def _boolean(value: bool) -> str:
+def boolean(value: bool) -> str:
+    """Return true or false as XML has it."""
     return str(value).lower()
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a number as text from which the same number is read."""
     return repr(float(value))

@@ -69,6 +69,16 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
         ("longest step", f"{prepared.step:g} s (parameter solver.step)"),
         ("tolerance", f"{prepared.tolerance:g} (parameter solver.tolerance; 0: equal steps)"),
     ]
+    if interface.exchange:
+        method = [
+            ("solver", "the master's own, by model exchange"),
+            ("continuous states", len(interface.states)),
+            ("event indicators", len(interface.guards)),
+            (
+                "constraints",
+                "above solver.drift, an accepted point asks for an event, which projects the state onto them",
+            ),
+        ]
     limits = (
         "A step that cannot be done leaves the state as it was and returns Discard, with a message that names the "
         "time, the residual and the remedy."

@@ -10,6 +10,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -19,12 +20,14 @@ import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
-from mbfmu.fmu.description import Header, model_description
+from mbfmu.fmu.description import Binary, Header, model_description
+from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
-from mbfmu.fmu.native import STANDARD, Native, compiling, default_platforms, native_members
+from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
 from mbfmu.fmu.picture import Drawing, drawing, png
+from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model, System, flatten, guess
@@ -38,13 +41,15 @@ BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"
 """The loaders pythonfmu ships, by FMI platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
-KINDS = ("forward", "inverse")
-"""Kinds of an FMU."""
+KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
+"""Kinds of an FMU, each with its uses: co-simulation, model exchange; the last one is of the inverse dynamics."""
 DERIVE, START, WRITE, COMPILE, PACK = "derive", "start", "write C", "compile", "pack"
 """Phases of an export; a native one compiles for each platform."""
 CORRECTIONS = 4
 """Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
+ICON = f"{FOLDER}/icon.png"
+"""The model's picture in FMI 3.0."""
 LONGEST_NAME = 100
 """Number of characters of a model's name that the names of files inside an FMU keep."""
 
@@ -62,13 +67,14 @@ def export(
     coordinates: str | None = None,
     energy_balance: bool = False,
     choose: Sequence[str] = (),
-    kind: str = "forward",
+    kind: str = "cs",
     backend: str = "python",
+    fmi: str = "2.0",
     platforms: Sequence[str] | None = None,
     real_time: int | None = None,
     progress: Callable[[str, float], None] = lambda _phase, _done: None,
 ) -> Path:
-    """Write a mechanism with a stepper as an FMI 2.0 co-simulation FMU.
+    """Write a mechanism with a stepper as an FMU, for co-simulation or for solvers of their own.
 
     Args:
         system: the model, a name in models/, or the path of a model file.
@@ -85,11 +91,13 @@ def export(
             closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the start value
             is met, 0 where it is a guess. Their defaults are the model's; a coordinate without a start value there gets
             its value at the model's own start as a guess.
-        kind: ``forward``: the mechanism moves as forces tell it; ``inverse``: coordinates, rates and accelerations of
-            all joints are inputs, efforts of the drives and reactions are outputs (for trees of joints with one axis
-            each, all of them driven).
+        kind: ``cs``: co-simulation, the mechanism moves as forces tell it; ``me``: model exchange, a solver of the
+            master's own integrates the equations instead of a stepper (native only); ``both``: a binary for each;
+            ``inverse``: co-simulation in which coordinates, rates and accelerations of all joints are inputs, efforts
+            of the drives and reactions are outputs (for trees of joints with one axis each, all of them driven).
         backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
             and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
+        fmi: version of FMI, ``2.0`` or ``3.0``, which is for the native back end.
         platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
             machine's, as others need the package ziglang.
         real_time: fixed number of corrections of each stage of a step, converged or not, so that all steps do the same
@@ -102,7 +110,7 @@ def export(
     Raises:
         ModelError, StepperError, UnknownNameError: the model or stepper is invalid.
         StartError: the default start values contradict the constraints.
-        UsageError: the path does not end in .fmu, the step is not positive, there is no such kind, back end or
+        UsageError: the path does not end in .fmu, the step is not positive, there is no such kind, back end, version or
             platform, no start values that depend on each other to choose between, or no inverse dynamics of this form.
         FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
@@ -118,6 +126,10 @@ def export(
     if backend not in PLATFORMS:
         raise UsageError(f"there is no back end '{backend}'; {nearest(backend, PLATFORMS)}")
     native = backend == "native"
+    if fmi not in VERSIONS:
+        raise UsageError(f"there is no FMI version '{fmi}' here; {nearest(fmi, VERSIONS)}")
+    if fmi != "2.0" and not native:
+        raise UsageError(f"FMI {fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native")
     if platforms is None:
         platforms = default_platforms() if native else PLATFORMS[backend]
     for name in platforms:
@@ -128,6 +140,8 @@ def export(
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     if real_time and tolerance:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
+    if "me" in KINDS[kind]:
+        _check_exchange(kind, native, stepper, options, tolerance, real_time)
     phases = [DERIVE, *([START, WRITE, *map(compiling, platforms)] if native else [COMPILE]), PACK]
 
     def tell(phase: str) -> None:
@@ -136,23 +150,36 @@ def export(
     tell(DERIVE)
     if choose:
         system = _with_guesses(system, choose)
-    prepared = prepare(
-        system, stepper, options, step, tolerance, coordinates, energy_balance=energy_balance, choices=choose,
-        inverse=inverse,
-    )  # fmt: skip
+    asked = partial(prepare, system, step=step, coordinates=coordinates, energy_balance=energy_balance, choices=choose)
+    exchanged = asked("direct", {}) if "me" in KINDS[kind] else None
+    if exchanged and kind == "me":
+        prepared = exchanged
+    else:
+        prepared = asked(stepper, options, tolerance=tolerance, inverse=inverse, states=kind == "both")
+    if kind == "both" and fmi == "3.0" and prepared.outline.guards:
+        raise UsageError(
+            f"'{system.name}' has contacts or dry friction, whose event indicators are variables of model exchange "
+            "alone in FMI 3.0: export kinds 'cs' and 'me' one by one, or both as FMI 2.0"
+        )
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)
     x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)
-    made = Native(prepared, _identifier(prepared), real_time or 0) if native else None
+    parts: list[Native] = []
+    if native:
+        name, kinds = _identifier(prepared), KINDS[kind]
+        if "cs" in kinds:
+            parts.append(Native(prepared, name, real_time or 0, kinds, fmi=fmi))
+        if exchanged:
+            parts.append(Native(exchanged, f"{name}_me" if parts else name, 0, kinds, exchange=True, fmi=fmi))
     picture = None
     if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
         picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
-    table = made.interface if made else interface(prepared)
-    members = _common(prepared, table, picture, native)
-    header = _header(prepared, stop)
-    if made:
-        members = _native(made, header, members, platforms, tell)
+    table = parts[0].interface if parts else interface(prepared)
+    members = _common(prepared, table, picture, fmi if native else None)
+    header = _header(prepared, kind, stop)
+    if parts:
+        members = _native(parts, header, members, platforms, tell)
     else:
         members = _python(prepared, table, header, members, platforms, library)
     tell(PACK)
@@ -179,15 +206,22 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     return model.with_values({name: guess(found[name]) for name in open_ if name in found})
 
 
-def _common(prepared: Prepared, table: Interface, picture: Drawing | None, native: bool) -> dict[str, bytes]:
-    """Return the files that both back ends have in the archive, by name."""
-    page = documentation(prepared, table, picture, native)
+def _common(prepared: Prepared, table: Interface, picture: Drawing | None, fmi: str | None) -> dict[str, bytes]:
+    """Return the files that both back ends have in the archive, by name.
+
+    Args:
+        prepared: the model with its stepper.
+        table: the variables.
+        picture: the model as it starts; None: there is none.
+        fmi: version of FMI of a native FMU; None: that of pythonfmu.
+    """
+    page = documentation(prepared, table, picture, fmi is not None)
     members = {
         "documentation/index.html": page.encode(),
-        "documentation/licenses/license.txt": _licences(native).encode(),
+        "documentation/licenses/license.txt": _licences(fmi).encode(),
     }
     if picture:
-        members["model.png"] = png(picture)
+        members[ICON if fmi == "3.0" else "model.png"] = png(picture)
     return members
 
 
@@ -196,10 +230,27 @@ def _identifier(prepared: Prepared) -> str:
     return re.sub(r"\W|^(?=\d)", "_", prepared.dae.name, flags=re.ASCII)[:LONGEST_NAME]
 
 
-def _header(prepared: Prepared, stop: float) -> Header:
+def _check_exchange(
+    kind: str, native: bool, stepper: Any, options: Any, tolerance: float, real_time: int | None
+) -> None:
+    """Raise an error for what model exchange does not take.
+
+    Raises:
+        UsageError: there is such a thing.
+    """
+    if not native:
+        raise UsageError(f"an FMU of kind '{kind}' needs the native back end: --backend native")
+    if kind == "me" and (stepper or options or tolerance or real_time):
+        raise UsageError(
+            "model exchange has no stepper, as the master's solver integrates: leave stepper, options, tolerance and "
+            "real time out (a recipe with them too: name its model), or export kind 'both'"
+        )
+
+
+def _header(prepared: Prepared, kind: str, stop: float) -> Header:
     dae = prepared.dae
-    text = f"{dae.description} (stepper {prepared.stepper})".strip()
-    return Header(dae.name, _identifier(prepared), text, f"mbfmu {mbfmu.__version__}", stop, prepared.step)
+    text = f"{dae.description} ({'model exchange' if kind == 'me' else f'stepper {prepared.stepper}'})".strip()
+    return Header(dae.name, text, f"mbfmu {mbfmu.__version__}", stop, prepared.step)
 
 
 def _unique(contents: Iterable[bytes], members: Mapping[str, bytes]) -> str:
@@ -211,14 +262,34 @@ def _unique(contents: Iterable[bytes], members: Mapping[str, bytes]) -> str:
 
 
 def _native(
-    native: Native, header: Header, members: dict[str, bytes], platforms: Sequence[str], tell: Callable[[str], None]
+    parts: Sequence[Native],
+    header: Header,
+    members: dict[str, bytes],
+    platforms: Sequence[str],
+    tell: Callable[[str], None],
 ) -> dict[str, bytes]:
     """Return the archive of a native FMU; the GUID is a hash of its content without the binaries."""
     tell(WRITE)
-    header = dataclasses.replace(header, sources=tuple(name for name in native.sources("") if name.endswith(".c")))
-    guid = native.guid(_unique((model_description(native.interface, header, ""),), members))
-    members = {**members, **native_members(native.sources(guid), native.identifier, platforms, tell)}
-    members["modelDescription.xml"] = model_description(native.interface, header, guid)
+    code, first = common_code(parts), parts[0]
+    folders = ["me/" if part.exchange and len(parts) > 1 else "" for part in parts]
+    for part, folder in zip(parts, folders, strict=True):
+        names = tuple(f"{folder}{name}" for name in part.sources(code, "") if name.endswith(".c"))
+        if part.exchange:
+            header = dataclasses.replace(header, exchange=Binary(part.identifier, names))
+        else:
+            header = dataclasses.replace(header, steps=Binary(part.identifier, names))
+    described = model_description if first.fmi == "2.0" else model_description3
+    if first.fmi == "3.0":
+        members = {**members, "sources/buildDescription.xml": build_description(header)}
+        terminals = terminals_and_icons(first.interface, ICON in members)
+        members |= {f"{FOLDER}/terminalsAndIcons.xml": terminals} if terminals else {}
+    tuples = VERSIONS[first.fmi].tuples
+    table = dataclasses.replace(first.interface, feedthrough=parts[-1].interface.feedthrough)
+    guid = first.guid(code, _unique((described(table, header, ""),), members))
+    for part, folder in zip(parts, folders, strict=True):
+        sources = part.sources(code, guid)
+        members = {**members, **native_members(sources, part.identifier, folder, platforms, tell, tuples)}
+    members["modelDescription.xml"] = described(table, header, guid)
     return members
 
 
@@ -245,11 +316,13 @@ def _python(
     library: bytes | None,
 ) -> dict[str, bytes]:
     """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of its content."""
+    identifier = _identifier(prepared)
+    header = dataclasses.replace(header, steps=Binary(identifier))
     members = {
         **members,
         "resources/model.json": _json(_model(prepared.dae.name, table)),
         "resources/kernel.json": _json(describe(prepared.bundle)),
-        **_pythonfmu(header.identifier, platforms),
+        **_pythonfmu(identifier, platforms),
     }
     if library:
         members["resources/kernel_linux64.so"] = library
@@ -321,13 +394,14 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
     return members
 
 
-def _licences(native: bool) -> str:
-    """Return the licences of the packed files besides the model itself."""
+def _licences(fmi: str | None) -> str:
+    """Return the licences of the packed files besides the model itself, for the FMI version of a native FMU or None."""
     texts = []
-    if native:
+    if fmi:
         terms = files("mbfmu.fmu.native") / "standard" / "BSD-2-Clause.txt"
-        texts.append(f"FMI 2.0 headers {', '.join(STANDARD)}\n\n{terms.read_text(encoding='utf-8')}")
-    for package in ("mbfmu",) if native else ("mbfmu", "pythonfmu"):
+        names = ", ".join(VERSIONS[fmi].standard)
+        texts.append(f"FMI {fmi} headers {names}\n\n{terms.read_text(encoding='utf-8')}")
+    for package in ("mbfmu",) if fmi else ("mbfmu", "pythonfmu"):
         packed = distribution(package)
         found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]
         text = found[0].read_text(encoding="utf-8") if found else f"licence: {packed.metadata['License'] or 'see PyPI'}"

@@ -5,13 +5,14 @@ vector of that kind; nothing else is derived from value references.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from sys import float_info
 from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
+from mbfmu.dae.states import rate_signals, state_places, state_signals
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
@@ -21,15 +22,22 @@ from mbfmu.stepper import Scheme
 
 STEP = "solver.step"
 TOLERANCE = "solver.tolerance"
-SETTINGS = (STEP, TOLERANCE)
-"""Parameters of the solver, in the order of their vector."""
+DRIFT = "solver.drift"
+STABILIZATION = "solver.stabilization"
+"""Names of the parameters of the solver: two for co-simulation, two for model exchange."""
+ALLOWED_DRIFT, RETURN = 1e-5, 10.0
+"""Defaults of solver.drift and of solver.stabilization, 1/s."""
 CORRECTION = "solver.correction"
 RESIDUAL = "constraint.position"
 
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
 )  # fmt: skip
-"""Kinds of variables, each with a vector of values: time, u, p, `SETTINGS`, y, and the report on the last step."""
+"""Kinds of variables, each with a vector of values: time, u, p, the parameters of the solver, y, and the report on the
+last step."""
+STATE, RATE, INDICATOR = EXCHANGED = ("state", "rate", "indicator")
+"""Kinds of variables beside these in a kernel for model exchange: entries of [q; v; z], of its time derivative, and of
+the guards as a solver sees them, which are variables in FMI 3.0 alone."""
 
 SHAPING = "constraints, places of bodies or times of sampling depend on it; use reset"
 HIDDEN = (
@@ -124,10 +132,14 @@ class Interface:
 
     Args:
         variables: variables in the order of modelDescription.xml and of their value references.
-        feedthrough: names of the inputs that each output depends on directly, by the output's name.
+        feedthrough: names of the inputs that each output depends on directly, by the output's name; for model exchange
+            with the states, and of the states' time derivatives too.
         bound_on: names of the parameters that each calculated parameter depends on, by its name.
         watched: outputs that the FMU itself watches.
         guards: what each guard of gaps and frictions belongs to, in words.
+        sampled: names of the sampled blocks.
+        states: the continuous states of model exchange, each with its time derivative; none without model exchange.
+        exchange: whether the kernel behind it is that of model exchange.
     """
 
     variables: tuple[Variable, ...]
@@ -135,6 +147,9 @@ class Interface:
     bound_on: dict[str, tuple[str, ...]]
     watched: Watched
     guards: tuple[str, ...] = ()
+    sampled: tuple[str, ...] = ()
+    states: tuple[tuple[Variable, Variable], ...] = ()
+    exchange: bool = False
 
     @property
     def typed(self) -> bool:
@@ -151,16 +166,25 @@ class Interface:
         return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
 
 
-def interface(prepared: Prepared, corrections: int = 0) -> Interface:
+def interface(
+    prepared: Prepared,
+    corrections: int = 0,
+    kinds: Sequence[str] = ("cs",),
+    exchange: Bundle | None = None,
+    indicators: bool = False,
+) -> Interface:
     """Return the interface of a model with a stepper.
 
     Args:
-        prepared: the model with its stepper.
+        prepared: the model with its stepper; for co-simulation and ``me``, with the state among its outputs.
         corrections: fixed number of corrections of each stage of a step, with solver.correction as the size of the
             last; 0: as many as the equations need.
+        kinds: what the FMU is for, of ``cs`` and ``me``; all its kernels have the same variables.
+        exchange: functions of the kernel, if it is that of model exchange.
+        indicators: whether its event indicators are variables.
     """
     dae = prepared.dae
-    settings = _settings(prepared.scheme, prepared.step, prepared.tolerance, corrections)
+    settings = _settings(prepared, corrections, kinds)
     usual = nominal_of(dae)
     names = {item.name for item in dae.parameters}
     starts = {
@@ -196,6 +220,16 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
             OUTPUT, offset, signal, signal.kind, _variability(signal), initial,
             start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
         )  # fmt: skip
+    if exchange:
+        for kind, signals in ((STATE, state_signals(dae)), (RATE, rate_signals(dae))):
+            for offset, signal in zip(state_places(dae), signals, strict=True):
+                add(
+                    kind, offset, signal, "local", "continuous", "calculated",
+                    nominal=usual(signal), derivative_of=signal.derivative_of,
+                )  # fmt: skip
+    for offset, guard in enumerate(prepared.outline.guards if indicators else ()):
+        signal = Signal(f"events.indicator[{offset + 1}]", "1", f"positive until an event of {guard}")
+        add(INDICATOR, offset, signal, "local", "continuous", "calculated")
     bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
         variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
@@ -203,8 +237,19 @@ def interface(prepared: Prepared, corrections: int = 0) -> Interface:
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
+    by_name = {item.name: item for item in found}
+    states = (
+        [(by_name[item.derivative_of or ""], by_name[item.name]) for item in rate_signals(dae)] if "me" in kinds else []
+    )
     return Interface(
-        tuple(found), _feedthrough(dae, prepared.bundle), bound_on, _watched(prepared), prepared.outline.guards
+        tuple(found),
+        _dependencies(dae, exchange) if exchange else _feedthrough(dae, prepared.bundle),
+        bound_on,
+        _watched(prepared),
+        prepared.outline.guards,
+        tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
+        tuple(states),
+        exchange is not None,
     )
 
 
@@ -232,30 +277,67 @@ def _watched(prepared: Prepared) -> Watched:
     return Watched(constant, energies, places.get(RESIDUAL))
 
 
-def _settings(scheme: Scheme, step: float, tolerance: float, corrections: int) -> tuple[ParameterSignal, ...]:
-    """Return the parameters of the solver, in the order of `SETTINGS`."""
+def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:
+    """Return the parameters of the solver for some uses, in the order of their vector."""
+    scheme = prepared.scheme
     longest = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
     error = (
         "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
     )
     loosest = 0.0 if scheme.multistep or corrections else LARGEST_TOLERANCE  # chosen steps are not bounded work
-    return (
-        ParameterSignal(STEP, "s", longest, step, 1e-9, math.inf, True),
-        ParameterSignal(TOLERANCE, "1", error, tolerance, 0.0, loosest, True),
+    drift = (
+        "model exchange: violation of the constraints, m, rad, m/s or rad/s, above which an accepted point asks for an "
+        "event, which projects the state onto them"
     )
+    stabilization = (
+        "model exchange: rate at which a state beside the constraints tends to them; the solver's steps must resolve it"
+    )
+    found = {
+        "cs": (
+            ParameterSignal(STEP, "s", longest, prepared.step, 1e-9, math.inf, True),
+            ParameterSignal(TOLERANCE, "1", error, prepared.tolerance, 0.0, loosest, True),
+        ),
+        "me": (
+            ParameterSignal(DRIFT, "1", drift, ALLOWED_DRIFT, 1e-12, math.inf, True),
+            ParameterSignal(STABILIZATION, "1/s", stabilization, RETURN, 0.0, math.inf, True),
+        ),
+    }
+    return tuple(item for kind in kinds for item in found[kind])
 
 
 def _feedthrough(dae: Dae, bundle: Bundle) -> dict[str, tuple[str, ...]]:
-    pattern = bundle.outputs.jac_sparsity(0, 1)
-    by_row: dict[int, list[str]] = {}
-    for row, column in zip(*pattern.get_triplet(), strict=True):
-        by_row.setdefault(row, []).append(dae.inputs[column].name)
-    return {signal.name: tuple(by_row.get(row, ())) for row, signal in enumerate(dae.outputs)}
+    on = _by_row(bundle.outputs, 1, dict(enumerate(item.name for item in dae.inputs)))
+    return {signal.name: on.get(row, ()) for row, signal in enumerate(dae.outputs)}
+
+
+def _dependencies(dae: Dae, exchange: Bundle) -> dict[str, tuple[str, ...]]:
+    """Return the names of the states and inputs that outputs and the states' time derivatives depend on."""
+    places = dict(zip(state_places(dae), (item.name for item in state_signals(dae)), strict=True))
+    inputs = dict(enumerate(item.name for item in dae.inputs))
+    rates = zip(state_places(dae), (item.name for item in rate_signals(dae)), strict=True)
+    rows = ((exchange.outputs, enumerate(item.name for item in dae.outputs)), (exchange.rates, rates))
+    found: dict[str, tuple[str, ...]] = {}
+    for function, named in rows:
+        on_states, on_inputs = _by_row(function, 0, places), _by_row(function, 1, inputs)
+        found.update((name, (*on_states.get(row, ()), *on_inputs.get(row, ()))) for row, name in named)
+    return found
 
 
 def _bound_on(dae: Dae) -> dict[str, tuple[str, ...]]:
-    pattern = dae.bound_values.jac_sparsity(0, 0)
-    by_row: dict[int, list[str]] = {}
-    for row, column in zip(*pattern.get_triplet(), strict=True):
-        by_row.setdefault(row, []).append(dae.parameters[column].name)
-    return {signal.name: tuple(by_row.get(row, ())) for row, signal in enumerate(dae.bound)}
+    on = _by_row(dae.bound_values, 0, dict(enumerate(item.name for item in dae.parameters)))
+    return {signal.name: on.get(row, ()) for row, signal in enumerate(dae.bound)}
+
+
+def _by_row(function: Any, argument: int, names: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
+    """Return the names of those entries of an argument that each row of a function's result depends on, by row.
+
+    Args:
+        function: CasADi Function.
+        argument: number of the argument.
+        names: of the entries that count, by their places.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for row, column in zip(*function.jac_sparsity(0, argument).get_triplet(), strict=True):
+        if column in names:
+            found[row] = (*found.get(row, ()), names[column])
+    return found

@@ -8,12 +8,13 @@ derivatives are the FMU's outputs, by a function with given derivatives, never t
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mbfmu.errors import FmuError, UsageError
 from mbfmu.files import ending_of, write_aside
+from mbfmu.fmu.interface import Variable
 from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 
 KEYWORDS = frozenset({
@@ -139,17 +140,17 @@ def identifier(name: str) -> str:
     return f"{text}_" if text in KEYWORDS else text
 
 
-def axes(fmu: OuterFmu) -> Iterator[Axis]:
-    """Yield the axes that can have a flange, in the order of the FMU's variables."""
-    rates = {port.derivative_of: port.name for port in fmu.ports.values() if port.derivative_of}
-    for effort in fmu.ports.values():
+def axes(ports: Mapping[str, Port | Variable]) -> Iterator[Axis]:
+    """Yield the axes that can have a flange, in the order of an FMU's variables, which are given by name."""
+    rates = {port.derivative_of: port.name for port in ports.values() if port.derivative_of}
+    for effort in ports.values():
         joint, _, last = effort.name.rpartition(".")
         driven = effort.causality == "input"
         for kind, (coordinate, rate, letter, units) in KINDS.items():
             first = f"{joint}.{coordinate}{last.removeprefix(letter)}"
             second = rates.get(first, "") if driven else f"{joint}.{rate}"
             third = rates.get(second, "") if driven else f"{joint}.a"
-            motion = [fmu.ports[name] for name in (first, second, third) if name in fmu.ports]
+            motion = [ports[name] for name in (first, second, third) if name in ports]
             if (
                 joint
                 and last.startswith(letter)
@@ -171,7 +172,7 @@ def package(fmu: OuterFmu, name: str, library: bool = True) -> str:
     Raises:
         FmuError: no axis can have a flange, two names become one, or an input is of a type without connectors.
     """
-    found = list(axes(fmu))
+    found = list(axes(fmu.ports))
     if not found:
         raise FmuError(
             f"{fmu.model}: no axis for a flange, which takes an input X.tau with outputs X.phi, X.w and X.a (X.f with "

@@ -83,6 +83,11 @@ def parse_fmu(path: str | os.PathLike[str]) -> OuterFmu:
     root, outcomes = parse_description(archive.read(DESCRIPTION))
     if root is None:
         raise FmuError(f"'{os.fspath(path)}': {outcomes[-1].message}")
+    supported = f"'{os.fspath(path)}': only FMI 2.0 co-simulation is supported"
+    if root.get("fmiVersion") != "2.0":
+        raise FmuError(f"{supported}, not FMI {root.get('fmiVersion')}")
+    if root.find("CoSimulation") is None:
+        raise FmuError(f"{supported}, not model exchange")
     try:
         ports = {port.name: port for port in _ports(root)}
         units = {unit.name: unit for unit in _units(root)}

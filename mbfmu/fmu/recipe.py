@@ -32,6 +32,7 @@ class Recipe:
         stop: default stop time, s.
         values: parameters and start values that differ from the model's, see `System.with_values`.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        fmi: version of FMI, ``2.0`` or ``3.0``.
     """
 
     model: str
@@ -42,10 +43,11 @@ class Recipe:
     stop: float = 10.0
     values: dict[str, Value] = field(default_factory=dict)
     coordinates: str | None = None
+    fmi: str = "2.0"
 
     def choices(self) -> dict[str, Any]:
         """Return what `export` takes besides the mechanism, by the names of its arguments."""
-        names = ("stepper", "options", "step", "tolerance", "stop", "coordinates")
+        names = ("stepper", "options", "step", "tolerance", "stop", "coordinates", "fmi")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, options: Mapping[str, Any], **choices: Any) -> "Recipe":
@@ -91,7 +93,7 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     kinds: dict[str, tuple[type, ...]] = {
         "model": (str,), "stepper": (str,), "options": (dict,), "step": (int, float), "tolerance": (int, float),
         "stop": (int, float),
-        "values": (dict,), "coordinates": (str,),
+        "values": (dict,), "coordinates": (str,), "fmi": (str,),
     }  # fmt: skip
     for key, value in data.items():
         if key not in kinds:

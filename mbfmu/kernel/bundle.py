@@ -66,7 +66,8 @@ class Bundle:
             `short` says so ``short`` x -> the same and the held inputs, for what begins after a short step: x
             is the state before it if `replaced`, else the one after it. Modes stand at the end of the memory.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
-        state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size.
+        state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size; None for a
+            solver of its own, as `moved` then.
         order: order of the stepper.
         estimate_order: order of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles; memory; ticks].
@@ -81,6 +82,10 @@ class Bundle:
         closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
         short: part of the usual step below which a step is short; 0: none is.
         replaced: whether ``short`` takes the short step too.
+        rates: Function (x, u, p, t) -> time derivative of [q; v; z], for a solver of its own (see `exchange`); None
+            for a stepper.
+        drift: Function (x, u, p, t) -> change of [q; v; z] that leads back onto the constraints, to first order, and
+            their largest violation, m, rad, m/s or rad/s; None without constraints, and for a stepper.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -103,10 +108,15 @@ class Bundle:
     closed: tuple[int, int] = (0, 0)
     short: float = 0.0
     replaced: bool = False
+    rates: Any = None
+    drift: Any = None
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.state_difference, *filter(None, [self.until_sampling, self.guards, self.moved])]
+        optional = [
+            self.state_difference, self.until_sampling, self.guards, self.moved, self.rates, self.drift,
+        ]  # fmt: skip
+        found = [self.outputs, *filter(None, optional)]
         for item in self.formulas.values():
             found += item.functions()
         return found
@@ -141,7 +151,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         formulas["switch"] = _of_whole(dae, scheme, _functions("switch", switch_formula(dae)), False)
         if scheme.short:
             formulas["short"] = _of_whole(dae, scheme, _functions("short", _short(dae, scheme)), True)
-        guards = with_kept(dae, _guards(dae, scheme), (0,), 2)
+        guards = with_kept(dae, guards_of(dae, scheme), (0,), 2)
         moved = with_kept(dae, _moved(dae, scheme), (0, 1), 2)
     return Bundle(
         formulas=formulas,
@@ -211,7 +221,7 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
         held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
         own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
         if dae.sampled and name == "step":
-            held = _latest(dae, before, u, t)
+            held = held_inputs(dae, before, u, t)
         if name == "start":
             memory, ticks = _begun(dae, p, t)
         found = function.call([own, u, du, ca.vertcat(p, held, memory), t, h, z])
@@ -242,7 +252,7 @@ def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> F
     )
 
 
-def _latest(dae: Dae, before: Any, u: Any, t: Any) -> Any:
+def held_inputs(dae: Dae, before: Any, u: Any, t: Any) -> Any:
     """Return the held inputs and the time at which they last changed, as they were or, if one has changed, now."""
     if not dae.sampled:
         return before
@@ -282,7 +292,7 @@ def _timing(dae: Dae, p: Any, t: Any) -> tuple[Any, Any, Any]:
     assert dae.sampling is not None
     timing = dae.sampling.timing(p)
     period, offset = timing[0::2], timing[1::2]
-    return period, offset, CLOSE * period + TIME_ROUND_OFF * ca.fabs(t)
+    return period, offset, CLOSE * ca.fmin(period, ca.fabs(t)) + TIME_ROUND_OFF * ca.fabs(t)
 
 
 def _left(dae: Dae, p: Any, ticks: Any, t: Any) -> tuple[Any, Any]:
@@ -345,7 +355,7 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
         x, u, du, p, t, h, z = _arguments(dae, sum(sizes), function)
         own, angles, held, memory, ticks = _cut(x, *sizes)
         if stepping:
-            held = _latest(dae, held, u, t)
+            held = held_inputs(dae, held, u, t)
         every = ca.vertcat(p, held, memory)
         found = function.call([ca.vertcat(*scheme.read(own, every, t)), u, du, every, t, h, z])
         if result and short:
@@ -360,7 +370,7 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
     return _each(inner, whole)
 
 
-def _guards(dae: Dae, scheme: Scheme) -> Any:
+def guards_of(dae: Dae, scheme: Scheme) -> Any:
     """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p."""
     assert dae.switching is not None
     n_scheme = scheme.step.x.numel()

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import casadi as ca
+
 from mbfmu.kernel import runtime
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file, shared
@@ -11,24 +13,51 @@ from mbfmu.kernel.tangent import Tangents
 ENTRIES = (
     "int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t, double h, "
     "double *x, double *status, double *work);",
-    "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
-    "long long n, double *x1, double *status, double *work);",
-    "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
-    "double h_max, double tol, long long most, double *x1, double *status, double *work);",
     "int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work);",
-    "int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol);",
-    "long long mbfmu_count(double span, double longest);",
     "void mbfmu_sizes(long long *sizes);",
-    "int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
-    "double H, double h_max, double tol, const double *su, const double *sp, double *sx, double *work);",
     "int mbfmu_initialize_tangent(const double *s, const double *u, const double *du, const double *p, double t, "
     "double h, const double *ss, const double *su, const double *sp, double *sx, double *work);",
     "void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx, "
     "const double *su, const double *sp, double *sy, double *work);",
+)
+"""Declarations of the functions of formulas.c and derivatives.c, for sources linked with them."""
+STEPPING = (
+    "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
+    "long long n, double *x1, double *status, double *work);",
+    "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
+    "double h_max, double tol, long long most, double *x1, double *status, double *work);",
+    "int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol);",
+    "long long mbfmu_count(double span, double longest);",
+    "int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
+    "double H, double h_max, double tol, const double *su, const double *sp, double *sx, double *work);",
     "void mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, "
     "double *dy, double *work);",
 )
-"""Declarations of the functions of driver.c and derivatives.c, for sources linked with them."""
+"""Declarations of the functions of a kernel for steps."""
+EXCHANGING = (
+    "int mbfmu_rates(const double *x, const double *u, const double *p, double t, double stabilised, double *dx, "
+    "double *work);",
+    "double mbfmu_drift(const double *x, const double *u, const double *p, double t, double *work);",
+    "int mbfmu_accept(const double *x, const double *u, const double *p, double t, double *x1, double *status, "
+    "double *work);",
+    "void mbfmu_indicators(const double *x, const double *u, const double *p, double t, const double *shift, "
+    "double *found, double *work);",
+    "void mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work);",
+    "void mbfmu_rearm(const double *before, const double *x, const double *u, const double *p, double t, "
+    "const int *changed, double *shift, double *work);",
+    "int mbfmu_update(const double *x, const double *u, const double *p, double t, double *shift, double *x1, "
+    "double *next, double *status, double *work);",
+    "void mbfmu_rates_tangent(const double *x, const double *u, const double *p, double t, double stabilised, "
+    "const double *sx, const double *su, const double *sp, double *dx, double *work);",
+)
+"""Declarations of the functions of a kernel for a solver of its own."""
+EVENT_ENTRIES = (
+    "int mbfmu_stride(double *const *a, double t, double H, double h_max, double tol, double after);",
+    "int mbfmu_settle(const double *x, const double *u, const double *du, const double *p, double t, double h, "
+    "double *x1, double *status, double *work);",
+    "double mbfmu_until(const double *x, const double *p, double t, double *work);",
+)
+"""The same of those functions that only kernels with samplings or events have."""
 LIMITS: dict[str, float] = {
     **{name: number for number, name in enumerate(runtime.CODES)},
     **{f"S_{name.upper()}": number for number, name in enumerate(runtime.Status._fields)},
@@ -53,6 +82,7 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
                 _declared(rest),
                 _definitions({**LIMITS, **_sizes(bundle), **_work(step, other)}),
                 _tables(bundle, None, 0),
+                kernel_file("formulas.c"),
                 kernel_file("driver.c"),
             ]
         ),
@@ -75,12 +105,14 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     hot, rest = _parted(bundle)
     derived = tangents.functions()
     common = shared(derived, hot)
+    stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
+    entries = (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)))
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
-    room = 4 * sizes["NZ"] + 4 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for driver.c and derivatives.c
+    room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
     numbers = {**LIMITS, **sizes, "WORK_SIZE": room}
-    external = [*(item.name() for item in (*rest, *derived)), *common.values(), *(_named(item) for item in ENTRIES)]
+    external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
     header = "\n".join(
         [
             "#ifndef KERNEL_H",
@@ -88,7 +120,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
             "#define MBFMU_EXPORT",
             *(f"#define {name} {prefix}_{name}" for name in external),
             _definitions(numbers),
-            *ENTRIES,
+            *entries,
             "#endif",
             "",
         ]
@@ -104,7 +136,8 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, tangents, corrections),
-                kernel_file("driver.c"),
+                kernel_file("formulas.c"),
+                kernel_file("exchange.c" if bundle.rates else "driver.c"),
                 kernel_file("derivatives.c"),
             ]
         ),
@@ -113,8 +146,21 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     }
 
 
+def clock_source(timing: Any, n_parameters: int) -> str:
+    """Return the C99 source of the function clock_timing: the period of each sampled block and its first instant, s.
+
+    Args:
+        timing: Function (parameters, and memory that it does not read) -> these, in pairs.
+        n_parameters: number of the parameters.
+    """
+    p = ca.SX.sym("p", n_parameters)
+    whole = ca.vertcat(p, ca.SX.zeros(timing.numel_in(0) - n_parameters))
+    function = ca.Function("clock_timing", [p], [ca.densify(timing(whole))])
+    return '#include "kernel.h"\n#include "arrays.h"\n' + generated([function], external=True).text
+
+
 def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
-    hot = bundle.formulas["step"].functions()
+    hot = [*bundle.formulas["step"].functions(), *filter(None, [bundle.rates])]
     return hot, [function for function in bundle.functions() if function not in hot]
 
 
@@ -146,6 +192,16 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
+        **(_exchanging(bundle) if bundle.rates else {}),
+    }  # fmt: skip
+
+
+def _exchanging(bundle: Bundle) -> dict[str, float]:
+    """Return the definitions of a kernel for a solver of its own."""
+    counting = bundle.nx - 1 > bundle.n_scheme
+    return {
+        "EXCHANGE": 1, "N_SCHEME": bundle.n_scheme, "COUNTING": int(counting),
+        **({"CONSTRAINED": 1} if bundle.drift else {}),
     }  # fmt: skip
 
 
@@ -177,7 +233,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
     ]
     for name, item in bundle.formulas.items():
         counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
-        derived = _functions(tangents.formulas[name]) if tangents else "{0}, {0}, 0"
+        derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
     return "\n".join(lines)

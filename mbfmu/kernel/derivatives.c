@@ -1,6 +1,6 @@
-/* Tangents of the state and of the outputs, for driver.c's functions; native FMUs alone need them.
+/* Tangents of the state and of the outputs; native FMUs alone need them.
  *
- * su, sp and ss are changes of inputs, parameters and start values; work has WORK_SIZE entries, more than driver.c's
+ * su, sp and ss are changes of inputs, parameters and start values; work has WORK_SIZE entries, more than the other
  * functions need.
  */
 
@@ -18,6 +18,24 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
     return d;
 }
 
+#ifdef EXCHANGE
+/* The change dx of the rates of mbfmu_rates, from changes of state, inputs and parameters. */
+void mbfmu_rates_tangent(const double *x, const double *u, const double *p, double t, double stabilised,
+                         const double *sx, const double *su, const double *sp, double *dx, double *work) {
+    struct memory m = carve(work);
+    const double *const in[] = {x, u, p, &t, sx, su, sp};
+    t_rates(in, &dx, m.w);
+#ifdef CONSTRAINED
+    double back[N_SCHEME];
+    if (stabilised > 0) {
+        t_drift(in, (double *const[]){back}, m.w);
+        for (int i = 0; i < N_SCHEME; ++i) dx[i] += stabilised * back[i];
+    }
+#else
+    (void)stabilised;
+#endif
+}
+#else
 /* The change sx of the state over the span H, from changes of state, inputs and parameters; 0 if it is unknown. */
 int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, double H,
                        double h_max, double tol, const double *su, const double *sp, double *sx, double *work) {
@@ -29,6 +47,14 @@ int mbfmu_move_tangent(const double *x, const double *u, const double *du, const
     memcpy(sx, d.x, sizeof(double) * NX);
     return code == OK && !d.unknown;
 }
+
+/* The time derivatives dy of the outputs along the motion. */
+void mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, double *dy,
+                        double *work) {
+    struct memory m = carve(work);
+    output_rates((const double *const[]){x, u, du, p, &t}, &dy, m.w);
+}
+#endif
 
 /* The change sx of the state of mbfmu_initialize, from changes of start values, inputs and parameters. */
 int mbfmu_initialize_tangent(const double *s, const double *u, const double *du, const double *p, double t, double h,
@@ -50,11 +76,4 @@ void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, do
                            const double *su, const double *sp, double *sy, double *work) {
     struct memory m = carve(work);
     t_outputs((const double *const[]){x, u, p, &t, sx, su, sp}, &sy, m.w);
-}
-
-/* The time derivatives dy of the outputs along the motion. */
-void mbfmu_output_rates(const double *x, const double *u, const double *du, const double *p, double t, double *dy,
-                        double *work) {
-    struct memory m = carve(work);
-    output_rates((const double *const[]){x, u, du, p, &t}, &dy, m.w);
 }

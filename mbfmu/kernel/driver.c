@@ -1,255 +1,13 @@
-/* The loops around the generated functions: solve a formula's stages, take many steps in one call.
+/* The loops of a stepper: take many steps in one call, from event to event.
  *
- * Every function is pure: state in, state out, all memory from the caller. Where tangents are asked for, each correction
- * is followed by the correction of its tangent, so that the derivative is that of the result computed.
  * Without a compiler, runtime.Interpreted takes equal steps without tangents, and nothing else.
  *
- * Included after the generated code and these definitions:
- *   FORMULA_start, FORMULA_begin, FORMULA_step   struct formula; a number of corrections fixes the work of a step,
- *                                                whatever it leaves of the equations, and 0 solves them to round-off
- *   ORDER ESTIMATE_ORDER                         of the stepper and of its error estimate; 0: it has none
- *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
- *   STAGES                                       most stages of a formula
- *   SZ_W                                         room to work of the largest generated function
- *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
- *                                                they do
- *   FORMULA_switch, guards, moved, GUARDS, FALLEN_AT, CLOSED_AT, GAPS, N_SCHEME with SWITCHED, where there are gaps or
- *                                                dry friction: the state after an event, numbers that are positive
- *                                                until one, whether a step moves anything; their number, the entries of
- *                                                x that tell which have fallen and which gaps are closed, the number of
- *                                                gaps, and that of the entries of x that are the stepper's
- *   FORMULA_short, SHORT, REPLACED               where a step below this part of the usual one is followed by a new
- *                                                beginning; with REPLACED the formula takes that step too
- *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
- *   the codes, the entries of a status and the limits of runtime.py
+ * Included after formulas.c and these definitions:
+ *   ORDER ESTIMATE_ORDER         of the stepper and of its error estimate; 0: it has none
+ *   moved, N_SCHEME with SWITCHED whether a step moves anything; number of the entries of x that are the stepper's
+ *   FORMULA_short, SHORT, REPLACED where a step below this part of the usual one is followed by a new beginning; with
+ *                                REPLACED the formula takes that step too
  */
-#include <math.h>
-#include <string.h>
-
-#ifdef MBFMU_EXPORT
-#elif defined _WIN32
-#define MBFMU_EXPORT __declspec(dllexport)
-#else
-#define MBFMU_EXPORT __attribute__((visibility("default")))
-#endif
-
-#define MAPPED (NX - 1) /* entries of x that a step maps; the last one is the step chosen last, 0 before the first */
-#define ROOM (NX > NQV + 1 ? NX : NQV + 1)
-#define WORK (2 * NZ + ROOM + SZ_W)
-
-/* A small change of all that a formula's value depends on, and the change of the value. */
-struct tangent {
-    const double *u, *p;      /* changes that stay the same throughout */
-    const double *from;       /* change of the formula's argument */
-    double *to, *z, *next;    /* change of its value; of the unknowns; room */
-    double *x, *half;         /* change of the state; room for that of half a step */
-    int unknown;              /* whether the change is unknown */
-};
-
-struct memory {
-    double *w, *z, *next, *x;
-    double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
-    struct tangent *d; /* 0: no tangents are wanted */
-#ifdef SWITCHED
-    double *guards; /* those at the start of the next step */
-    double usual;   /* the length of steps that no event shortens */
-    double nudge;   /* the least length of a step up to an event */
-#endif
-};
-
-static struct memory carve(double *work) {
-    struct memory m;
-    m.d = 0;
-    m.estimate = 0;
-#ifdef SWITCHED
-    m.guards = 0;
-    m.usual = m.nudge = 0;
-#endif
-    m.z = work;
-    m.next = m.z + NZ;
-    m.x = m.next + NZ;
-    m.w = m.x + ROOM;
-    return m;
-}
-
-static int all_below(double bound, const double *values, int n) {
-    for (int i = 0; i < n; ++i)
-        if (!(fabs(values[i]) < bound)) return 0;
-    return 1;
-}
-
-static double largest(const double *values, int n) {
-    double found = 0;
-    for (int i = 0; i < n; ++i) found = fmax(found, fabs(values[i]));
-    return found;
-}
-
-/* Whether a correction that came after another leaves an error at round-off. */
-static int at_rest(double correction, double last) {
-    double ratio = correction / last;
-    return correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
-           (ratio > 0.5 && correction <= STALLED);
-}
-
-/* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far. Return whether it is.
- */
-static int settle(function correct, const double *const in[11], double *sz, int n, double scale, struct memory *m) {
-    double last = INFINITY, *const next = m->d->next;
-    for (int pass = 0; pass < MAX_TANGENT_CORRECTIONS; ++pass) {
-        double change = 0;
-        correct(in, &next, m->w);
-        if (!all_below(INFINITY, next, n)) return 0;
-        for (int i = 0; i < n; ++i) change = fmax(change, fabs(next[i] - sz[i]));
-        memcpy(sz, next, sizeof(double) * n);
-        scale = fmax(scale, largest(sz, n));
-        if (change <= TANGENT_SETTLED * scale || (change > last / 2 && change <= STALLED * scale)) return 1;
-        last = change;
-    }
-    return 0;
-}
-
-/* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then compute the result, which has
- * `size` entries. The tangent follows the corrections, as the solution may depend on the guess. */
-static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
-                    double t, double h, double *result, int size, double *status, struct memory *m) {
-    struct tangent *const d = m->d;
-    const double *in[11] = {x, u, du, p, &t, &h, m->z};
-    double *z = m->z, *sz = 0;
-    if (d) {
-        sz = d->z;
-        memset(sz, 0, sizeof(double) * NZ);
-        in[7] = d->from;
-        in[8] = d->u;
-        in[9] = d->p;
-        in[10] = sz;
-    }
-    for (int k = 0; k < f->stages; ++k) {
-        const int n = f->size[k];
-        double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
-        double *const guess[] = {m->next, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
-        int solved = 0;
-        if (d) f->guess_tangent[k](in, &d->next, m->w);
-        f->guess[k](in, guess, m->w);
-        memcpy(z, m->next, sizeof(double) * n);
-        if (d) memcpy(sz, d->next, sizeof(double) * n);
-        z += n;
-        if (d) sz += n;
-        if (!f->correct[k]) continue; /* values that are only computed */
-        for (int pass = 0; pass < (f->corrections ? f->corrections : MAX_CORRECTIONS) && !solved; ++pass) {
-            if (d) f->correct_tangent[k](in, &d->next, m->w);
-            f->correct[k](in, next, m->w);
-            status[S_ITERATIONS] += 1;
-            if (!isfinite(correction)) {
-                status[S_CORRECTION] = correction;
-                return NOT_FINITE;
-            }
-            memcpy(z - n, m->next, sizeof(double) * n);
-            if (d) {
-                memcpy(sz - n, d->next, sizeof(double) * n);
-                scale = fmax(scale, largest(sz - n, n));
-            }
-            solved = !f->corrections && at_rest(correction, last);
-            last = correction;
-        }
-        if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
-        if (!f->corrections && !solved) return NOT_CONVERGED;
-        if (d && !f->corrections && !settle(f->correct_tangent[k], in, sz - n, n, scale, m)) d->unknown = 1;
-    }
-    double *const results[] = {result, f->stages ? 0 : m->estimate};
-    f->result(in, results, m->w);
-    if (d) {
-        f->result_tangent(in, &d->to, m->w);
-        if (!all_below(INFINITY, d->to, size)) d->unknown = 1;
-    }
-    return OK;
-}
-
-MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
-    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK};
-    memcpy(sizes, all, sizeof all);
-}
-
-#if defined SAMPLED || defined SWITCHED
-/* Change the state by a formula, and begin anew from there: momenta, multipliers and histories are made again, the
- * history of a multistep method with the step h. */
-static int restart(const struct formula *f, double *x, const double *u, const double *du, const double *p, double t,
-                   double h, double *status, struct memory *m) {
-    struct tangent *const d = m->d;
-    double *const sx = d ? d->x : 0, *const half = d ? d->half : 0, held[HELD + 1], sheld[HELD + 1];
-    memcpy(held, x + HELD_AT, sizeof(double) * HELD);
-    if (d) {
-        memcpy(sheld, sx + HELD_AT, sizeof(double) * HELD);
-        d->from = sx;
-        d->to = half;
-    }
-    int code = evaluate(f, x, u, du, p, t, h, m->x, NQV, status, m);
-    if (code != OK) return code;
-    if (d) {
-        d->from = half;
-        d->to = sx;
-    }
-    code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
-    memcpy(x + HELD_AT, held, sizeof(double) * HELD); /* no input has changed */
-    if (d) memcpy(sx + HELD_AT, sheld, sizeof(double) * HELD);
-    return code == OK && !all_below(LOST, x, MAPPED) ? NOT_FINITE : code;
-}
-#endif
-
-#ifdef SWITCHED
-/* The guards of the state x at a time dt after t. */
-static void watch(const double *x, const double *u, const double *du, const double *p, double t, double dt,
-                  double *found, struct memory *m) {
-    double inputs[NU + 1], at = t + dt;
-    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-    guards((const double *const[]){x, inputs, p, &at}, &found, m->w);
-}
-#endif
-
-/* Consistent state x of the start values s at time t; h is the step the history of a multistep method is made with. */
-static int initialize(const double *s, const double *u, const double *du, const double *p, double t, double h,
-                      double *x, double *status, struct memory *m) {
-    memset(status, 0, sizeof(double) * S_SIZE);
-    status[S_TIME] = t;
-    int code = evaluate(&FORMULA_start, s, u, du, p, t, h, m->x, NQV, status, m);
-    if (code == OK) {
-        status[S_CORRECTION] = m->x[NQV];
-        if (!(m->x[NQV] <= CONSISTENT)) code = INCONSISTENT_START;
-    }
-    if (code == OK) {
-        if (m->d) {
-            memcpy(m->d->half, m->d->to, sizeof(double) * NQV);
-            m->d->from = m->d->half;
-        }
-        code = evaluate(&FORMULA_begin, m->x, u, du, p, t, h, x, MAPPED, status, m);
-    }
-#ifdef SWITCHED
-    for (int i = 0; i < GAPS && code == OK; ++i) {
-        double values[GUARDS];
-        watch(x, u, du, p, t, 0, values, m);
-        if (values[i] < -CONSISTENT) {
-            status[S_CORRECTION] = -values[i];
-            status[S_SUBSTEPS] = i;
-            code = STARTS_INSIDE;
-        }
-    }
-    if (code == OK) {
-        const double residual = status[S_CORRECTION];
-        code = restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
-        if (code == OK) status[S_CORRECTION] = residual;
-    }
-#endif
-    x[MAPPED] = 0;
-    if (code == OK && !all_below(INFINITY, x, NX)) code = NOT_FINITE;
-    status[S_CODE] = code;
-    return code;
-}
-
-MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double *du, const double *p, double t,
-                                  double h, double *x, double *status, double *work) {
-    struct memory m = carve(work);
-    return initialize(s, u, du, p, t, h, x, status, &m);
-}
-
 #ifdef SHORT
 /* Take a step that is far shorter than usual, and begin anew from its end. */
 static int take_short(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
@@ -542,13 +300,6 @@ static int control(const double *x, const double *u, const double *du, const dou
     return (int)status[S_CODE];
 }
 
-/* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
-MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
-    struct memory m = carve(work);
-    outputs((const double *const[]){x, u, p, &t}, &y, m.w);
-    return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
-}
-
 /* The number of equal steps, each at most `longest`, that a span takes. */
 MBFMU_EXPORT long long mbfmu_count(double span, double longest) {
     double n = ceil(span / longest * (1 - CLOSE));
@@ -562,6 +313,15 @@ static int stretch(const double *x, const double *u, const double *du, const dou
     return tol > 0 ? control(x, u, du, p, t, H, h_max, tol, most, x1, status, m)
                    : advance(x, u, du, p, t, H / n, n, x1, status, m);
 }
+
+#ifdef SAMPLED
+/* The time until the next sampling, 0 if one is due. */
+static double time_left(const double *x, const double *p, double t, struct memory *m) {
+    double until[2];
+    until_sampling((const double *const[]){x, p, &t}, (double *const[]){until, until + 1}, m->w);
+    return until[0];
+}
+#endif
 
 #if defined SAMPLED || defined SWITCHED
 /* Go over the span H from sampling to sampling and from event to event. A sampling at the end of the span is left to the
@@ -589,12 +349,12 @@ static int travel(const double *x, const double *u, const double *du, const doub
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
 #ifdef SAMPLED
         double until[2];
-        const double *const in[] = {now, p, &at};
-        until_sampling(in, (double *const[]){until, until + 1}, m->w);
-        if (until[0] <= 0) {
-            total[S_CODE] = restart(&FORMULA_sample, now, inputs, du, p, at, h, status, m);
-            until_sampling(in, (double *const[]){until, until + 1}, m->w);
+        if (m->stops && done > 0 && time_left(now, p, at, m) <= 0) {
+            total[S_TIME] = at;
+            total[S_CODE] = EVENT;
+            break;
         }
+        total[S_CODE] = sample(now, inputs, du, p, at, h, until, status, m);
 #endif
 #ifdef SWITCHED
         watch(now, inputs, du, p, at, 0, values, m);
@@ -636,6 +396,11 @@ static int travel(const double *x, const double *u, const double *du, const doub
             m->nudge = row < 2 ? 0 : row < 32 ? h * NUDGE * (1LL << 2 * row) : h;
             at = status[S_TIME];
             done = at - t;
+            if (m->stops && at > m->after) {
+                for (int i = 0; i < GUARDS; ++i) now[FALLEN_AT + i] = values[i] < 0;
+                total[S_CODE] = EVENT;
+                break;
+            }
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
@@ -655,8 +420,9 @@ static int travel(const double *x, const double *u, const double *du, const doub
         done = last ? H : done + span;
     }
     memcpy(status, total, sizeof total);
-    if (status[S_CODE] == OK || status[S_CODE] == UNFINISHED) memcpy(x1, now, sizeof now);
-    return (int)status[S_CODE];
+    const int code = (int)status[S_CODE];
+    if (code == OK || code == UNFINISHED || code == EVENT) memcpy(x1, now, sizeof now);
+    return code;
 }
 #else
 #define travel stretch
@@ -701,3 +467,66 @@ MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double 
     status[S_CODE] = OUTPUTS_NOT_FINITE;
     return OUTPUTS_NOT_FINITE;
 }
+
+#if defined SAMPLED || defined SWITCHED
+/* The same, but only up to a sampling on the way, or to the first event after a time. Neither acts yet: the code is EVENT
+ * then, and status[S_TIME] is where that is. */
+MBFMU_EXPORT int mbfmu_stride(double *const *a, double t, double H, double h_max, double tol, double after) {
+    struct memory m = carve(a[7]);
+    double *x1 = a[4], *status = a[6], inputs[NU + 1];
+    m.stops = 1;
+    m.after = after;
+    const int code = move(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m);
+    if (code != OK && code != EVENT) return code;
+    const double end = code == EVENT ? status[S_TIME] : t + H, span = code == EVENT ? end - t : H;
+    for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * span;
+    if (mbfmu_outputs(x1, inputs, a[3], end, a[5], a[7]) == OK) return code;
+    status[S_TIME] = end;
+    status[S_CODE] = OUTPUTS_NOT_FINITE;
+    return OUTPUTS_NOT_FINITE;
+}
+
+/* Let the event act at which a stride has stopped, the samplings that are due, and inputs that have jumped. */
+MBFMU_EXPORT int mbfmu_settle(const double *x, const double *u, const double *du, const double *p, double t, double h,
+                              double *x1, double *status, double *work) {
+    struct memory m = carve(work);
+    double now[NX];
+    int code = OK;
+    memcpy(now, x, sizeof now);
+    memset(status, 0, sizeof(double) * S_SIZE);
+    status[S_TIME] = t;
+#ifdef SWITCHED
+    double values[GUARDS];
+    int fallen = 0;
+    m.usual = h;
+    for (int i = 0; i < GUARDS; ++i) fallen |= now[FALLEN_AT + i] != 0;
+    if (fallen) code = restart(&FORMULA_switch, now, u, du, p, t, h, status, &m);
+#endif
+#ifdef SAMPLED
+    double until[2];
+    if (code == OK) code = sample(now, u, du, p, t, h, until, status, &m);
+#endif
+#ifdef SWITCHED
+    watch(now, u, du, p, t, 0, values, &m);
+    for (int i = 0; i < GUARDS && !fallen && code == OK; ++i)
+        if (values[i] < JUMPED) {
+            code = change_modes(values, JUMPED, now, u, du, p, t, h, status, &m);
+            fallen = 1;
+        }
+#endif
+    if (code == OK) memcpy(x1, now, sizeof now);
+    status[S_CODE] = code;
+    return code;
+}
+
+/* The time until the next sampling: 0 if one is due, and infinity if there is none. */
+MBFMU_EXPORT double mbfmu_until(const double *x, const double *p, double t, double *work) {
+#ifdef SAMPLED
+    struct memory m = carve(work);
+    return time_left(x, p, t, &m);
+#else
+    (void)x, (void)p, (void)t, (void)work;
+    return INFINITY;
+#endif
+}
+#endif

@@ -71,6 +71,13 @@ MOST_STEPS = 10_000_000
 """Largest number of steps in one communication step: a few minutes of work, after which a master gets an answer."""
 MOST_EVENTS = 10_000
 """Largest number of events in one communication step: more are taken for an endless sequence."""
+LATE = 1e-12
+"""Value of a guard below zero, N, N.m, m, rad, m/s or rad/s, at which a solver of its own finds an event."""
+MARGIN = 1e-7
+"""The same where the guard begins at zero, as that of a gap that its force has just left at zero: a solver's errors are
+larger there than the guard."""
+MOST_CHANGES = 100
+"""Largest number of changes of modes at one instant, where a solver of its own finds the events."""
 SLIVER = 1e-3
 """Part of the longest step below which a communication step is none that others follow, where there are events."""
 NUDGE = 1e-12

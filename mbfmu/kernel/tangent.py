@@ -48,16 +48,19 @@ class Tangents:
     Args:
         formulas: tangents of each formula, by its name.
         outputs: Function (x, u, p, t, sx, su, sp) -> change of y.
-        rates: Function (x, u, du, p, t) -> time derivative of y along the motion.
+        rates: Function (x, u, du, p, t) -> time derivative of y along the motion; for a solver of its own instead the
+            tangent of its rates, (x, u, p, t, sx, su, sp) -> change of the time derivative of [q; v; z].
+        drift: that of the way back onto the constraints, in the same way; None without constraints, and for a stepper.
     """
 
     formulas: Mapping[str, FormulaTangents]
     outputs: Any
     rates: Any
+    drift: Any = None
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.rates]
+        found = [self.outputs, self.rates, *filter(None, [self.drift])]
         for item in self.formulas.values():
             found += [*item.guess, *filter(None, item.correct), item.result]
         return found
@@ -76,6 +79,16 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
         formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
         rates=_rates(dae, scheme),
+    )
+
+
+def exchange_tangents(bundle: Bundle) -> Tangents:
+    """Return the tangents of a bundle for a solver of its own: those of its start, its outputs and its rates."""
+    return Tangents(
+        formulas={name: _formula(item, True) for name, item in bundle.formulas.items() if name != "step"},
+        outputs=_tangent(bundle.outputs, (0, 1, 2)),
+        rates=_tangent(bundle.rates, (0, 1, 2)),
+        drift=bundle.drift and _tangent(bundle.drift, (0, 1, 2)),
     )
 
 

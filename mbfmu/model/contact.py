@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
+from typing import Literal, TypeAlias, get_args
 
 from mbfmu.errors import ModelError, NameInUseError
 from mbfmu.model.component import is_name
@@ -10,6 +12,9 @@ from mbfmu.model.expression import Expression
 
 REST = 1e-10
 """Default speed of approach, m/s or rad/s, below which a gap closes for good."""
+ImpactLaw: TypeAlias = Literal["newton", "poisson"]
+"""A law of restitution: Newton's for the speeds before and after an impact, or Poisson's for the impulses of its
+compression and expansion."""
 
 
 @dataclass(frozen=True)
@@ -17,24 +22,32 @@ class Contact(Description):
     """A gap that can close, dry friction along a slip, or both; texts are expressions like those of the energies.
 
     A gap stays at or above 0. It closes in an impact with Newton's restitution, gap' after = -restitution gap' before,
-    and is pressed by a force f_n >= 0. Friction acts against the slip rate: while it slides with the force that
-    `sliding` gives, while it sticks with the force that it takes, up to `static`.
+    and is pressed by a force f_n >= 0; with a pull it holds, f_n >= -pull. Friction acts against the slip rate: while
+    it slides with the force that `sliding` gives, while it sticks with the force that it takes, up to `static`. With a
+    strength, the slide is held from the start, and let go for good by a larger force.
 
     Args:
         name: an identifier; its outputs are ``name.gap``, ``name.f_n`` and so on.
         gap: of coordinates, parameters and ``time``; empty: friction alone.
         restitution: e, from 0 to 1, of parameters.
+        pull: force, N or N.m, up to which the gap holds once it is closed, of parameters and ``time``; below 0 counts
+            as 0. It presses on the friction, whose ``normal`` is f_n + pull then.
+        impact_law: ``newton``; or ``poisson``, where e is that of the impulses of expansion and compression.
+        tangential: tangential restitution, from -1 to 1, of parameters: what sticks in an impact by Newton's law leaves
+            it with the slip rate -tangential times that before.
         slide: the place whose rate is the slip rate, of the same; empty: `slip` gives the rate.
         slip: slip rate, linear in the rates, where it is the rate of no place, as that of rolling in space.
         sliding: size of the friction, N or N.m, of parameters, ``speed`` (the size of the slip rate) and ``normal``.
         static: largest size while it sticks, of parameters and ``normal``; empty: `sliding` at a speed of 0.
+        strength: force or torque, N or N.m, beyond which what holds the slide breaks, of parameters and ``time``; in
+            place of `sliding`.
         normal: normal force where there is no gap, of coordinates, rates and parameters.
         rest: speed of approach, m/s or rad/s, below which the gap closes for good.
         unit: SI unit of the gap, ``m`` or ``rad``.
         slip_unit: SI unit of the slip, ``m`` or ``rad``.
 
     Raises:
-        ModelError: it has neither gap nor slip, or both `slide` and `slip`.
+        ModelError: it has neither gap nor slip, both `slide` and `slip`, or something that needs what it does not have.
         NameInUseError: the name is no identifier.
     """
 
@@ -49,6 +62,10 @@ class Contact(Description):
     rest: float | str = REST
     unit: str = "m"
     slip_unit: str = "m"
+    pull: float | str = 0.0
+    impact_law: ImpactLaw = "newton"
+    tangential: float | str = 0.0
+    strength: str = ""
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
@@ -59,8 +76,24 @@ class Contact(Description):
             raise ModelError(f"contact '{self.name}' has neither a gap nor a slip: give one")
         if self.slide and self.slip:
             raise ModelError(f"contact '{self.name}' has a slide and a slip: the rate of the slide is its slip")
-        if self.slides != bool(self.sliding):
+        if self.strength and (self.gap or self.sliding or self.static):
+            raise ModelError(
+                f"contact '{self.name}': what has a strength holds its slide until it breaks; leave gap, sliding and "
+                "static to another contact"
+            )
+        if self.slides != bool(self.sliding or self.strength):
             raise ModelError(f"contact '{self.name}': slip (or slide) and sliding belong together: give both or none")
+        if self.impact_law not in get_args(ImpactLaw):
+            known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
+            raise ModelError(f"contact '{self.name}': impact_law is '{self.impact_law}'; take {known}")
+        if not isinstance(self.pull, str) and not 0 <= self.pull < inf:
+            raise ModelError(f"contact '{self.name}': a pull of {self.pull} is none; give 0 or a positive number")
+        if self.pull != 0 and not self.gap:
+            raise ModelError(f"contact '{self.name}': a pull holds a gap, and there is none: give the gap too")
+        if self.tangential != 0 and not (self.gap and self.slides and self.impact_law == "newton"):
+            raise ModelError(
+                f"contact '{self.name}': a tangential restitution takes a gap with friction and Newton's law"
+            )
 
     @property
     def slides(self) -> bool:
@@ -69,7 +102,8 @@ class Contact(Description):
 
     def texts(self) -> Iterator[tuple[str, frozenset[str]]]:
         """Yield each expression, and the names it may have besides those of the system."""
-        for text in (self.gap, str(self.restitution), self.slide, self.slip, self.normal, str(self.rest)):
+        numbers = (self.restitution, self.rest, self.pull, self.tangential)
+        for text in (self.gap, self.slide, self.slip, self.normal, self.strength, *map(str, numbers)):
             if text:
                 yield text, frozenset()
         for text, more in ((self.sliding, {"speed", "normal"}), (self.static, {"normal"})):
@@ -79,4 +113,4 @@ class Contact(Description):
     @property
     def limit(self) -> Expression:
         """Return the expression of the largest friction while it sticks, in which ``speed`` is 0 if it occurs."""
-        return Expression(self.static or self.sliding)
+        return Expression(self.strength or self.static or self.sliding)

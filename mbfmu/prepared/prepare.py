@@ -18,6 +18,7 @@ from mbfmu.dae.branches import start_notices
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, singularity, start_error
+from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
@@ -206,6 +207,7 @@ def prepare(
     energy_balance: bool = False,
     choices: Sequence[str] = (),
     inverse: bool = False,
+    states: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -221,6 +223,7 @@ def prepare(
         energy_balance: whether `energy.balance` is an output.
         choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
         inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
+        states: whether the state and its time derivative are outputs.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -234,7 +237,7 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
-    asked = formulas, energy_balance, tuple(choices), inverse
+    asked = formulas, energy_balance, tuple(choices), inverse, states
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
     cached = start_cache.load(key) if key else None
     if cached:
@@ -249,16 +252,17 @@ def prepare(
 
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
+    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool, states: bool,
 ) -> Parts:  # fmt: skip
     asked = stepper or ("" if inverse else system.stepper)
-    dae = derive(system, coordinates, formulas, choices, bool(asked) and family_of(asked).contacts)
-    if not asked and family_of(usual_stepper(dae)[0]).contacts:
-        dae = derive(system, coordinates, formulas, choices, True)
+    by_step = family_of(asked).contacts if asked else False if inverse else None
+    dae = derive(system, coordinates, formulas, choices, by_step)
     if energy_balance:
         dae = with_balance(dae)
     if inverse:
         dae = inverse_of(dae)
+    if states:
+        dae = with_states(dae)
     stepper = asked or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:

@@ -62,6 +62,7 @@ def cache_key(
     energy_balance: bool = False,
     choices: Sequence[str] = (),
     inverse: bool = False,
+    states: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -75,6 +76,7 @@ def cache_key(
         energy_balance: the output `energy.balance` is asked for.
         choices: coordinates for which a parameter chooses between a start value and a guess.
         inverse: the equations are those of the inverse dynamics.
+        states: the state is asked for as outputs.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -93,6 +95,7 @@ def cache_key(
                 energy_balance,
                 list(choices),
                 inverse,
+                states,
             ]
         )
     except _ForeignError:

@@ -99,7 +99,7 @@ def usual_stepper(dae: Dae) -> Usual:
         return "radau", "a block of first-order equations may be stiff, and radau damps what the step cannot resolve"
     if states_beside_motion(dae):
         return "radau", "first-order states beside a motion may be stiff, and radau damps what the step cannot resolve"
-    if dae.switches and len(dae.switches.in_space) > 1:
+    if dae.switches and dae.switches.undetermined:
         return "moreau", "several frictions in space need not have unique forces, and moreau steps with any of them"
     if dae.k:
         return "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
@@ -139,10 +139,10 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
         raise StepperError(
             f"stepper '{name}' takes no first-order states, and '{dae.name}' has {dae.n_z}: choose one of {able}"
         )
-    if dae.switching and len(dae.switching.switches.in_space) > 1:
-        names = ", ".join(f"'{item}'" for item in dae.switching.switches.in_space)
+    if dae.switches and not dae.switching and (found := dae.switches.by_events):
+        names = ", ".join(f"'{item}'" for item in found)
         raise StepperError(
-            f"stepper '{name}' goes from event to event, and '{dae.name}' has friction in space at several contacts "
-            f"({names}): what sticks at several has no unique forces; take the stepper 'moreau', or mu = 0 at others"
+            f"stepper '{name}' has Newton's restitution and friction alone, and '{dae.name}' has a pull, a strength or "
+            f"another impact law ({names}): take a stepper that goes from event to event, such as 'projected'"
         )
     return family.make(dae, **chosen)

@@ -14,6 +14,8 @@ instance.py  an instance of the FMU, and the FMU as the rules see it
 life.py      rules on loading, initialising, stepping, ending
 values.py    rules on start values, inputs, parameters, derivatives, state
 misuse.py    rules on nonsense, and on what is logged
+exchange.py  rules on model exchange
+steps3.py    rules on co-simulation by FMI 3.0
 main.py      applies them
 drive.py     makes one run of an FMU, for mbfmu.simulate
 report.py    the JSON lines

@@ -61,12 +61,15 @@ def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None
 class Instance:
     """One instance of the FMU under test, stepped on the grid t0 + n h."""
 
+    interface: type[Any] = FMU2Slave
+    """What has the functions of its interface."""
+
     def __init__(self, job: dict[str, Any], callbacks: Any, name: str) -> None:
         self.job = job
         self.h: float = job["step"]
         self.ready = False
         """Whether it has been initialised."""
-        self.slave = FMU2Slave(
+        self.slave = self.interface(
             guid=job["guid"],
             modelIdentifier=job["identifier"],
             unzipDirectory=job["folder"],
@@ -157,9 +160,11 @@ class Probe:
             self.report(rule=rule, status="fail", message=message)
 
     @contextmanager
-    def instance(self, callbacks: Any = None, **changes: Any) -> Iterator[Instance]:
-        """Make an instance; free it afterwards unless the FMU has declared itself beyond repair."""
-        instance = Instance({**self.job, **changes}, callbacks or self._callbacks, next(self._names))
+    def instance(
+        self, callbacks: Any = None, kind: Callable[..., Instance] = Instance, **changes: Any
+    ) -> Iterator[Any]:
+        """Make an instance of a kind; free it afterwards unless the FMU has declared itself beyond repair."""
+        instance = kind({**self.job, **changes}, callbacks or self._callbacks, next(self._names))
         try:
             yield instance
             if instance.ready and not self.terminates(instance):

@@ -8,7 +8,7 @@ from typing import Any
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from . import life, misuse, values
+from . import exchange, life, misuse, steps3, values
 from .instance import PRACTICE, DynamicRule, NotApplicable, Probe
 from .report import begin
 
@@ -21,13 +21,18 @@ LAST: tuple[tuple[DynamicRule, str], ...] = (
     (life.exit, PRACTICE),
 )
 """Rules after which the process may be of no use; how it ends is judged by the parent."""
+EXCHANGE_VITAL = exchange.VITAL
+EXCHANGE_OTHERS = exchange.RULES
+STEPS3_VITAL = steps3.VITAL
+STEPS3_OTHERS = steps3.RULES
+ALL = (*VITAL, *OTHERS, *STRICT, *MESSAGES, *LAST, *EXCHANGE_VITAL, *EXCHANGE_OTHERS, *STEPS3_VITAL, *STEPS3_OTHERS)
 
 
 def main(job: dict[str, Any], report: Callable[..., None]) -> None:
     """Apply the rules in turn; stop where going on makes no sense."""
     probe = Probe(job, report)
-    functions = {rule.__name__.replace("_", "-"): rule for rule, _ in (*VITAL, *OTHERS, *STRICT, *MESSAGES, *LAST)}
-    vital = {rule for rule, _ in VITAL}
+    functions = {rule.__name__.replace("_", "-"): rule for rule, _ in ALL}
+    vital = {rule for rule, _ in (*VITAL, *EXCHANGE_VITAL, *STEPS3_VITAL)}
     for name in job["rules"]:
         report(begin=name)
         probe.log.clear()

@@ -1,5 +1,13 @@
 """The native back end: the kernel behind the FMI functions in C, compiled for one platform or several."""
 
-from mbfmu.fmu.native.build import PLATFORMS, STANDARD, Native, compiling, default_platforms, native_members
+from mbfmu.fmu.native.build import (
+    PLATFORMS,
+    VERSIONS,
+    Native,
+    common_code,
+    compiling,
+    default_platforms,
+    native_members,
+)
 
-__all__ = ["PLATFORMS", "STANDARD", "Native", "compiling", "default_platforms", "native_members"]
+__all__ = ["PLATFORMS", "VERSIONS", "Native", "common_code", "compiling", "default_platforms", "native_members"]

@@ -9,19 +9,56 @@ from importlib.resources import files
 
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import SETTING, Interface, interface
-from mbfmu.fmu.native.tables import guid_header, model_header, variables_header
-from mbfmu.kernel.codegen import native_sources
+from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
+from mbfmu.kernel import Bundle
+from mbfmu.kernel.codegen import clock_source, native_sources
+from mbfmu.kernel.exchange import exchange
 from mbfmu.kernel.mach_o import universal
-from mbfmu.kernel.tangent import tangents
+from mbfmu.kernel.tangent import exchange_tangents, tangents
 from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
 from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)
-SHIM = ("core.h", "core.c", "texts.h", "fmi2.c", "prefix.h")
+CORE = ("core.h", "core.c", "texts.h", "categories.h")
+"""Names of the files that are the same in every version of FMI."""
+EXCHANGE = "exchange.c"
+"""Name of the file that model exchange needs beside these."""
 BITS = 16
 """Digits of each part of a GUID: of a hash, and of the bits of a setting."""
-STANDARD = ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h")
-"""Names of the headers of the FMI standard, which are unchanged."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of FMI, as sources and archive know it.
+
+    Args:
+        shim: names of the files with its functions.
+        standard: names of the headers of the standard, which are unchanged.
+        tuples: names of the folders in binaries/, by platform; of several, each is for one processor.
+    """
+
+    shim: tuple[str, ...]
+    standard: tuple[str, ...]
+    tuples: Mapping[str, tuple[str, ...]]
+
+
+VERSIONS = {
+    "2.0": Version(
+        ("fmi2.c", "prefix.h"),
+        ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
+        {name: (name,) for name in TARGETS},
+    ),
+    "3.0": Version(
+        ("fmi3.c",),
+        ("fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h"),
+        {
+            "linux64": ("x86_64-linux",),
+            "win64": ("x86_64-windows",),
+            "darwin64": ("x86_64-darwin", "aarch64-darwin"),
+        },
+    ),
+}
+"""Versions of FMI by name."""
 
 
 @dataclass(frozen=True)
@@ -32,32 +69,56 @@ class Native:
         prepared: the model with its stepper.
         identifier: name of the binary, a C identifier.
         corrections: number of corrections of each stage of a step; 0: until it is solved.
+        kinds: what the FMU is for, of ``cs`` and ``me``.
+        exchange: whether these sources are those for model exchange.
+        fmi: version of FMI, of `VERSIONS`.
     """
 
     prepared: Prepared
     identifier: str
     corrections: int = 0
+    kinds: tuple[str, ...] = ("cs",)
+    exchange: bool = False
+    fmi: str = "2.0"
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """The functions of the kernel."""
+        return exchange(self.prepared.dae) if self.exchange else self.prepared.bundle
 
     @cached_property
     def interface(self) -> Interface:
         """The variables."""
-        return interface(self.prepared, self.corrections)
+        indicators = self.exchange and self.fmi != "2.0"
+        bundle = self.bundle if self.exchange else None
+        return interface(self.prepared, self.corrections, self.kinds, bundle, indicators)
 
     @cached_property
     def _texts(self) -> dict[str, str]:
         """Sources by name, without those that hold their hash."""
-        bundle = self.prepared.bundle
-        derived = tangents(self.prepared.dae, self.prepared.scheme, bundle, solved=not self.corrections)
-        here = files("mbfmu.fmu.native")
+        prepared, bundle = self.prepared, self.bundle
+        if self.exchange:
+            derived = exchange_tangents(bundle)
+        else:
+            derived = tangents(prepared.dae, prepared.scheme, bundle, solved=not self.corrections)
+        here, chosen = files("mbfmu.fmu.native"), VERSIONS[self.fmi]
+        shim = (*CORE, *chosen.shim, *([EXCHANGE] if self.exchange else []))
         return {
-            **{name: (here / name).read_text(encoding="utf-8") for name in SHIM},
-            **{name: (here / "standard" / name).read_text(encoding="utf-8") for name in STANDARD},
+            **{name: (here / name).read_text(encoding="utf-8") for name in shim},
+            **{name: (here / "standard" / name).read_text(encoding="utf-8") for name in chosen.standard},
             **native_sources(bundle, derived, self.identifier, self.corrections),
             "variables.h": variables_header(self.interface),
+            **(self._of_version3() if self.fmi == "3.0" else {}),
         }
 
+    def _of_version3(self) -> dict[str, str]:
+        """Return the sources that FMI 3.0 alone needs."""
+        sampling = None if "me" in self.kinds else self.prepared.dae.sampling
+        clocks = {"clocks.c": clock_source(sampling.timing, len(self.prepared.dae.parameters))} if sampling else {}
+        return {"arrays.h": arrays_header(self.interface, self.identifier), **clocks}
+
     @cached_property
-    def _code(self) -> str:
+    def code(self) -> str:
         """Hash of all sources, which do not depend on the defaults of the settings."""
         content = "\n".join([*self._texts, *self._texts.values(), self._header("")])
         return hashlib.sha256(content.encode()).hexdigest()[:BITS]
@@ -65,23 +126,31 @@ class Native:
     def _header(self, code: str) -> str:
         return model_header(self.prepared.dae.name, self.identifier, self.interface, self.corrections, code)
 
-    def guid(self, description: str) -> str:
+    def guid(self, code: str, description: str) -> str:
         """Return the GUID, from whose end the binary takes the defaults of the settings.
 
         Args:
+            code: that of the FMU, see `common_code`.
             description: hash of what else is in the FMU, in hexadecimal.
         """
         settings = (item.start or 0.0 for item in self.interface.variables if item.kind == SETTING)
         bits = (struct.pack(">d", value).hex() for value in settings)
-        return "{" + "-".join([self._code, description[:BITS], *bits]) + "}"
+        return "{" + "-".join([code, description[:BITS], *bits]) + "}"
 
-    def sources(self, guid: str) -> dict[str, str]:
+    def sources(self, code: str, guid: str) -> dict[str, str]:
         """Return all sources by name; to write those of the kernel takes a while.
 
         Args:
+            code: that of the FMU, see `common_code`.
             guid: GUID of the FMU, which only guid.h holds, a header that the binary does not include.
         """
-        return {**self._texts, "model.h": self._header(self._code), "guid.h": guid_header(guid)}
+        return {**self._texts, "model.h": self._header(code), "guid.h": guid_header(guid)}
+
+
+def common_code(parts: Sequence[Native]) -> str:
+    """Return the code with which the GUID of an FMU begins: that of its sources, or a hash of those of all binaries."""
+    codes = [part.code for part in parts]
+    return codes[0] if len(codes) == 1 else hashlib.sha256("".join(codes).encode()).hexdigest()[:BITS]
 
 
 def default_platforms() -> tuple[str, ...]:
@@ -95,20 +164,27 @@ def compiling(platform: str) -> str:
 
 
 def native_members(
-    sources: Mapping[str, str], identifier: str, platforms: Sequence[str], tell: Callable[[str], None]
+    sources: Mapping[str, str],
+    identifier: str,
+    folder: str,
+    platforms: Sequence[str],
+    tell: Callable[[str], None],
+    tuples: Mapping[str, tuple[str, ...]],
 ) -> dict[str, bytes]:
     """Return the content of a native FMU by name: its sources, and a binary for each platform.
 
     Args:
         sources: all sources by name, model.h included.
         identifier: name of the binaries.
+        folder: prefix of the names of the sources in the folder sources, empty or such as ``me/``.
         platforms: names of `PLATFORMS`.
         tell: called with the name of each phase that begins.
+        tuples: names of the folders in binaries/, of a `Version`.
 
     Raises:
         FmuError: there is no compiler for a platform, or it fails.
     """
-    members = {f"sources/{name}": text.encode("utf-8") for name, text in sources.items()}
+    members = {f"sources/{folder}{name}": text.encode("utf-8") for name, text in sources.items()}
     for platform in platforms:
         tell(compiling(platform))
         toolchains = _toolchains(platform)
@@ -116,8 +192,12 @@ def native_members(
             libraries = [built(sources, toolchain, identifier).content for toolchain in toolchains]
         except BuildError as error:
             raise FmuError(f"the C compiler for {platform} failed: {error}") from None
-        content = libraries[0] if len(libraries) == 1 else universal(libraries)
-        members[f"binaries/{platform}/{identifier}{toolchains[0].suffix}"] = content
+        if len(tuples[platform]) == 1 and len(libraries) > 1:
+            libraries = [universal(libraries)]
+        for folder, content in zip(
+            tuples[platform], libraries, strict=False
+        ):  # this machine's compiler makes the first
+            members[f"binaries/{folder}/{identifier}{toolchains[0].suffix}"] = content
     return members
 
 

@@ -19,6 +19,7 @@
 #define WHOLE 0
 #endif
 
+#define APART 1e-3    /* part of solver.step within which the next event after a stop is none to stop at */
 #define UNSOLVED 1e-9 /* size of a correction that gives a notice, if the number of corrections is fixed */
 
 /* -- messages ---------------------------------------------------------------------------------------------------- */
@@ -86,6 +87,16 @@ static void add_refusals(struct text *t, const struct state *now) {
     }
 }
 
+#ifdef EXCHANGE
+int core_valid(struct core *m, enum outcome severity) {
+    struct text reasons = {"", 0};
+    if (!m->now.refused) return 1;
+    add_refusals(&reasons, &m->now);
+    core_say(&m->host, severity, "no solution at t = %.9g s while a value is refused: %s", m->now.time, reasons.all);
+    return 0;
+}
+#endif
+
 static void remember(struct state *now, const struct refusal *r) {
     int i = 0;
     while (i < now->refused && now->refusals[i].where != r->where) ++i;
@@ -116,7 +127,10 @@ static int all_known(struct core *m, const unsigned int vr[], size_t n) {
     return 1;
 }
 
-static const char *const TYPES[] = {[REAL] = "Real", [INTEGER] = "Integer", [BOOLEAN] = "Boolean"};
+#ifndef TYPE_NAMES
+#define TYPE_NAMES "Real", "Integer", "Boolean"
+#endif
+static const char *const TYPES[] = {TYPE_NAMES};
 
 static enum outcome other_type(struct core *m, const struct variable *v, enum type type) {
     return refuse(m, "%s is of type %s, not %s: use the functions of its type", v->name, TYPES[TYPE(v)], TYPES[type]);
@@ -141,8 +155,13 @@ static double value_of(const struct core *m, const struct variable *v) {
     case INPUT: return m->now.u[v->offset];
     case PARAMETER: return m->now.p[v->offset];
     case SETTING: return m->now.settings[v->offset];
-    case OUTPUT: return m->y[v->offset];
+    case OUTPUT: return m->now.phase == INSTANTIATED && v->start >= 0 ? m->now.s[v->start] : m->y[v->offset];
     case DIAGNOSTIC: return m->now.correction;
+#ifdef EXCHANGE
+    case STATE: return m->now.x[v->offset];
+    case RATE: return m->rates[v->offset];
+    case INDICATOR: return m->indicators[v->offset];
+#endif
     }
     return NAN;
 }
@@ -154,14 +173,12 @@ static double *place_of(struct state *now, const struct variable *v) {
     case PARAMETER: return &now->p[v->offset];
     case SETTING: return &now->settings[v->offset];
     case OUTPUT: return v->start < 0 ? 0 : &now->s[v->start];
-    case TIME:
-    case DIAGNOSTIC: return 0;
+    default: return 0;
     }
-    return 0;
 }
 
 static enum why why_not(const struct state *now, const struct variable *v, const double *place, double value) {
-    const int started = now->phase == RUNNING;
+    const int started = now->phase >= RUNNING;
     if (!isfinite(value)) return IS_NOT_FINITE;
     if (fabs(value) > LARGEST) return TOO_LARGE;
     if (!place) return IS_COMPUTED;
@@ -192,7 +209,11 @@ static int refresh(struct core *m, struct text *t) {
     struct state *now = &m->now;
     int finite;
     if (now->phase < RUNNING) {
+#ifdef EXCHANGE
+        const double h = 1;
+#else
         const double h = now->settings[STEP];
+#endif
         double status[S_SIZE];
         int code = mbfmu_initialize(now->s, now->u, m->none, now->p, now->time, h, m->x1, status, m->work);
 #ifdef GUARD_NAMES
@@ -217,6 +238,10 @@ static int refresh(struct core *m, struct text *t) {
         memcpy(now->from_settings, now->settings, sizeof now->settings);
         now->from_time = now->time;
         now->span = 0;
+#if defined EXCHANGE && defined SWITCHED
+        static const int unchanged[N_INDICATORS];
+        mbfmu_rearm(now->x, now->x, now->u, now->p, now->time, unchanged, now->shift, m->work);
+#endif
     }
     finite = mbfmu_outputs(now->x, now->u, now->p, now->time, m->y1, m->work) == OK;
     if (now->phase < RUNNING && !finite) {
@@ -233,14 +258,39 @@ static void show_present(struct core *m) {
     refresh(m, &t);
 }
 
+#ifdef EXCHANGE
+/* Update the rates of the state, or the indicators; NAN stands for what is not finite. */
+static void show_exchanged(struct core *m, enum kind kind) {
+    if (kind == RATE) core_compute_rates(m);
+#ifdef SWITCHED
+    const struct state *now = &m->now;
+    if (kind == INDICATOR) mbfmu_indicators(now->x, now->u, now->p, now->time, now->shift, m->indicators, m->work);
+#endif
+}
+#endif
+
+enum outcome core_prepare(struct core *m) {
+    struct text t = {"", 0};
+    return !m->stale || refresh(m, &t) ? DONE : tell(&m->host, REFUSED, &t);
+}
+
+struct about core_variable(unsigned int vr) {
+    const struct variable *v = &VARIABLES[vr];
+    const int known = v->kind == INPUT || v->kind == PARAMETER || (v->kind == OUTPUT && v->start >= 0);
+    return (struct about){v->name, TYPE(v), v->kind == INPUT, v->kind == OUTPUT, known};
+}
+
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
     if (m->stale) show_present(m);
-    const double *y = m->y;
+    const double *y = m->now.phase == INSTANTIATED ? 0 : m->y;
     for (size_t i = 0; i < n; ++i) {
         if (vr[i] >= N_VARIABLES) return unknown(m, vr[i]);
         const struct variable *v = &VARIABLES[vr[i]];
         if (TYPE(v) != REAL) return other_type(m, v, REAL);
-        value[i] = v->kind == OUTPUT ? y[v->offset] : value_of(m, v); /* outputs are read most */
+#ifdef EXCHANGE
+        if (v->kind == RATE || v->kind == INDICATOR) show_exchanged(m, v->kind);
+#endif
+        value[i] = v->kind == OUTPUT && y ? y[v->offset] : value_of(m, v); /* outputs are read most */
     }
     return DONE;
 }
@@ -296,7 +346,7 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
     if (!all_of(m, REAL, vr, n)) return REFUSED;
     for (size_t i = 0; i < n; ++i)
         if (take(m, vr[i], value[i]) != DONE) outcome = NOTED;
-    m->stale = 1;
+    note_change(m);
     return outcome;
 }
 
@@ -305,10 +355,11 @@ enum outcome core_set_whole(struct core *m, enum type type, const unsigned int v
     if (!all_of(m, type, vr, n)) return REFUSED;
     for (size_t i = 0; i < n; ++i)
         if (take(m, vr[i], value[i]) != DONE) outcome = NOTED;
-    m->stale = 1;
+    note_change(m);
     return outcome;
 }
 
+#ifndef EXCHANGE
 /* -- errors that show in the outputs ------------------------------------------------------------------------------ */
 
 /* Judge the energy by that of the present outputs. */
@@ -361,6 +412,8 @@ static void judge_residual(struct core *m) {
              residual, m->now.time);
 }
 
+#endif
+
 /* -- life cycle -------------------------------------------------------------------------------------------------- */
 
 #define BITS 16 /* hexadecimal digits of a double */
@@ -410,14 +463,15 @@ void core_reset(struct core *m) {
         if (place) *place = VARIABLES[i].value;
     }
     memcpy(now->settings, m->defaults, sizeof now->settings);
+    now->worth = -INFINITY;
     memset(m->outputs, 0, sizeof m->outputs);
     m->told_energy = m->told_residual = m->told_whole = 0;
-    m->stale = 1;
+    note_change(m);
 }
 
 enum outcome core_start_at(struct core *m, double time) {
     const struct refusal r = {time, START_TIME, IS_NOT_FINITE};
-    m->stale = 1;
+    note_change(m);
     if (!isfinite(time)) {
         remember(&m->now, &r);
         return NOTED;
@@ -428,16 +482,19 @@ enum outcome core_start_at(struct core *m, double time) {
 }
 
 enum outcome core_enter(struct core *m, enum phase phase) {
-    if (phase == RUNNING) {
+    if (phase > INITIALISING && m->now.phase == INITIALISING) {
         struct text t = {"", 0};
         add_refusals(&t, &m->now);
         if (t.used || (m->stale && !refresh(m, &t))) return tell(&m->host, REFUSED, &t);
+#ifndef EXCHANGE
         if (WATCHES_ENERGY) judge_from_here(m);
+#endif
     }
     m->now.phase = phase;
     return DONE;
 }
 
+#ifndef EXCHANGE
 /* -- steps ------------------------------------------------------------------------------------------------------- */
 
 static enum outcome not_done(struct core *m, int code, const double *status) {
@@ -476,7 +533,7 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
                    status[S_TIME], status[S_CORRECTION], halved.all);
 }
 
-static enum outcome step(struct core *m, double t, double H) {
+static enum outcome step(struct core *m, double t, double H, int stops) {
     struct state *now = &m->now;
     const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
     double status[S_SIZE];
@@ -506,7 +563,18 @@ static enum outcome step(struct core *m, double t, double H) {
                        size.all, H / h, (double)MOST_STEPS);
     }
     double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    double end = t + H, span = H;
+#if HAS_EVENTS
+    int code = stops ? mbfmu_stride(all, t, H, h, tolerance, now->worth) : mbfmu_communicate(all, t, H, h, tolerance);
+    if (code == EVENT) {
+        end = status[S_TIME];
+        span = end - t;
+        code = OK;
+    }
+#else
     int code = mbfmu_communicate(all, t, H, h, tolerance);
+    (void)stops;
+#endif
     if (code == OUTPUTS_NOT_FINITE) {
         struct text time = {"", 0};
         add_number(&time, t + H);
@@ -519,10 +587,10 @@ static enum outcome step(struct core *m, double t, double H) {
     memcpy(now->from_p, now->p, sizeof now->p);
     memcpy(now->from_settings, now->settings, sizeof now->settings);
     now->from_time = t;
-    now->span = H;
+    now->span = span;
     memcpy(now->x, m->x1, sizeof now->x);
-    for (int i = 0; i < NU; ++i) now->u[i] += now->du[i] * H;
-    now->time = t + H;
+    for (int i = 0; i < NU; ++i) now->u[i] += now->du[i] * span;
+    now->time = end;
     now->correction = status[S_CORRECTION];
     swap_outputs(m);
     if (WATCHES_ENERGY) judge_energy(m);
@@ -535,13 +603,80 @@ static enum outcome step(struct core *m, double t, double H) {
 }
 
 enum outcome core_step(struct core *m, double t, double H) {
-    enum outcome outcome = step(m, t, H);
+    enum outcome outcome = step(m, t, H, 0);
     m->now.last = outcome;
     return outcome;
 }
 
+enum event core_waiting(struct core *m) {
+#ifdef SWITCHED
+    for (int i = 0; i < GUARDS; ++i)
+        if (m->now.x[FALLEN_AT + i] != 0) return FALLEN;
+#endif
+    return core_next_event(m) <= m->now.time ? SAMPLING : NO_EVENT;
+}
+
+enum outcome core_stride(struct core *m, double t, double H) {
+    struct state *now = &m->now;
+    enum outcome outcome = step(m, t, H, 1);
+    now->last = outcome;
+    if (outcome == DONE && core_waiting(m) == FALLEN) now->worth = now->time + APART * now->settings[STEP];
+    return outcome;
+}
+
+enum outcome core_settle(struct core *m) {
+    struct state *now = &m->now;
+#if HAS_EVENTS
+    double status[S_SIZE];
+    int code = mbfmu_settle(now->x, now->u, now->du, now->p, now->time, now->settings[STEP], m->x1, status, m->work);
+    if (code != OK) return not_done(m, code, status);
+    if (memcmp(now->x, m->x1, sizeof now->x) != 0) {
+        memcpy(now->x, m->x1, sizeof now->x);
+        now->span = NAN; /* no derivative is that of a step and an event after it */
+    }
+    m->stale = 1;
+#else
+    (void)now;
+#endif
+    return DONE;
+}
+
+double core_next_event(struct core *m) {
+#if HAS_EVENTS
+    return m->now.time + mbfmu_until(m->now.x, m->now.p, m->now.time, m->work);
+#else
+    (void)m;
+    return INFINITY;
+#endif
+}
+
+#endif
+
 /* -- derivatives ------------------------------------------------------------------------------------------------- */
 
+#ifdef EXCHANGE
+#define DIFFERENTIATED(kind) ((kind) == OUTPUT || (kind) == RATE || (kind) == STATE)
+#else
+#define DIFFERENTIATED(kind) ((kind) == OUTPUT)
+#endif
+
+static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
+    if (!all_known(m, vr, n)) return 0;
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        if (!DIFFERENTIATED(v->kind)) {
+            refuse(m, "%s is no output of the model: nothing gives its derivative", v->name);
+            return 0;
+        }
+        if (TYPE(v) != REAL) {
+            refuse(m, "%s is of type %s, and only real outputs have derivatives", v->name, TYPES[TYPE(v)]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+#ifndef EXCHANGE
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]) {
     if (!all_known(m, vr, n)) return REFUSED;
     for (size_t i = 0; i < n; ++i) {
@@ -554,22 +689,6 @@ enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, c
     }
     for (size_t i = 0; i < n; ++i) m->now.du[VARIABLES[vr[i]].offset] = rate[i];
     return DONE;
-}
-
-static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
-    if (!all_known(m, vr, n)) return 0;
-    for (size_t i = 0; i < n; ++i) {
-        const struct variable *v = &VARIABLES[vr[i]];
-        if (v->kind != OUTPUT) {
-            refuse(m, "%s is no output of the model: nothing gives its derivative", v->name);
-            return 0;
-        }
-        if (TYPE(v) != REAL) {
-            refuse(m, "%s is of type %s, and only real outputs have derivatives", v->name, TYPES[TYPE(v)]);
-            return 0;
-        }
-    }
-    return 1;
 }
 
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]) {
@@ -588,12 +707,17 @@ enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, c
     return DONE;
 }
 
+#endif
+
 /* The place of a variable's entry in the direction of a derivative; NULL if nothing can be differentiated by it now. */
 static double *direction_of(struct core *m, const struct variable *v) {
     const int starting = m->now.phase == INITIALISING;
     if (v->kind == INPUT) return &m->su[v->offset];
     if (v->kind == PARAMETER && (starting || !v->fixed)) return &m->sp[v->offset];
     if (v->kind == OUTPUT && starting && v->start >= 0) return &m->ss[v->start];
+#ifdef EXCHANGE
+    if (v->kind == STATE && !starting) return &m->sx[v->offset];
+#endif
     return 0;
 }
 
@@ -603,6 +727,7 @@ static int take_direction(struct core *m, const unsigned int vr[], size_t n, con
     memset(m->su, 0, sizeof m->su);
     memset(m->sp, 0, sizeof m->sp);
     memset(m->ss, 0, sizeof m->ss);
+    memset(m->sx, 0, sizeof m->sx);
     if (!all_known(m, vr, n)) return 0;
     for (size_t i = 0; i < n; ++i) {
         double *direction = direction_of(m, &VARIABLES[vr[i]]);
@@ -622,27 +747,46 @@ static int take_direction(struct core *m, const unsigned int vr[], size_t n, con
     return 1;
 }
 
+/* Compute the changes of the state, and of its rates, for the direction taken; 0 if they are unknown. */
+static int derive_state(struct core *m) {
+    struct state *now = &m->now;
+#ifdef EXCHANGE
+    const int found = now->phase != INITIALISING ||
+                      mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time, 1, m->ss,
+                                               m->su, m->sp, m->sx, m->work);
+    mbfmu_rates_tangent(now->x, now->u, now->p, now->time, now->settings[STABILIZATION], m->sx, m->su, m->sp, m->rates1,
+                        m->work);
+    return found;
+#else
+    const double h = now->from_settings[STEP], tolerance = now->from_settings[TOLERANCE];
+    if (isnan(now->span)) {
+        memset(m->sx, 0, sizeof m->sx);
+        return 0;
+    }
+    if (!now->span)
+        return mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time, h, m->ss, m->su,
+                                        m->sp, m->sx, m->work);
+    return mbfmu_move_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span, h,
+                              tolerance, m->su, m->sp, m->sx, m->work);
+#endif
+}
+
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]) {
     struct state *now = &m->now;
-    const double h = now->from_settings[STEP], tolerance = now->from_settings[TOLERANCE];
-    int found;
     if (!all_outputs(m, unknown, n_unknown) || !take_direction(m, known, n_known, change)) return REFUSED;
     if (now->phase == INITIALISING && m->stale) {
         struct text t = {"", 0};
         if (!refresh(m, &t)) return tell(&m->host, DISCARDED, &t);
     }
-    if (!now->span) {
-        found = mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time, h, m->ss,
-                                         m->su, m->sp, m->sx, m->work);
-    } else {
-        found = mbfmu_move_tangent(now->from_x, now->from_u, now->from_du, now->from_p, now->from_time, now->span, h,
-                                   tolerance, m->su, m->sp, m->sx, m->work);
-    }
+    const int found = derive_state(m);
     mbfmu_outputs_tangent(now->x, now->u, now->p, now->time, m->sx, m->su, m->sp, m->y1, m->work);
     for (size_t i = 0; i < n_unknown; ++i) {
         const struct variable *v = &VARIABLES[unknown[i]];
         effect[i] = m->y1[v->offset];
+#ifdef EXCHANGE
+        if (v->kind != OUTPUT) effect[i] = v->kind == RATE ? m->rates1[v->offset] : m->sx[v->offset];
+#endif
         if (!found || !isfinite(effect[i]))
             return discard(m, "the derivative of %s at t = %.9g s cannot be told", v->name, now->time);
     }
@@ -719,7 +863,7 @@ enum outcome core_save(struct core *m, struct saved **saved) {
 enum outcome core_restore(struct core *m, const struct saved *saved) {
     if (!is_ours(m, &saved->head)) return REFUSED;
     m->now = saved->state;
-    m->stale = 1;
+    note_change(m);
     return DONE;
 }
 

@@ -1,7 +1,9 @@
 /* What an FMU does in any version of the standard: values, steps, states and derivatives.
  *
- * A file for each version, such as fmi2.c, adds the names of the functions, when each may be called, and the log and
- * memory of the master (struct host). kernel.h gives sizes and functions of the kernel, model.h facts of the model. */
+ * The kernel's state is advanced by steps (co-simulation), or with EXCHANGE by a solver of the master's own (model
+ * exchange). A file for each version, such as fmi2.c, adds the names of the functions, when each may be called, and the
+ * log and memory of the master (struct host). kernel.h gives sizes and functions of the kernel, model.h facts of the
+ * model. */
 #ifndef CORE_H
 #define CORE_H
 
@@ -10,6 +12,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#if defined SAMPLED || defined SWITCHED
+#define HAS_EVENTS 1
+#else
+#define HAS_EVENTS 0
+#endif
 
 /* External names begin with the model's, so that several FMUs can be linked into one program. */
 #define CORE_JOIN(a, b) a##_##b
@@ -21,6 +29,8 @@
 #define core_reset CORE_NAME(core_reset)
 #define core_enter CORE_NAME(core_enter)
 #define core_start_at CORE_NAME(core_start_at)
+#define core_variable CORE_NAME(core_variable)
+#define core_prepare CORE_NAME(core_prepare)
 #define core_get CORE_NAME(core_get)
 #define core_get_whole CORE_NAME(core_get_whole)
 #define core_set CORE_NAME(core_set)
@@ -29,12 +39,26 @@
 #define core_get_rates CORE_NAME(core_get_rates)
 #define core_derive CORE_NAME(core_derive)
 #define core_step CORE_NAME(core_step)
+#define core_stride CORE_NAME(core_stride)
+#define core_settle CORE_NAME(core_settle)
+#define core_waiting CORE_NAME(core_waiting)
+#define core_next_event CORE_NAME(core_next_event)
 #define core_state_size CORE_NAME(core_state_size)
 #define core_save CORE_NAME(core_save)
 #define core_restore CORE_NAME(core_restore)
 #define core_forget CORE_NAME(core_forget)
 #define core_serialise CORE_NAME(core_serialise)
 #define core_deserialise CORE_NAME(core_deserialise)
+#define core_valid CORE_NAME(core_valid)
+#define core_at CORE_NAME(core_at)
+#define core_get_states CORE_NAME(core_get_states)
+#define core_set_states CORE_NAME(core_set_states)
+#define core_compute_rates CORE_NAME(core_compute_rates)
+#define core_get_state_rates CORE_NAME(core_get_state_rates)
+#define core_get_indicators CORE_NAME(core_get_indicators)
+#define core_get_nominals CORE_NAME(core_get_nominals)
+#define core_update CORE_NAME(core_update)
+#define core_accept CORE_NAME(core_accept)
 
 /* Outcome of a call. DONE: complete. NOTED: some values were refused. DISCARDED: it was not possible, and other
  * arguments may succeed. REFUSED: the call is wrong. A call that is discarded or refused changes nothing. */
@@ -50,7 +74,9 @@ struct host {
     void (*release)(void *who, void *block);
 };
 
-enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, ANY = 15 };
+/* RUNNING is the continuous-time mode of model exchange. AT_EVENT: while an event is handled, in its event mode or in that
+ * of FMI 3.0. */
+enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, AT_EVENT = 16, ANY = 31 };
 
 /* Types of variables. All values are held as doubles: those of an Integer are whole numbers of 32 bits, those of a
  * Boolean 0 and 1. */
@@ -60,11 +86,22 @@ enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED,
 
 enum { START_TIME = N_VARIABLES }; /* stands for the start time where a value reference is expected */
 
+/* What waits to act at an instant: nothing, a sampling, or an event of a gap or of friction where a stride stopped. */
+enum event { NO_EVENT, SAMPLING, FALLEN };
+
 struct refusal {
     double value;
     int64_t where; /* value reference, or START_TIME */
     int64_t why;
 };
+
+#ifdef EXCHANGE
+#ifdef SWITCHED
+#define N_INDICATORS GUARDS
+#else
+#define N_INDICATORS 0
+#endif
+#endif
 
 /* All that later calls depend on; members of eight bytes, so that it has no gaps. */
 struct state {
@@ -77,7 +114,11 @@ struct state {
     /* where x comes from: a step over the span, or the start values if that is 0 */
     double from_time, span, from_settings[N_SETTINGS];
     double from_u[NU + 1], from_du[NU + 1], from_p[NP + 1], from_x[NX + 1];
+    double worth; /* time after which an event is worth a stop: a little after the last stop */
     struct refusal refusals[N_VARIABLES + 1];
+#ifdef EXCHANGE
+    double shift[N_INDICATORS + 1]; /* of guards, see mbfmu_indicators */
+#endif
     int64_t judged, noticed; /* whether the energies below are known; steps in a row with a noticeable error */
     double constant, kinetic, least, most; /* energies since then: Energy of runtime.py */
 };
@@ -93,8 +134,28 @@ struct core {
     double x1[NX + 1];
     double none[NU + 1];
     double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
+#ifdef EXCHANGE
+    double rates[NX + 1], rates1[NX + 1]; /* of the state, and their change */
+    double indicators[N_INDICATORS + 1];
+    int rates_stale;                      /* whether values have changed since the rates were computed */
+#endif
     double work[WORK_SIZE];
 };
+
+/* What there is to know about a variable. */
+struct about {
+    const char *name;
+    enum type type;
+    int input, output, known; /* known: it can be set before the initialisation ends, the solver's settings apart */
+};
+
+/* Take note that values have changed since outputs and rates were computed. */
+static inline void note_change(struct core *m) {
+    m->stale = 1;
+#ifdef EXCHANGE
+    m->rates_stale = 1;
+#endif
+}
 
 struct saved; /* a state with the identity of its FMU */
 
@@ -112,6 +173,10 @@ enum outcome core_enter(struct core *m, enum phase phase);
 /* Set the start time, s. */
 enum outcome core_start_at(struct core *m, double time);
 
+/* The facts about the variable of a value reference, which must exist. */
+struct about core_variable(unsigned int vr);
+/* Compute the outputs for the present values, and while initialising the start. */
+enum outcome core_prepare(struct core *m);
 /* Get or set the values of n value references, all Real. A value that may not be set keeps the old one, which is
  * NOTED. */
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
@@ -119,15 +184,53 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
 enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]);
 enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]);
+#ifndef EXCHANGE
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
-/* Get the change of outputs (effect) for a change of inputs, parameters and, while initialising, start values. */
+#endif
+/* Get the change of outputs (effect) for a change of inputs, parameters and, while initialising, start values; for model
+ * exchange also that of the states' time derivatives, for a change of states. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
 
+#ifdef EXCHANGE
+/* What an update at an event has changed. */
+struct update {
+    int states;  /* whether the continuous states are other ones */
+    double next; /* time of the next time event, s; INFINITY: there is none */
+};
+
+/* Whether no value is refused; logs those that are, as nothing may be found with the values before them. */
+int core_valid(struct core *m, enum outcome severity);
+/* Set the time, s, of a point that a solver tries. */
+enum outcome core_at(struct core *m, double time);
+/* Get or set all continuous states; n must be their number. */
+enum outcome core_get_states(struct core *m, double states[], size_t n);
+enum outcome core_set_states(struct core *m, const double states[], size_t n);
+/* Compute the time derivatives if values have changed since; 0 if they are not finite. */
+int core_compute_rates(struct core *m);
+/* Get the time derivatives of all continuous states. */
+enum outcome core_get_state_rates(struct core *m, double rates[], size_t n);
+/* Get the nominal sizes of all continuous states. */
+enum outcome core_get_nominals(struct core *m, double nominals[], size_t n);
+/* Get all event indicators, which are positive until an event. */
+enum outcome core_get_indicators(struct core *m, double indicators[], size_t n);
+/* Do what is due at an event: see mbfmu_update. */
+enum outcome core_update(struct core *m, struct update *done);
+/* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints. */
+enum outcome core_accept(struct core *m, int *wanted);
+#else
 /* Advance from the time t, s, by the communication step H, s. */
 enum outcome core_step(struct core *m, double t, double H);
+/* The same, but stop where something waits to act, which core_settle then lets act. Events within a thousandth of
+ * solver.step after such a stop act within the step. */
+enum outcome core_stride(struct core *m, double t, double H);
+enum outcome core_settle(struct core *m);
+enum event core_waiting(struct core *m);
+/* The time of the next sampling, s; infinity: there is none. */
+double core_next_event(struct core *m);
+#endif
 
 size_t core_state_size(void);
 /* Save the state, into new memory if *saved is NULL; restore it; free it. */

@@ -1,19 +1,24 @@
-/* The functions of FMI 2.0 for co-simulation, and when each may be called; core.c does the work. */
+/* The functions of FMI 2.0 for co-simulation, or with EXCHANGE for model exchange, and when each may be called; core.c
+ * and exchange.c do the work. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "categories.h"
 #include "core.h"
 
 #include "fmi2Functions.h"
 #include "prefix.h"
 
-/* Phases in which each function may be called (FMI 2.0.4, table in 4.2.4); a discarded step changes nothing. */
+/* Phases in which each function may be called (FMI 2.0.4, tables in 3.2.3 and 4.2.4); a discarded step changes nothing. */
+#define LIVE (RUNNING | AT_EVENT)
 enum call {
     SET_DEBUG_LOGGING, SETUP_EXPERIMENT, ENTER_INITIALIZATION_MODE, EXIT_INITIALIZATION_MODE, TERMINATE, RESET,
     GET_REAL, GET_INTEGER, GET_BOOLEAN, GET_STRING, SET_REAL, SET_INTEGER, SET_BOOLEAN, SET_STRING, GET_STATE,
     SET_STATE, FREE_STATE, STATE_SIZE, SERIALIZE, DESERIALIZE, DIRECTIONAL_DERIVATIVE, INPUT_DERIVATIVES,
     OUTPUT_DERIVATIVES, DO_STEP, CANCEL_STEP, GET_STATUS, GET_REAL_STATUS, GET_INTEGER_STATUS, GET_BOOLEAN_STATUS,
-    GET_STRING_STATUS
+    GET_STRING_STATUS, ENTER_EVENT_MODE, NEW_DISCRETE_STATES, ENTER_CONTINUOUS_TIME_MODE, COMPLETED_INTEGRATOR_STEP,
+    SET_TIME, SET_CONTINUOUS_STATES, GET_DERIVATIVES, GET_EVENT_INDICATORS, GET_CONTINUOUS_STATES, GET_NOMINALS
 };
 static const struct {
     const char *name;
@@ -23,23 +28,23 @@ static const struct {
     [SETUP_EXPERIMENT] = {"fmi2SetupExperiment", INSTANTIATED},
     [ENTER_INITIALIZATION_MODE] = {"fmi2EnterInitializationMode", INSTANTIATED},
     [EXIT_INITIALIZATION_MODE] = {"fmi2ExitInitializationMode", INITIALISING},
-    [TERMINATE] = {"fmi2Terminate", RUNNING},
+    [TERMINATE] = {"fmi2Terminate", LIVE},
     [RESET] = {"fmi2Reset", ANY},
-    [GET_REAL] = {"fmi2GetReal", INITIALISING | RUNNING | TERMINATED},
-    [GET_INTEGER] = {"fmi2GetInteger", INITIALISING | RUNNING | TERMINATED},
-    [GET_BOOLEAN] = {"fmi2GetBoolean", INITIALISING | RUNNING | TERMINATED},
-    [GET_STRING] = {"fmi2GetString", INITIALISING | RUNNING | TERMINATED},
-    [SET_REAL] = {"fmi2SetReal", INSTANTIATED | INITIALISING | RUNNING},
-    [SET_INTEGER] = {"fmi2SetInteger", INSTANTIATED | INITIALISING | RUNNING},
-    [SET_BOOLEAN] = {"fmi2SetBoolean", INSTANTIATED | INITIALISING | RUNNING},
-    [SET_STRING] = {"fmi2SetString", INSTANTIATED | INITIALISING | RUNNING},
+    [GET_REAL] = {"fmi2GetReal", INITIALISING | LIVE | TERMINATED},
+    [GET_INTEGER] = {"fmi2GetInteger", INITIALISING | LIVE | TERMINATED},
+    [GET_BOOLEAN] = {"fmi2GetBoolean", INITIALISING | LIVE | TERMINATED},
+    [GET_STRING] = {"fmi2GetString", INITIALISING | LIVE | TERMINATED},
+    [SET_REAL] = {"fmi2SetReal", INSTANTIATED | INITIALISING | LIVE},
+    [SET_INTEGER] = {"fmi2SetInteger", INSTANTIATED | INITIALISING | LIVE},
+    [SET_BOOLEAN] = {"fmi2SetBoolean", INSTANTIATED | INITIALISING | LIVE},
+    [SET_STRING] = {"fmi2SetString", INSTANTIATED | INITIALISING | LIVE},
     [GET_STATE] = {"fmi2GetFMUstate", ANY},
     [SET_STATE] = {"fmi2SetFMUstate", ANY},
     [FREE_STATE] = {"fmi2FreeFMUstate", ANY},
     [STATE_SIZE] = {"fmi2SerializedFMUstateSize", ANY},
     [SERIALIZE] = {"fmi2SerializeFMUstate", ANY},
     [DESERIALIZE] = {"fmi2DeSerializeFMUstate", ANY},
-    [DIRECTIONAL_DERIVATIVE] = {"fmi2GetDirectionalDerivative", INITIALISING | RUNNING | TERMINATED},
+    [DIRECTIONAL_DERIVATIVE] = {"fmi2GetDirectionalDerivative", INITIALISING | LIVE | TERMINATED},
     [INPUT_DERIVATIVES] = {"fmi2SetRealInputDerivatives", INSTANTIATED | INITIALISING | RUNNING},
     [OUTPUT_DERIVATIVES] = {"fmi2GetRealOutputDerivatives", RUNNING | TERMINATED},
     [DO_STEP] = {"fmi2DoStep", RUNNING},
@@ -49,10 +54,17 @@ static const struct {
     [GET_INTEGER_STATUS] = {"fmi2GetIntegerStatus", RUNNING | TERMINATED},
     [GET_BOOLEAN_STATUS] = {"fmi2GetBooleanStatus", RUNNING | TERMINATED},
     [GET_STRING_STATUS] = {"fmi2GetStringStatus", RUNNING | TERMINATED},
+    [ENTER_EVENT_MODE] = {"fmi2EnterEventMode", RUNNING},
+    [NEW_DISCRETE_STATES] = {"fmi2NewDiscreteStates", AT_EVENT},
+    [ENTER_CONTINUOUS_TIME_MODE] = {"fmi2EnterContinuousTimeMode", AT_EVENT},
+    [COMPLETED_INTEGRATOR_STEP] = {"fmi2CompletedIntegratorStep", RUNNING},
+    [SET_TIME] = {"fmi2SetTime", LIVE},
+    [SET_CONTINUOUS_STATES] = {"fmi2SetContinuousStates", RUNNING},
+    [GET_DERIVATIVES] = {"fmi2GetDerivatives", INITIALISING | LIVE | TERMINATED},
+    [GET_EVENT_INDICATORS] = {"fmi2GetEventIndicators", INITIALISING | LIVE | TERMINATED},
+    [GET_CONTINUOUS_STATES] = {"fmi2GetContinuousStates", INITIALISING | LIVE | TERMINATED},
+    [GET_NOMINALS] = {"fmi2GetNominalsOfContinuousStates", INITIALISING | LIVE | TERMINATED},
 };
-
-enum { LOG_WARNING, LOG_DISCARD, LOG_ERROR, LOG_ALL, N_CATEGORIES };
-static const char *const CATEGORIES[] = {"logStatusWarning", "logStatusDiscard", "logStatusError", "logAll"};
 
 /* The master's name for an instance, its functions and its choices. */
 struct master {
@@ -74,16 +86,15 @@ static const fmi2Status STATUS[] = {
 /* The logger's message is a format of printf, so a percent sign is doubled. */
 static void tell(void *who, enum outcome severity, const char *text) {
     const struct master *master = who;
-    const int category = severity == NOTED ? LOG_WARNING : severity == DISCARDED ? LOG_DISCARD : LOG_ERROR;
     char doubled[2 * LONGEST_TEXT], *end = doubled;
-    if (!master->callbacks.logger || !(master->categories & (1 << category | 1 << LOG_ALL))) return;
+    if (!master->callbacks.logger || !is_wanted(master->categories, severity)) return;
     for (const char *c = text; *c; ++c) {
         if (*c == '%') *end++ = '%';
         *end++ = *c;
     }
     *end = 0;
     master->callbacks.logger(master->callbacks.componentEnvironment, master->name, STATUS[severity],
-                             CATEGORIES[category], doubled);
+                             CATEGORIES[category_of(severity)], doubled);
 }
 
 static void *allocate(void *who, size_t size) {
@@ -113,6 +124,7 @@ static struct component *enter(fmi2Component c, enum call which) {
                  phase == INSTANTIATED   ? "before the initialisation mode"
                  : phase == INITIALISING ? "in the initialisation mode"
                  : phase == RUNNING      ? "after the initialisation"
+                 : phase == AT_EVENT       ? "in the event mode"
                                          : "after fmi2Terminate");
     return 0;
 }
@@ -132,15 +144,21 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
                               fmi2Boolean visible, fmi2Boolean loggingOn) {
     (void)fmuResourceLocation, (void)visible;
     if (!functions) return 0;
-    struct master master = {*functions, instanceName ? instanceName : "", (1 << N_CATEGORIES) - 1};
+    struct master master = {*functions, instanceName ? instanceName : "", ALL_CATEGORIES};
     struct host host = {&master, tell, allocate, release};
     double settings[N_SETTINGS];
     if (!instanceName || !*instanceName) {
         core_say(&host, REFUSED, "an instance needs a name");
         return 0;
     }
-    if (fmuType != fmi2CoSimulation) {
-        core_say(&host, REFUSED, "this FMU is for co-simulation only");
+#ifdef EXCHANGE
+    const int served = fmuType == fmi2ModelExchange;
+#else
+    const int served = fmuType == fmi2CoSimulation;
+#endif
+    if (!served) {
+        core_say(&host, REFUSED, "this binary is not for %s",
+                 fmuType == fmi2CoSimulation ? "co-simulation" : "model exchange");
         return 0;
     }
     if (!fmuGUID || !core_read_guid(fmuGUID, settings)) {
@@ -173,17 +191,10 @@ void fmi2FreeInstance(fmi2Component c) {
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nCategories,
                                const fmi2String categories[]) {
     struct component *m = enter(c, SET_DEBUG_LOGGING);
-    int chosen = nCategories ? 0 : (1 << N_CATEGORIES) - 1;
     if (!m) return fmi2Error;
     if (nCategories && !categories) return missing(m, SET_DEBUG_LOGGING);
-    for (size_t i = 0; i < nCategories; ++i) {
-        int k = 0;
-        while (k < N_CATEGORIES && (!categories[i] || strcmp(categories[i], CATEGORIES[k]) != 0)) ++k;
-        if (k == N_CATEGORIES)
-            return STATUS[core_say(&m->core.host, REFUSED, "there is no log category '%.200s'",
-                                   categories[i] ? categories[i] : "NULL")];
-        chosen |= 1 << k;
-    }
+    const int chosen = chosen_categories(&m->core.host, nCategories, categories);
+    if (chosen < 0) return fmi2Error;
     m->master.categories = loggingOn ? chosen : 0;
     return fmi2OK;
 }
@@ -204,7 +215,13 @@ fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
     return change_phase(c, ENTER_INITIALIZATION_MODE, INITIALISING);
 }
 
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return change_phase(c, EXIT_INITIALIZATION_MODE, RUNNING); }
+#ifdef EXCHANGE
+#define STARTED AT_EVENT
+#else
+#define STARTED RUNNING
+#endif
+
+fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return change_phase(c, EXIT_INITIALIZATION_MODE, STARTED); }
 
 fmi2Status fmi2Terminate(fmi2Component c) { return change_phase(c, TERMINATE, TERMINATED); }
 
@@ -279,6 +296,77 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t 
     return no_text(c, SET_STRING, nvr);
 }
 
+#ifdef EXCHANGE
+/* -- model exchange ---------------------------------------------------------------------------------------------- */
+
+fmi2Status fmi2EnterEventMode(fmi2Component c) { return change_phase(c, ENTER_EVENT_MODE, AT_EVENT); }
+
+fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) {
+    return change_phase(c, ENTER_CONTINUOUS_TIME_MODE, RUNNING);
+}
+
+fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
+    struct component *m = enter(c, NEW_DISCRETE_STATES);
+    struct update done;
+    if (!m) return fmi2Error;
+    if (!info) return missing(m, NEW_DISCRETE_STATES);
+    const enum outcome outcome = core_update(&m->core, &done);
+    if (outcome != DONE) return STATUS[outcome];
+    info->newDiscreteStatesNeeded = info->terminateSimulation = info->nominalsOfContinuousStatesChanged = fmi2False;
+    info->valuesOfContinuousStatesChanged = done.states;
+    info->nextEventTimeDefined = done.next < INFINITY;
+    info->nextEventTime = info->nextEventTimeDefined ? done.next : 0;
+    return fmi2OK;
+}
+
+fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean noSetFMUStatePriorToCurrentPoint,
+                                       fmi2Boolean *enterEventMode, fmi2Boolean *terminateSimulation) {
+    struct component *m = enter(c, COMPLETED_INTEGRATOR_STEP);
+    (void)noSetFMUStatePriorToCurrentPoint;
+    if (!m) return fmi2Error;
+    if (!enterEventMode || !terminateSimulation) return missing(m, COMPLETED_INTEGRATOR_STEP);
+    *terminateSimulation = fmi2False;
+    return STATUS[core_accept(&m->core, enterEventMode)];
+}
+
+fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time) {
+    struct component *m = enter(c, SET_TIME);
+    return m ? STATUS[core_at(&m->core, time)] : fmi2Error;
+}
+
+fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t nx) {
+    struct component *m = enter(c, SET_CONTINUOUS_STATES);
+    if (!m) return fmi2Error;
+    if (nx && !x) return missing(m, SET_CONTINUOUS_STATES);
+    return STATUS[core_set_states(&m->core, x, nx)];
+}
+
+/* Call one of the functions that fill a vector. */
+static fmi2Status fill(fmi2Component c, enum call which, enum outcome (*found)(struct core *, double *, size_t),
+                       double values[], size_t n) {
+    struct component *m = enter(c, which);
+    if (!m) return fmi2Error;
+    if (n && !values) return missing(m, which);
+    return STATUS[found(&m->core, values, n)];
+}
+
+fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real derivatives[], size_t nx) {
+    return fill(c, GET_DERIVATIVES, core_get_state_rates, derivatives, nx);
+}
+
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real eventIndicators[], size_t ni) {
+    return fill(c, GET_EVENT_INDICATORS, core_get_indicators, eventIndicators, ni);
+}
+
+fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t nx) {
+    return fill(c, GET_CONTINUOUS_STATES, core_get_states, x, nx);
+}
+
+fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x_nominal[], size_t nx) {
+    return fill(c, GET_NOMINALS, core_get_nominals, x_nominal, nx);
+}
+
+#else
 /* -- steps ------------------------------------------------------------------------------------------------------- */
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint, fmi2Real communicationStepSize,
@@ -337,7 +425,6 @@ fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind s, fmi2Stri
     return fmi2OK;
 }
 
-/* -- derivatives ------------------------------------------------------------------------------------------------- */
 
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                                        const fmi2Integer order[], const fmi2Real value[]) {
@@ -354,6 +441,9 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
     if (nvr && (!vr || !order || !value)) return missing(m, OUTPUT_DERIVATIVES);
     return STATUS[core_get_rates(&m->core, vr, nvr, order, value)];
 }
+#endif
+
+/* -- derivatives ------------------------------------------------------------------------------------------------- */
 
 fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference vUnknown_ref[], size_t nUnknown,
                                         const fmi2ValueReference vKnown_ref[], size_t nKnown,

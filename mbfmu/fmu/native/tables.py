@@ -1,9 +1,11 @@
-"""Interface -> variables.h and model.h: the variables as one C table, and the other facts of the model for C code."""
+"""Interface -> variables.h, model.h and arrays.h: the variables as one C table, and other facts of the model for C."""
 
 import math
 from collections.abc import Iterable
+from itertools import accumulate
 
-from mbfmu.fmu.interface import KINDS, SETTING, SETTINGS, Interface, Variable, Watched
+from mbfmu.fmu.arrays import TYPES, arrays, clocks
+from mbfmu.fmu.interface import EXCHANGED, KINDS, SETTING, Interface, Variable, Watched
 
 ROW = """
 /* What a value reference refers to. */
@@ -21,6 +23,9 @@ TYPED_ROW = ROW.replace("\n};", "\n    enum type type; /* see core.h, which come
 """The same with the type of the variable, where not all are real."""
 
 
+CLOCK_TIMING = "void clock_timing(const double *const *arg, double *const *res, double *w);"
+
+
 def variables_header(interface: Interface) -> str:
     """Return the C header with the table of variables, by value reference."""
     typed = interface.typed
@@ -29,7 +34,7 @@ def variables_header(interface: Interface) -> str:
             "#ifndef VARIABLES_H",
             "#define VARIABLES_H",
             "#include <math.h>",
-            _enumeration("kind", KINDS),
+            _enumeration("kind", (*KINDS, *EXCHANGED) if interface.exchange else KINDS),
             TYPED_ROW if typed else ROW,
             "static const struct variable VARIABLES[] = {",
             *(f"    {{{_row(item, typed)}}}," for item in interface.variables),
@@ -62,11 +67,70 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             *(f"#define {limit.upper()} {_number(value)}" for limit, value in interface.limits.items()),
             *_watched(interface.watched),
             *([f"#define GUARD_NAMES {', '.join(map(_text, interface.guards))}"] if interface.guards else []),
-            _enumeration("setting", [*(item.rpartition(".")[2] for item in SETTINGS), "n_settings"]),
+            *(_states(interface) if interface.exchange else []),
+            _enumeration("setting", [*_settings(interface), "n_settings"]),
             "#endif",
             "",
         ]
     )
+
+
+def _settings(interface: Interface) -> list[str]:
+    return [item.name.rpartition(".")[2] for item in interface.variables if item.kind == SETTING]
+
+
+def _states(interface: Interface) -> list[str]:
+    """Return the definitions of the continuous states: their places in x, and their nominal sizes."""
+    states = [state for state, _ in interface.states]
+    return [
+        f"#define N_STATES {len(states)}",
+        f"#define STATE_PLACES {', '.join(str(item.offset) for item in states) or 0}",
+        f"#define STATE_NOMINALS {', '.join(_number(item.nominal) for item in states) or 0}",
+    ]
+
+
+def arrays_header(interface: Interface, identifier: str) -> str:
+    """Return the C header of FMI 3.0: which variables are arrays, what they depend on, their types, and the clocks.
+
+    Args:
+        interface: the variables.
+        identifier: identifier of the FMU, with which external names begin.
+    """
+    ticking = clocks(interface)
+    n_sampled = sum(item.sampled is not None for item in ticking)
+    spans = {array.reference: len(array.elements) for array in arrays(interface)}
+    on = [interface.feedthrough.get(item.name, interface.bound_on.get(item.name, ())) for item in interface.variables]
+    places = {item.name: item.reference for item in interface.variables}
+    first = accumulate((len(names) for names in on), initial=0)
+    bound = [places[name] for name in interface.bound_on]
+    each = [places[name] for names in on for name in names]
+    return "\n".join(
+        [
+            "#ifndef ARRAYS_H",
+            "#define ARRAYS_H",
+            f"#define TYPE_NAMES {', '.join(map(_text, TYPES.values()))}",
+            f"enum {{ BOUND_FROM = {min(bound, default=0)}, BOUND_TO = {max(bound, default=-1) + 1} }};",
+            "/* Number of elements of the variable with each value reference; 0: it is an element of an array. */",
+            _numbers("SPANS", (spans.get(item.reference, 0) for item in interface.variables)),
+            "/* Places among the dependencies of those of each element, which go on to those of the next. */",
+            _numbers("FIRST_DEPENDENCY", first),
+            _numbers("DEPENDENCIES", each or [0]),
+            f"#define N_CLOCKS {len(ticking)}",
+            f"#define N_SAMPLED {n_sampled}",
+            "/* Names of the clocks; their value references follow those of the variables; that of events is first. */",
+            f"static const char *const CLOCKS[] = {{{', '.join(_text(item.name) for item in ticking) or '0'}}};",
+            *([f"#define clock_timing {identifier}_clock_timing", CLOCK_TIMING] if n_sampled else []),
+            "#endif",
+            "",
+        ]
+    )
+
+
+def _numbers(name: str, values: Iterable[int]) -> str:
+    """Return a C table of natural numbers, twenty to a line."""
+    texts = [f"{value}," for value in values]
+    lines = (" ".join(texts[start : start + 20]) for start in range(0, len(texts), 20))
+    return f"static const unsigned int {name}[] = {{\n    " + "\n    ".join(lines) + "\n};"
 
 
 def _watched(watched: Watched) -> list[str]:

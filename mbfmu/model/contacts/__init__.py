@@ -1,7 +1,9 @@
-"""Contacts: end stops, dry friction that sticks, and bodies that touch."""
+"""Contacts: end stops, latches, pins, dry friction that sticks, and bodies that touch."""
 
 from mbfmu.model.contacts.backlash import Backlash
+from mbfmu.model.contacts.box import BoxOnHeightField, BoxOnPlane, RectangleOnHeightField, RectangleOnLine
 from mbfmu.model.contacts.cable import Cable
+from mbfmu.model.contacts.capsule import CapsuleOnCircle, CapsuleOnLine, CapsuleOnPlane, CapsuleOnSphere
 from mbfmu.model.contacts.contact import AxesContact, AxisContact, FrameContact, Friction, Gap, SurfaceContact, rate_of
 from mbfmu.model.contacts.dry_friction import (
     AxisDryFriction,
@@ -11,8 +13,10 @@ from mbfmu.model.contacts.dry_friction import (
     TranslationalDryFriction,
 )
 from mbfmu.model.contacts.end_stop import AxisEndStop, RotationalEndStop, TranslationalEndStop
+from mbfmu.model.contacts.latch import AxisLatch, RotationalLatch, TranslationalLatch
 from mbfmu.model.contacts.point import PointOnHeightField, PointOnPlane
 from mbfmu.model.contacts.round import CircleOnCircle, CircleOnLine, PinInHole, SphereOnPlane, SphereOnSphere
+from mbfmu.model.contacts.shear_pin import AxisShearPin, RotationalShearPin, TranslationalShearPin
 from mbfmu.model.contacts.slider import SliderInGuide
 
 __all__ = [
@@ -20,9 +24,17 @@ __all__ = [
     "AxisContact",
     "AxisDryFriction",
     "AxisEndStop",
+    "AxisLatch",
+    "AxisShearPin",
     "Backlash",
     "BearingFriction",
+    "BoxOnHeightField",
+    "BoxOnPlane",
     "Cable",
+    "CapsuleOnCircle",
+    "CapsuleOnLine",
+    "CapsuleOnPlane",
+    "CapsuleOnSphere",
     "CircleOnCircle",
     "CircleOnLine",
     "FrameContact",
@@ -32,13 +44,19 @@ __all__ = [
     "PinInHole",
     "PointOnHeightField",
     "PointOnPlane",
+    "RectangleOnHeightField",
+    "RectangleOnLine",
     "RotationalDryFriction",
     "RotationalEndStop",
+    "RotationalLatch",
+    "RotationalShearPin",
     "SliderInGuide",
     "SphereOnPlane",
     "SphereOnSphere",
     "SurfaceContact",
     "TranslationalDryFriction",
     "TranslationalEndStop",
+    "TranslationalLatch",
+    "TranslationalShearPin",
     "rate_of",
 ]

@@ -1,10 +1,10 @@
 """Backlash between the axes of two joints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.contact import REST
+from mbfmu.model.contact import REST, ImpactLaw
 from mbfmu.model.contacts.contact import AxesContact, Gap
 from mbfmu.model.frame import SX
 
@@ -20,8 +20,9 @@ class Backlash(AxesContact):
         ratio: ratio of the coordinates, such as the number of teeth of b over that of a.
         offset: coordinate of a in the middle of the play where that of b is zero, rad or m.
         play: play, in the coordinate of a, rad or m.
-        e: restitution, from 0 to 1 (Newton).
+        e: restitution, from 0 to 1.
         rest: speed of approach, in the coordinate of a, below which teeth stay in contact.
+        impact_law: law of the restitution, ``newton`` or ``poisson``.
     """
 
     joint_a: str = ""
@@ -31,6 +32,7 @@ class Backlash(AxesContact):
     play: Value = quantity(0.0, "1", "play, in the coordinate of a", min=0)
     e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
     rest: Value = quantity(REST, "1/s", "speed of rest", min=0)
+    impact_law: ImpactLaw = field(default="newton", kw_only=True)
     parts: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     @property
@@ -39,4 +41,4 @@ class Backlash(AxesContact):
 
     def gaps(self, p: Any, *s: SX) -> tuple[Gap, ...]:
         apart = s[0] - p.ratio * s[1] - p.offset
-        return tuple(Gap(p.play / 2 + sign * apart, p.e, p.rest) for sign in (1, -1))
+        return tuple(Gap(p.play / 2 + sign * apart, p.e, p.rest, impact_law=self.impact_law) for sign in (1, -1))

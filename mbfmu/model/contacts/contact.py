@@ -5,14 +5,14 @@ hand. Its forces act through inputs of the equations, which are solved for and c
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import casadi as ca
 
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Input, Value, quantity
-from mbfmu.model.contact import REST
+from mbfmu.model.contact import REST, ImpactLaw
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 
@@ -23,15 +23,20 @@ class Gap:
 
     Args:
         value: SX scalar, m or rad, of places.
-        restitution: Newton's e, SX scalar.
+        restitution: e, SX scalar.
         rest: speed of approach, m/s or rad/s, below which it closes for good, SX scalar.
         unit: SI unit of the gap.
+        pull: force, N or N.m, up to which it holds once it is closed, SX scalar of parameters, inputs and time; None:
+            it does not hold.
+        impact_law: law of its restitution.
     """
 
     value: SX
     restitution: SX
     rest: SX
     unit: str = "m"
+    pull: SX | None = None
+    impact_law: ImpactLaw = "newton"
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Friction:
             its frame_b, resolved in frame_b; None: 0, the friction does not depend on it.
         signed: whether the normal force is positive on one side and negative on the other.
         unit: SI unit of the slide.
+        breaks: whether it sticks from the start, and never again once it has slipped.
     """
 
     slip: SX
@@ -58,6 +64,7 @@ class Friction:
     normal: Callable[[Any, SX, SX], SX] | None = None
     signed: bool = False
     unit: str = "m"
+    breaks: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,16 +178,18 @@ class SurfaceContact(FrameContact):
     While it slides, ``|f| = mu f_n`` against the slip; while it sticks, the force is what it takes, up to ``mu_s f_n``.
 
     Args:
-        e: restitution, from 0 to 1 (Newton).
+        e: restitution, from 0 to 1.
         mu: coefficient of friction while it slides; 0, as a plain number: no friction.
         mu_s: coefficient of friction while it sticks; 0: that of `mu`.
         rest: speed of approach, m/s, below which the gap closes for good.
+        impact_law: law of the restitution, ``newton`` or ``poisson``.
     """
 
     e: Value = quantity(0.0, "1", "restitution", min=0, max=1)
     mu: Value = quantity(0.0, "1", "coefficient of friction while it slides", min=0)
     mu_s: Value = quantity(0.0, "1", "coefficient of friction while it sticks", min=0)
     rest: Value = quantity(REST, "m/s", "speed of rest", min=0)
+    impact_law: ImpactLaw = field(default="newton", kw_only=True)
 
     @property
     def rubs(self) -> bool:
@@ -195,7 +204,7 @@ class SurfaceContact(FrameContact):
         raise NotImplementedError
 
     def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
-        return (Gap(self.gap(p, a, b), p.e, p.rest),)
+        return (Gap(self.gap(p, a, b), p.e, p.rest, impact_law=self.impact_law),)
 
     def frictions(self, p: Any, a: Frame, b: Frame) -> tuple[Friction, ...]:
         return (coulomb(p, 0, *self.friction(p, a, b)),) if self.rubs else ()
@@ -218,7 +227,7 @@ def internal_inputs(names: list[str], unit: str) -> tuple[Input, ...]:
 
 def contact_forces(contact: AxisContact | AxesContact | FrameContact, p: Any) -> SX:
     """Return the symbols of the forces of a contact, gaps first."""
-    return ca.vertcat(*(getattr(p, item.name) for item in contact.inputs(p.planar)))
+    return ca.vertcat(*(getattr(p, item.name) for item in contact.inputs(p.planar) if item.internal))
 
 
 def rate_of(place: Callable[[Frame, Frame], SX], a: Frame, b: Frame) -> SX:

@@ -1,10 +1,10 @@
-"""Hard limits on the axis of a joint, with Newton's restitution."""
+"""Hard limits on the axis of a joint, with restitution."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.contact import REST
+from mbfmu.model.contact import REST, ImpactLaw
 from mbfmu.model.contacts.contact import AxisContact, Gap
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.frame import SX
@@ -15,13 +15,16 @@ class AxisEndStop(AxisContact):
     """Base of hard limits; derived for each kind of axis.
 
     The gaps ``s - lower`` and ``upper - s`` stay at or above 0. One that closes with the speed v leaves it with
-    ``e v`` (Newton), or stays closed if that is slower than `rest`.
+    ``e v``, or stays closed if that is slower than `rest`.
     """
 
+    impact_law: ImpactLaw = field(default="newton", kw_only=True)
     parts: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def gaps(self, p: Any, s: SX) -> tuple[Gap, ...]:
-        return tuple(Gap(value, p.e, p.rest, self.axis_unit) for value in (s - p.lower, p.upper - s))
+        return tuple(
+            Gap(value, p.e, p.rest, self.axis_unit, impact_law=self.impact_law) for value in (s - p.lower, p.upper - s)
+        )
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class RotationalEndStop(AxisEndStop):
         upper: greatest angle, rad (default: none).
         e: restitution, from 0 to 1.
         rest: speed, rad/s, below which the joint stays at the limit.
+        impact_law: law of the restitution, ``newton`` or ``poisson``.
     """
 
     lower: Value = quantity(-NO_LIMIT, "rad", "least angle")
@@ -51,6 +55,7 @@ class TranslationalEndStop(AxisEndStop):
         upper: greatest position, m (default: none).
         e: restitution, from 0 to 1.
         rest: speed, m/s, below which the joint stays at the limit.
+        impact_law: law of the restitution, ``newton`` or ``poisson``.
     """
 
     lower: Value = quantity(-NO_LIMIT, "m", "least position")

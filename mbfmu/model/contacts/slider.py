@@ -1,12 +1,12 @@
 """A slider in a guide with clearance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import casadi as ca
 
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.contact import REST
+from mbfmu.model.contact import REST, ImpactLaw
 from mbfmu.model.contacts.contact import FrameContact, Friction, Gap, coulomb, rate_of
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.relative import r_rel
@@ -22,10 +22,11 @@ class SliderInGuide(FrameContact):
         length: length of the slider along frame_b's x, m.
         width: width of the slider along frame_b's y, m.
         clearance: distance of each wall from the slider in the middle of the guide, m.
-        e: restitution, from 0 to 1 (Newton).
+        e: restitution, from 0 to 1.
         mu: coefficient of friction while it slides; 0, as a plain number: no friction.
         mu_s: coefficient of friction while it sticks; 0: that of `mu`.
         rest: speed of approach, m/s, below which a corner stays at a wall.
+        impact_law: law of the restitution, ``newton`` or ``poisson``.
     """
 
     length: Value = quantity(0.0, "m", "length of the slider", min=0)
@@ -35,6 +36,7 @@ class SliderInGuide(FrameContact):
     mu: Value = quantity(0.0, "1", "coefficient of friction while it slides", min=0)
     mu_s: Value = quantity(0.0, "1", "coefficient of friction while it sticks", min=0)
     rest: Value = quantity(REST, "m/s", "speed of rest", min=0)
+    impact_law: ImpactLaw = field(default="newton", kw_only=True)
     parts: ClassVar[tuple[str, ...]] = ("lower_left", "lower_right", "upper_left", "upper_right")
     needs: ClassVar[str] = "planar"
 
@@ -45,7 +47,7 @@ class SliderInGuide(FrameContact):
     def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:
         half = p.width / 2 + p.clearance
         return tuple(
-            Gap(half - side * corner[1], p.e, p.rest)
+            Gap(half - side * corner[1], p.e, p.rest, impact_law=self.impact_law)
             for corner, side in zip(_corners(p, a, b), (-1, -1, 1, 1), strict=True)
         )
 

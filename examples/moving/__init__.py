@@ -1,0 +1,1 @@
+"""Moving pictures of mechanisms with contacts."""

@@ -1,0 +1,425 @@
+"""Rules on model exchange: the event iteration, an integration by an explicit method, and what derivatives obey."""
+
+import math
+from collections.abc import Callable, Iterator
+from ctypes import POINTER, c_double
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import FMU2Model, fmi2Discard
+
+from .instance import NUDGE, PRACTICE, SAME, DynamicRule, Instance, NotApplicable, Probe
+
+ITERATIONS = 100
+"""Updates after which an event iteration counts as endless."""
+EVALUATIONS = 4000
+"""Evaluations of the derivatives an integration may take; a stiff model is not integrated to its stop time."""
+EVENTS = 200
+"""Events an integration may meet; some models have infinitely many in a finite time."""
+TOLERANCE = 1e-5
+"""Relative tolerance of the integration."""
+BISECTIONS = 40
+"""Halvings of a step to find an event."""
+MOST = 1_000_000
+"""Largest number of states or event indicators."""
+COLUMNS = 20
+"""States by which derivatives are tried."""
+INCREMENT = 1e-6
+"""Change of a state for a difference, relative to 1 and its size."""
+CLOSE = 1e-3
+"""Relative error differences may have."""
+NOISE = 1e-9
+"""Relative error derivatives may have, which a difference magnifies."""
+
+Vector = npt.NDArray[np.float64]
+
+
+class Model(Instance):
+    """One instance of the FMU under test for model exchange."""
+
+    interface = FMU2Model
+
+    def initialise(self, stop: float | None = None) -> None:
+        """Go through initialisation and the first event iteration; end in the continuous-time mode."""
+        super().initialise(stop)
+        self.update()
+
+    def update(self) -> None:
+        """Update the discrete states until they settle, and enter the continuous-time mode."""
+        for _ in range(ITERATIONS):
+            again, self.ended, _, _, defined, time = self.slave.newDiscreteStates()
+            if self.ended:
+                return
+            if not again:
+                break
+        else:
+            raise Endless(f"fmi2NewDiscreteStates still asks for another after {ITERATIONS} calls")
+        self.next = time if defined else math.inf
+        self.slave.enterContinuousTimeMode()
+
+    def _vector(self, function: str, n: int) -> Vector:
+        if n > MOST:
+            raise NotFinite(f"{function} is tried with {MOST} numbers at most, not with {n}")
+        values = np.full(n, np.nan)
+        getattr(self.slave, function)(values.ctypes.data_as(POINTER(c_double)), n)
+        return values
+
+    @property
+    def states(self) -> Vector:
+        """The continuous states."""
+        return self._vector("getContinuousStates", len(self.job["states"]))
+
+    @property
+    def rates(self) -> Vector:
+        """The time derivatives of the states."""
+        return self._vector("getDerivatives", len(self.job["states"]))
+
+    @property
+    def nominals(self) -> Vector:
+        """The nominal sizes of the states."""
+        return self._vector("getNominalsOfContinuousStates", len(self.job["states"]))
+
+    @property
+    def indicators(self) -> Vector:
+        """The event indicators."""
+        return self._vector("getEventIndicators", self.job["indicators"])
+
+    def at(self, time: float, states: Vector) -> None:
+        """Set time and states."""
+        self.slave.setTime(time)
+        x = np.array(states)
+        if len(x):
+            self.slave.setContinuousStates(x.ctypes.data_as(POINTER(c_double)), len(x))
+
+    def derivative(self, time: float, states: Vector) -> Vector:
+        """Return the derivatives at a point; NaN where the FMU discards it."""
+        try:
+            self.at(time, states)
+            return self.rates
+        except FMICallException as error:
+            if error.status != fmi2Discard:
+                raise
+            return np.full(len(states), np.nan)
+
+
+class Endless(Exception):  # noqa: N818 - it ends a rule with its text
+    """An event iteration that does not end."""
+
+
+class NotFinite(Exception):  # noqa: N818 - it ends a rule with its text
+    """A point of the integration where the FMU has no finite numbers."""
+
+
+def integrate(model: Model, stop: float, evaluations: int = EVALUATIONS) -> tuple[float, int]:
+    """Integrate by Bogacki and Shampine's pair of orders 3 and 2 from event to event.
+
+    Returns:
+        The time that was reached, s, and the number of events.
+
+    Raises:
+        NotFinite: derivatives, states or event indicators are no finite numbers.
+    """
+    time, x = model.job["start"], model.states
+    scale = TOLERANCE * np.maximum(np.abs(model.nominals), 1e-6)
+    h, left, events = (stop - time) / 100.0, evaluations, 0
+    k = _finite(time, model.derivative(time, x), "derivatives")
+    while time < stop and left > 0 and events < EVENTS and not model.ended:
+        size = min(h, stop - time, max(model.next - time, 0.0))
+        left -= 3
+        after, error = _step(model, time, x, k, size)
+        worst = float(np.max(np.abs(error) / (scale + TOLERANCE * np.abs(x)), initial=0.0))
+        if not worst <= 1.0:
+            h = size * (0.2 if math.isnan(worst) else max(0.2, 0.9 * worst ** (-1 / 3)))
+            if time + h <= time:
+                raise NotFinite(f"at t = {time:g} s every step, however short, leads to what is not finite")
+            continue
+        model.at(time, x)
+        before = model.indicators > 0.0
+        model.at(time + size, after)
+        signs = _finite(time + size, model.indicators, "event indicators") > 0.0
+        state_event = bool(np.any(signs != before))
+        if state_event:
+            low = 0.0
+            for _ in range(BISECTIONS):
+                middle = 0.5 * (low + size)
+                candidate = _step(model, time, x, k, middle)[0]
+                model.at(time + middle, candidate)
+                if np.any((model.indicators > 0.0) != before):
+                    size, after = middle, candidate
+                else:
+                    low = middle
+            model.at(time + size, after)
+        else:
+            h = size * min(5.0, 0.9 * worst ** (-1 / 3) if worst else 5.0) if size == h or worst > 0.5 else h
+        time, x = time + size, after
+        wanted, model.ended = model.slave.completedIntegratorStep()
+        if model.ended:
+            break
+        if state_event or wanted or time >= model.next:
+            events += 1
+            model.slave.enterEventMode()
+            model.update()
+            if model.ended:
+                break
+            x = model.states
+            h = max(h, 1e-6 * (stop - model.job["start"]))
+        _finite(time, x, "states")
+        k = _finite(time, model.derivative(time, x), "derivatives")
+    return time, events
+
+
+def _step(model: Model, time: float, x: Vector, k: Vector, h: float) -> tuple[Vector, Vector]:
+    """Return the states after a step, of order 3, and an estimate of the error."""
+    b = model.derivative(time + 0.5 * h, x + 0.5 * h * k)
+    c = model.derivative(time + 0.75 * h, x + 0.75 * h * b)
+    after = x + h * (2.0 * k + 3.0 * b + 4.0 * c) / 9.0
+    d = model.derivative(time + h, after)
+    return after, h * (-5.0 * k + 6.0 * b + 8.0 * c - 9.0 * d) / 72.0
+
+
+def _finite(time: float, values: Vector, what: str) -> Vector:
+    """Return values that are finite."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise NotFinite(f"at t = {time:g} s the {what} {', '.join(map(str, wrong + 1))} are not finite")
+    return values
+
+
+def _some_states(probe: Probe) -> None:
+    if not probe.job["states"]:
+        raise NotApplicable("there are no continuous states")
+
+
+def _running(probe: Probe, **changes: Any) -> Any:
+    return probe.running(kind=Model, **changes)
+
+
+def exchange_load(probe: Probe) -> Iterator[str]:
+    """The library loads and has all functions of model exchange."""
+    job = probe.job
+    FMU2Model(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
+    yield from ()
+
+
+def exchange_instantiate(probe: Probe) -> Iterator[str]:
+    """The FMU makes an instance for model exchange."""
+    model = Model(probe.job, probe._callbacks, "check")
+    model.slave.fmi2FreeInstance(model.slave.component)
+    yield from ()
+
+
+def exchange_initialise(probe: Probe) -> Iterator[str]:
+    """The FMU initialises for model exchange, and its event iteration ends."""
+    yield from ()
+    with _running(probe) as model:
+        model.outputs()
+
+
+def integration(probe: Probe) -> Iterator[str]:
+    """An explicit method integrates the FMU: states, derivatives and event indicators stay finite."""
+    stop = probe.job["stop"]
+    with _running(probe) as model:
+        try:
+            reached, events = integrate(model, stop)
+        except NotFinite as error:
+            yield str(error)
+            return
+    met = f", with {events} events" if events else ""
+    why = " where the number of evaluations or events tried was used up" if reached < stop else ""
+    probe.remark = f"integrated to t = {reached:g} s{why}{met}"
+
+
+def state_values(probe: Probe) -> Iterator[str]:
+    """States and derivatives got as variables are those of fmi2GetContinuousStates and fmi2GetDerivatives."""
+    _some_states(probe)
+    with _running(probe) as model:
+        for way in ("the start", "a state that was set"):
+            for pair, function, what in ((0, "states", "GetContinuousStates"), (1, "rates", "GetDerivatives")):
+                references = [entry[pair] for entry in probe.job["states"]]
+                expected, found = getattr(model, function), np.array(model.slave.getReal(references))
+                for n in np.flatnonzero(expected != found)[:1]:
+                    yield f"at {way} fmi2GetReal says {found[n]!r}, fmi2{what} {expected[n]!r} (number {n + 1})"
+            model.at(probe.job["start"], _beside(model))
+
+
+def set_states(probe: Probe) -> Iterator[str]:
+    """States that are set are got again, and the derivatives depend on time, states and inputs alone."""
+    _some_states(probe)
+    start = probe.job["start"]
+    with _running(probe) as model:
+        x, expected = model.states, model.derivative(start, model.states)
+        beside = _beside(model)
+        model.at(start, beside)
+        for n in np.flatnonzero(model.states != beside)[:1]:
+            yield f"state {n + 1} was set to {beside[n]!r} and is {model.states[n]!r}"
+        _ = model.rates
+        found = model.derivative(start, x)
+        for n in np.flatnonzero(expected != found)[:1]:
+            yield f"derivative {n + 1} was {expected[n]!r}, and is {found[n]!r} after another state was set in between"
+
+
+def nominal_values(probe: Probe) -> Iterator[str]:
+    """The nominal values of the states are positive finite numbers."""
+    _some_states(probe)
+    with _running(probe) as model:
+        nominals = model.nominals
+    for n in np.flatnonzero(~((nominals > 0.0) & np.isfinite(nominals)))[:1]:
+        yield f"the nominal value of state {n + 1} is {nominals[n]!r}"
+
+
+def exchange_time(probe: Probe) -> Iterator[str]:
+    """The independent variable is the time that was set."""
+    (clock, *_) = probe.variables("no independent variable is declared", causality="independent")
+    with _running(probe) as model:
+        time = probe.job["start"] + NUDGE * (probe.job["stop"] - probe.job["start"])
+        model.slave.setTime(time)
+        (found,) = model.get([clock])
+    if not math.isclose(found, time, rel_tol=SAME, abs_tol=SAME):
+        yield f"'{clock['name']}' is {found!r} at the time {time!r}"
+
+
+def state_derivative(probe: Probe) -> Iterator[str]:
+    """Directional derivatives of the states' derivatives are those of differences, if the FMU has them."""
+    probe.needs("providesDirectionalDerivative")
+    _some_states(probe)
+    start, pairs = probe.job["start"], probe.job["states"]
+    with _running(probe) as model:
+        x, rates = model.states, [rate for _, rate in pairs]
+        here = model.derivative(start, x)
+        for n, (state, _) in enumerate(pairs[:COLUMNS]):
+            h = INCREMENT * max(1.0, abs(x[n]))
+            to = np.eye(len(x))[n] * h
+            ahead = (model.derivative(start, x + to) - here) / h
+            behind = (here - model.derivative(start, x - to)) / h
+            model.at(start, x)
+            found = np.array(model.slave.getDirectionalDerivative(rates, [state], [1.0]))
+            size = max(np.max(np.abs(ahead)), np.max(np.abs(behind)))
+            allowed = CLOSE * size + NOISE * np.max(np.abs(here)) / h + np.abs(ahead - behind) + NOISE / h
+            expected = 0.5 * (ahead + behind)
+            for m in np.flatnonzero(~(np.abs(found - expected) <= allowed))[:1]:
+                text = f"of derivative {m + 1} by state {n + 1} is {found[m]!r}, that of a difference {expected[m]!r}"
+                yield f"the directional derivative {text}"
+                return
+
+
+def exchange_state(probe: Probe) -> Iterator[str]:
+    """A state set back brings back continuous states, derivatives and outputs to the last bit."""
+    probe.needs("canGetAndSetFMUstate")
+
+    def go(model: Model) -> None:
+        saved = model.slave.getFMUstate()
+        if probe.job["flags"]["canSerializeFMUstate"]:
+            content = model.slave.serializeFMUstate(saved)
+            model.slave.freeFMUstate(saved)
+            _disturb(probe, model)
+            saved = model.slave.deSerializeFMUstate(content)
+        else:
+            _disturb(probe, model)
+        model.slave.setFMUstate(saved)
+        model.slave.freeFMUstate(saved)
+
+    yield from _returns(probe, go, "after fmi2SetFMUstate")
+
+
+def exchange_reset(probe: Probe) -> Iterator[str]:
+    """An FMU for model exchange that is reset starts anew, to the last bit."""
+
+    def go(model: Model) -> None:
+        _disturb(probe, model)
+        model.slave.reset()
+        model.initialise()
+
+    yield from _returns(probe, go, "after fmi2Reset and a new initialisation")
+
+
+def exchange_instances(probe: Probe) -> Iterator[str]:
+    """Two instances for model exchange in one process do not disturb each other."""
+    if probe.job["flags"]["canBeInstantiatedOnlyOncePerProcess"]:
+        raise NotApplicable("canBeInstantiatedOnlyOncePerProcess is set")
+
+    def go(_: Model) -> None:
+        with _running(probe) as other:
+            _disturb(probe, other)
+
+    yield from _returns(probe, go, "after another instance has moved")
+
+
+def _returns(probe: Probe, go: Callable[[Model], None], when: str) -> Iterator[str]:
+    """Yield what differs in a bit after something that must change nothing."""
+    with _running(probe) as model:
+        expected = _seen(model)
+        go(model)
+        for name, value in _seen(model).items():
+            if value != expected[name]:
+                yield f"{when}, {name} is not what it was"
+
+
+def _seen(model: Model) -> dict[str, Any]:
+    return {
+        "a continuous state": model.states.tobytes(),
+        "a derivative": model.rates.tobytes(),
+        "an event indicator": model.indicators.tobytes(),
+        **{f"the output '{name}'": repr(value) for name, value in model.outputs().items()},
+    }
+
+
+def _beside(model: Model) -> Vector:
+    """Return states close to the present ones."""
+    x = model.states
+    return x + NUDGE * np.maximum(1.0, np.abs(x)) * np.where(np.arange(len(x)) % 2, -1.0, 1.0)
+
+
+def _disturb(probe: Probe, model: Model) -> None:
+    """Move an instance away from where it is, and let it meet an event."""
+    time = probe.job["start"] + NUDGE * (probe.job["stop"] - probe.job["start"])
+    model.at(time, _beside(model))
+    _ = model.rates
+    model.slave.completedIntegratorStep()
+    model.slave.enterEventMode()
+    model.update()
+
+
+def exchange_terminate(probe: Probe) -> Iterator[str]:
+    """The FMU terminates from the continuous-time mode, and its last outputs can still be got."""
+    with _running(probe) as model:
+        expected = model.outputs()
+        model.slave.terminate()
+        found = model.outputs()
+        model.slave.reset()
+        model.initialise()
+    for name in expected:
+        if repr(found[name]) != repr(expected[name]):
+            yield f"after fmi2Terminate '{name}' is {found[name]!r} instead of {expected[name]!r}"
+            return
+
+
+def exchange_exit(probe: Probe) -> Iterator[str]:
+    """The process ends well after the FMU was used for model exchange."""
+    with _running(probe) as model:
+        model.outputs()
+    yield from ()
+
+
+VITAL: tuple[tuple[DynamicRule, str], ...] = (
+    (exchange_load, "2.3"),
+    (exchange_instantiate, "2.1.5"),
+    (exchange_initialise, "3.2.2"),
+    (integration, "3.2.2"),
+)
+"""Rules without which the others make no sense."""
+
+RULES: tuple[tuple[DynamicRule, str], ...] = (
+    (state_values, "3.2.2"),
+    (set_states, "3.2.1"),
+    (nominal_values, "3.2.2"),
+    (exchange_time, "3.2.1"),
+    (state_derivative, "2.1.9"),
+    (exchange_state, "2.1.8"),
+    (exchange_reset, "2.1.6"),
+    (exchange_instances, "2.1.5"),
+    (exchange_terminate, "2.1.6"),
+    (exchange_exit, PRACTICE),
+)
+"""The others; the last is judged by how the process ends."""

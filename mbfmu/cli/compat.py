@@ -1,0 +1,61 @@
+"""mbfmu compat."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbfmu.cli.choices import InputHold, Inputs, Show, Timeout, pairs
+from mbfmu.cli.console import Report, Tell
+
+
+def compat(
+    tell: Tell,
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation by FMI 2.0, of any tool")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to make")],
+    stop: Annotated[
+        float | None, typer.Option("--stop", metavar="T", help="stop time, s; default: that of the FMU")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", metavar="H", help="communication step, s; default: that of the FMU, else T/500"),
+    ] = None,
+    inputs: Inputs = None,
+    input_hold: InputHold = False,
+    show: Show = None,
+    start: Annotated[
+        float | None, typer.Option("--start", metavar="T", help="start time, s; default: that of the FMU")
+    ] = None,
+    timeout: Timeout = None,
+) -> Report:
+    """Write the FMI Cross-Check files of an FMU: inputs, reference solution, options and ReadMe."""
+    from mbfmu.cross_check import write_cross_check
+
+    done = write_cross_check(
+        fmu,
+        output,
+        stop=stop,
+        step=step,
+        inputs=pairs(inputs),
+        input_hold=input_hold,
+        show=[name.strip() for name in show.split(",")] if show else (),
+        start=start,
+        timeout=timeout,
+        progress=lambda fraction: tell("simulate", fraction),
+    )
+    return Report(
+        {
+            "model": done.model,
+            "start": done.start,
+            "stop": done.stop,
+            "step": done.step,
+            "tolerance": done.tolerance,
+            "output_interval": done.interval,
+            "rows": done.rows,
+            "variables": done.variables,
+            "inputs": done.inputs,
+            "notices": done.notices,
+        },
+        wrote=done.files,
+        notices=done.notices,
+    )

@@ -1,0 +1,197 @@
+"""Interface -> modelDescription.xml and buildDescription.xml of FMI 3.0."""
+
+import math
+from collections.abc import Collection
+from xml.etree.ElementTree import Element, SubElement
+
+from mbfmu.fmu.arrays import TYPES, Array, Clock, arrays, by_element, clocks, references_of
+from mbfmu.fmu.description import (
+    Header,
+    boolean,
+    default_experiment,
+    document,
+    log_categories,
+    number,
+    unit_definitions,
+    used_units,
+)
+from mbfmu.fmu.interface import INDICATOR, Interface
+from mbfmu.fmu.units import known_unit
+
+VERSION = "3.0"
+
+
+def model_description3(interface: Interface, header: Header, token: str) -> bytes:
+    """Return modelDescription.xml, which has the same bytes for the same arguments (hence no date).
+
+    Args:
+        interface: the variables.
+        header: the facts about the whole.
+        token: instantiation token; it is empty in the content whose hash it is.
+    """
+    root = Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": VERSION,
+            "modelName": header.model,
+            "instantiationToken": token,
+            "description": header.description,
+            "generationTool": header.tool,
+            "variableNamingConvention": "structured",
+        },
+    )
+    common = {
+        "canGetAndSetFMUState": "true",
+        "canSerializeFMUState": "true",
+        "providesDirectionalDerivatives": "true",
+        "providesAdjointDerivatives": "true",
+        "providesPerElementDependencies": "true",
+    }
+    if header.exchange:
+        identifier = header.exchange.identifier
+        attributes = {"modelIdentifier": identifier, **common, "needsCompletedIntegratorStep": "true"}
+        SubElement(root, "ModelExchange", attributes)
+    if header.steps:
+        events = boolean(bool(interface.guards or interface.sampled))
+        attributes = {
+            "modelIdentifier": header.steps.identifier,
+            **common,
+            "canHandleVariableCommunicationStepSize": "true",
+            "maxOutputDerivativeOrder": "1",
+            "providesIntermediateUpdate": "true",
+            "canReturnEarlyAfterIntermediateUpdate": "true",
+            "mightReturnEarlyFromDoStep": events,
+            "hasEventMode": events,
+        }
+        SubElement(root, "CoSimulation", attributes)
+    unit_definitions(root, used_units(interface))
+    _types(root, used_units(interface))
+    log_categories(root)
+    default_experiment(root, header)
+    found = arrays(interface)
+    owners = by_element(found)
+    variables = SubElement(root, "ModelVariables")
+    for item in found:
+        _variable(variables, item, owners)
+    for clock in clocks(interface):
+        _clock(variables, clock)
+    _structure(SubElement(root, "ModelStructure"), interface, found, owners)
+    return document(root)
+
+
+def build_description(header: Header) -> bytes:
+    """Return buildDescription.xml, which says how the sources are compiled."""
+    root = Element("fmiBuildDescription", {"fmiVersion": VERSION})
+    for binary in filter(None, (header.exchange, header.steps)):
+        configuration = SubElement(
+            root,
+            "BuildConfiguration",
+            {
+                "modelIdentifier": binary.identifier,
+                "description": "compile with -ffp-contract=off to get the numbers of the binaries to the last bit",
+            },
+        )
+        files = SubElement(configuration, "SourceFileSet", {"language": "C99"})
+        for name in binary.sources:
+            SubElement(files, "SourceFile", {"name": name})
+        about = {"name": "m", "external": "true", "description": "C's functions of numbers"}
+        SubElement(configuration, "Library", about)
+    return document(root)
+
+
+def _types(root: Element, used: Collection[str]) -> None:
+    types = Element("TypeDefinitions")
+    for name in used:
+        unit = known_unit(name)
+        if unit.quantity:
+            shown = {"displayUnit": next(iter(unit.display))} if name.startswith("rad") else {}
+            SubElement(types, "Float64Type", {"name": unit.quantity, "quantity": unit.quantity, "unit": name, **shown})
+    if len(types):
+        root.append(types)
+
+
+def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
+    first, quantity = item.first, known_unit(item.first.unit).quantity
+    facts = {
+        "name": item.name,
+        "valueReference": str(item.reference),
+        "description": first.description,
+        "causality": first.causality,
+        "variability": first.variability,
+        "initial": item.initial,
+    }
+    if first.type == "Real":
+        facts |= {"declaredType": quantity} if quantity else {"unit": first.unit}
+    if math.isfinite(first.min) and first.type != "Boolean":
+        facts["min"] = first.shown(first.min)
+    if math.isfinite(first.max) and first.type != "Boolean":
+        facts["max"] = first.shown(first.max)
+    nominal = max(each.nominal for each in item.elements)
+    if nominal != 1 and first.type == "Real":
+        facts["nominal"] = number(nominal)
+    if first.start is not None:
+        facts["start"] = " ".join(each.shown(each.start) for each in item.elements if each.start is not None)
+    if first.derivative_of:
+        facts["derivative"] = str(owners[first.derivative_of].reference)
+    if first.variability == "continuous" and first.causality in {"input", "output", "local"}:
+        facts["intermediateUpdate"] = "true"
+    node = SubElement(parent, TYPES[first.type], {key: value for key, value in facts.items() if value})
+    for size in item.shape:
+        SubElement(node, "Dimension", {"start": str(size)})
+
+
+def _clock(parent: Element, clock: Clock) -> None:
+    """Add a clock: an output that events trigger, or an input with a period that is known in initialisation mode."""
+    triggered = clock.sampled is None
+    facts = {
+        "name": clock.name,
+        "valueReference": str(clock.reference),
+        "description": clock.description,
+        "causality": "output" if triggered else "input",
+        "variability": "discrete",
+        "intervalVariability": "triggered" if triggered else "fixed",
+    }
+    SubElement(parent, "Clock", facts)
+
+
+def _structure(parent: Element, interface: Interface, found: Collection[Array], owners: dict[str, Array]) -> None:
+    """Add the model structure: dependencies of outputs and time derivatives, and simple ones of initial unknowns."""
+    rates = {rate.name for _, rate in interface.states}
+    listed = rates | {state.name for state, _ in interface.states}
+    for item in found:
+        if item.first.causality == "output":
+            on = _on(item, interface.feedthrough, owners)
+            SubElement(parent, "Output", {"valueReference": str(item.reference), **on})
+    triggered = [
+        {"valueReference": str(clock.reference), "dependencies": ""}
+        for clock in clocks(interface)
+        if clock.sampled is None
+    ]
+    for facts in triggered:
+        SubElement(parent, "Output", facts)
+    for item in found:
+        if item.first.name in rates:
+            on = _on(item, interface.feedthrough, owners)
+            SubElement(parent, "ContinuousStateDerivative", {"valueReference": str(item.reference), **on})
+    for item in found:
+        shown = item.first.causality in {"output", "calculatedParameter"} or item.first.name in listed
+        if item.initial in {"calculated", "approx"} and shown:
+            bound = item.first.causality == "calculatedParameter"
+            on = _on(item, interface.bound_on, owners) if bound else {}
+            SubElement(parent, "InitialUnknown", {"valueReference": str(item.reference), **on})
+    for facts in triggered:
+        SubElement(parent, "InitialUnknown", facts)
+    for item in found:
+        if item.first.kind == INDICATOR:
+            SubElement(parent, "EventIndicator", {"valueReference": str(item.reference)})
+
+
+def _on(item: Array, dependencies: dict[str, tuple[str, ...]], owners: dict[str, Array]) -> dict[str, str]:
+    """Return the attributes that say what a variable depends on, by value references."""
+    references = references_of((name for each in item.elements for name in dependencies[each.name]), owners)
+    if not references:
+        return {"dependencies": ""}
+    return {
+        "dependencies": " ".join(map(str, references)),
+        "dependenciesKind": " ".join(["dependent"] * len(references)),
+    }

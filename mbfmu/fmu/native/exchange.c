@@ -1,0 +1,120 @@
+/* What an FMU for model exchange does beside core.c: a solver of the master's own integrates its continuous states. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+static const int PLACES[] = {STATE_PLACES};
+static const double NOMINALS[] = {STATE_NOMINALS};
+
+/* Whether a master means all states or indicators. */
+static int all(struct core *m, size_t n, size_t number, const char *what) {
+    if (n == number) return 1;
+    core_say(&m->host, REFUSED, "there are %lu %s, not %lu", (unsigned long)number, what, (unsigned long)n);
+    return 0;
+}
+
+enum outcome core_at(struct core *m, double time) {
+    if (!isfinite(time)) return core_say(&m->host, REFUSED, "a time of %g s is not possible", time);
+    if (time == m->now.time) return DONE;
+    m->now.time = time;
+    note_change(m);
+    return DONE;
+}
+
+enum outcome core_get_states(struct core *m, double states[], size_t n) {
+    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    for (size_t i = 0; i < n; ++i) states[i] = m->now.x[PLACES[i]];
+    return DONE;
+}
+
+enum outcome core_set_states(struct core *m, const double states[], size_t n) {
+    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    for (size_t i = 0; i < n; ++i)
+        if (!(fabs(states[i]) <= LARGEST))
+            return core_say(&m->host, DISCARDED, "state %lu of %lu is not finite, or larger than %g",
+                            (unsigned long)i + 1, (unsigned long)n, LARGEST);
+    for (size_t i = 0; i < n; ++i) m->now.x[PLACES[i]] = states[i];
+    note_change(m);
+    return DONE;
+}
+
+enum outcome core_get_nominals(struct core *m, double nominals[], size_t n) {
+    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    for (size_t i = 0; i < n; ++i) nominals[i] = NOMINALS[i];
+    return DONE;
+}
+
+int core_compute_rates(struct core *m) {
+    const struct state *now = &m->now;
+    const double stabilised = now->settings[STABILIZATION];
+    if (m->rates_stale)
+        m->rates_stale = mbfmu_rates(now->x, now->u, now->p, now->time, stabilised, m->rates, m->work) != OK;
+    return !m->rates_stale;
+}
+
+enum outcome core_get_state_rates(struct core *m, double rates[], size_t n) {
+    const struct state *now = &m->now;
+    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    if (!core_valid(m, DISCARDED)) return DISCARDED;
+    if (!core_compute_rates(m))
+        return core_say(&m->host, DISCARDED, "the time derivatives at t = %.9g s are not finite; take smaller steps",
+                        now->time);
+    for (size_t i = 0; i < n; ++i) rates[i] = m->rates[PLACES[i]];
+    return DONE;
+}
+
+enum outcome core_get_indicators(struct core *m, double indicators[], size_t n) {
+    if (!all(m, n, N_INDICATORS, "event indicators")) return REFUSED;
+#ifdef SWITCHED
+    const struct state *now = &m->now;
+    mbfmu_indicators(now->x, now->u, now->p, now->time, now->shift, indicators, m->work);
+    for (size_t i = 0; i < n; ++i)
+        if (!isfinite(indicators[i]))
+            return core_say(&m->host, DISCARDED, "event indicators at t = %.9g s are not finite; take smaller steps",
+                            now->time);
+#else
+    (void)indicators;
+#endif
+    return DONE;
+}
+
+enum outcome core_update(struct core *m, struct update *done) {
+    struct state *now = &m->now;
+    double status[S_SIZE], shift[N_INDICATORS + 1];
+    if (!core_valid(m, REFUSED)) return REFUSED;
+    memcpy(shift, now->shift, sizeof shift);
+    const int code = mbfmu_update(now->x, now->u, now->p, now->time, shift, m->x1, &done->next, status, m->work);
+    if (code == NO_PERIOD)
+        return core_say(&m->host, REFUSED,
+                        "the period of a sampled block at t = %.9g s is not positive; check the parameters it depends on",
+                        now->time);
+    if (code == MANY_EVENTS)
+        return core_say(&m->host, REFUSED, "no modes of contacts at t = %.9g s agree with the forces after %d changes",
+                        now->time, MOST_CHANGES);
+    if (code != OK)
+        return core_say(&m->host, REFUSED,
+                        "the event at t = %.9g s has no solution: the equations did not converge (last correction %.2g)",
+                        now->time, status[S_CORRECTION]);
+    done->states = 0;
+    for (int i = 0; i < N_STATES; ++i) done->states |= m->x1[PLACES[i]] != now->x[PLACES[i]];
+    memcpy(now->x, m->x1, sizeof now->x);
+    memcpy(now->shift, shift, sizeof shift);
+    note_change(m);
+    return DONE;
+}
+
+enum outcome core_accept(struct core *m, int *wanted) {
+    struct state *now = &m->now;
+    double status[S_SIZE];
+    *wanted = mbfmu_drift(now->x, now->u, now->p, now->time, m->work) > now->settings[DRIFT];
+    if (mbfmu_accept(now->x, now->u, now->p, now->time, m->x1, status, m->work) != OK)
+        return core_say(&m->host, REFUSED, "the constraints cannot be met at t = %.9g s (last correction %.2g)",
+                        now->time, status[S_CORRECTION]);
+    memcpy(now->x, m->x1, sizeof now->x);
+#ifdef SWITCHED
+    mbfmu_arm(now->x, now->u, now->p, now->time, now->shift, m->work);
+#endif
+    note_change(m);
+    return DONE;
+}

@@ -1,0 +1,352 @@
+"""FMUs for model exchange: any solver that follows the standard finds the motion that the steppers find."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pytest
+from exchanging import Exchanged, exchanged
+from fmpy import fmi2, fmi3, simulate_fmu
+from fmpy.validation import validate_fmu
+from masters import Instance, Unpacked, refused
+from struck import ball, incline, stick_slip
+
+import mbfmu
+from mbfmu.errors import StepperError, UsageError
+
+MODELS = {"ball": ball, "stick_slip": stick_slip, "incline": incline}
+
+
+@cache
+def fmu(name: str, kind: str = "me", fmi: str = "2.0") -> Unpacked:
+    """A model as an FMU for model exchange, unpacked; made once a session."""
+    model = MODELS[name]() if name in MODELS else name
+    return exchanged(model, Path(mkdtemp(prefix="mbfmu-exchange-")) / f"{name}.fmu", kind=kind, fmi=fmi)
+
+
+def by_steps(model: Any, stop: float, names: list[str], **more: Any) -> list[float]:
+    """What the stepper projected finds."""
+    run = mbfmu.simulate(model, stop, stepper="projected", options={"order": 9}, step=1e-3, **more)
+    return [float(run[name][-1]) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "stop"),
+    [
+        ("two_link", ["shoulder.phi", "elbow.w", "elbow.a"], 1.0),
+        ("pendulum", ["x", "der(y)"], 2.0),
+        ("slider_crank", ["crank.phi", "slider.s", "pin.w"], 1.0),
+        ("heavy_top", ["pivot.Q_rel[1]", "pivot.w_rel[3]"], 0.5),
+        ("hydraulic_monolith", ["q", "w"], 0.2),
+        ("rolling_disk", ["x", "y", "der(psi)"], 0.5),
+    ],
+)
+def test_a_solver_of_its_own_finds_the_motion_of_the_steppers(name: str, shown: list[str], stop: float) -> None:
+    with Exchanged(fmu(name)).start() as run:
+        run.run(stop)
+        assert run.get(shown) == pytest.approx(by_steps(name, stop, shown), rel=1e-8, abs=1e-8)
+
+
+def test_an_accepted_point_beside_the_constraints_is_brought_back() -> None:
+    with Exchanged(fmu("slider_crank")).start() as run:
+        beside = run.states + 1e-3
+        run.at(0.0, beside)
+        assert run.get(["constraint.position"])[0] > 1e-4
+        assert run.model.completedIntegratorStep() == (1, 0)
+        changed, _ = run.event()
+        assert changed
+        assert run.get(["constraint.position"])[0] < 1e-14
+        assert np.max(np.abs(run.states - beside)) < 1e-2
+        assert run.model.completedIntegratorStep() == (0, 0)
+        assert not run.event()[0] or run.get(["constraint.position"])[0] < 1e-14
+
+
+def test_stabilization_leads_back_and_moves_nothing_that_meets_the_constraints() -> None:
+    found = {}
+    for rate in (0.0, 10.0):
+        with Exchanged(fmu("slider_crank")).start({"solver.stabilization": rate}) as run:
+            start = run.states
+            found[rate] = run.rates(0.0, start), run.rates(0.0, start + 1e-5)
+    assert found[0.0][0] == pytest.approx(found[10.0][0], abs=1e-11)
+    assert np.max(np.abs(found[0.0][1] - found[10.0][1])) > 1e-5
+
+
+@pytest.mark.parametrize("name", ["two_link", "slider_crank", "hydraulic_monolith", "ball"])
+def test_directional_derivatives_are_those_of_differences(name: str) -> None:
+    with Exchanged(fmu(name)).start() as run:
+        description = run.fmu.description
+        states = [item.variable.derivative.name for item in description.derivatives]
+        rates = [item.variable.name for item in description.derivatives]
+        x, step = run.states + 1e-3, 1e-6
+        for k, state in enumerate(states):
+            run.at(0.0, x)
+            references = [[run.fmu.references[item] for item in group] for group in (rates, [state])]
+            exact = run.model.getDirectionalDerivative(*references, [1.0])
+            ends = [run.rates(0.0, x + side * step * np.eye(run.n)[k]) for side in (1, -1)]
+            scale = 1 + np.max(np.abs(ends[0]))
+            assert exact == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-4 * scale, rel=1e-4)
+
+
+def test_derivatives_depend_on_what_the_description_says() -> None:
+    with Exchanged(fmu("hydraulic_monolith")).start() as run:
+        description = run.fmu.description
+        states = [item.variable.derivative.name for item in description.derivatives]
+        rates = [item.variable.name for item in description.derivatives]
+        for unknown in description.derivatives:
+            on = {item.name for item in unknown.dependencies}
+            assert on != set(states)  # it is sparse
+            for state in set(states) - on:
+                references = [run.fmu.references[unknown.variable.name]], [run.fmu.references[state]]
+                assert run.model.getDirectionalDerivative(*references, [1.0]) == [0.0]
+        assert run.get(rates) == pytest.approx(run.rates(0.0, run.states), abs=0)
+        assert run.get(states) == pytest.approx(run.states, abs=0)
+
+
+def test_impacts_are_met_where_the_stepper_meets_them() -> None:
+    with Exchanged(fmu("ball")).start() as run:
+        events = run.run(1.2, span=1.2)
+        alone = mbfmu.simulate(ball(), 1.2, stepper="projected", step=1e-2)
+        assert run.get(["y"])[0] == pytest.approx(alone["y"][-1], abs=1e-8)
+        assert len(events) == alone["ground.impacts"][-1] > 2
+
+
+def test_a_ball_comes_to_rest() -> None:
+    with Exchanged(fmu("ball")).start() as run:
+        run.run(6.0, span=6.0)
+        assert run.get(["y", "der(y)"]) == pytest.approx([0, 0], abs=1e-14)
+        assert run.model.getBoolean([run.fmu.references["ground.closed"]]) == [1]
+
+
+def test_what_sticks_and_slips_does_so_at_the_same_times() -> None:
+    with Exchanged(fmu("stick_slip")).start() as run:
+        run.run(8.0, span=8.0)
+        alone = mbfmu.simulate(stick_slip(), 8.0, stepper="projected", options={"order": 9}, step=1e-2)
+        shown = ["x", "der(x)", "events.time"]
+        assert run.get(shown) == pytest.approx([alone[item][-1] for item in shown], abs=1e-8)
+
+
+def test_sampled_blocks_compute_at_time_events() -> None:
+    with Exchanged(fmu("sampled_pid_two_link")).start() as run:
+        shown = ["a", "elbow.phi"]
+        events = run.run(0.3)
+        assert len(events) >= 29
+        assert run.get(shown) == pytest.approx(by_steps("sampled_pid_two_link", 0.3, shown), abs=1e-9)
+
+
+def test_angles_are_counted_over_full_turns() -> None:
+    with Exchanged(fmu("slider_crank")).start() as run:
+        run.run(3.0, span=0.05)
+        assert run.get(["crank.phi"]) == pytest.approx(by_steps("slider_crank", 3.0, ["crank.phi"]), abs=1e-6)
+
+
+def test_a_restored_state_has_the_same_derivatives_to_the_bit() -> None:
+    with Exchanged(fmu("slider_crank")).start() as run:
+        run.run(0.3)
+        saved, time = run.model.getFMUstate(), 0.3
+        first = run.rates(time, run.states)
+        run.at(0.4, run.states + 0.1)
+        run.model.setFMUstate(saved)
+        assert list(run.rates(time, run.states)) == list(first)
+        run.model.freeFMUstate(saved)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "ball"])
+@pytest.mark.parametrize(("solver", "error"), [("CVode", 1e-4), ("Euler", 2e-2)])
+def test_fmpy_integrates_it_with_its_solvers(name: str, solver: str, error: float) -> None:
+    unpacked = fmu(name, "both")
+    model = MODELS[name]() if name in MODELS else name
+    tight = {"relative_tolerance": 1e-7} if solver == "CVode" else {"step_size": 1e-4}
+    found = simulate_fmu(
+        str(unpacked.folder), stop_time=0.6, fmi_type="ModelExchange", solver=solver, output=["y"],
+        output_interval=0.01, **tight,
+    )  # fmt: skip
+    assert found["y"][-1] == pytest.approx(by_steps(model, 0.6, ["y"])[0], abs=error)
+
+
+def test_a_gap_that_opens_gently_has_few_events_with_a_rough_solver() -> None:
+    found = simulate_fmu(
+        str(fmu("cam_follower").folder), stop_time=0.01, solver="CVode", relative_tolerance=1e-6,
+        output=["events.count", "touch.gap"],
+    )  # fmt: skip
+    alone = mbfmu.simulate("cam_follower", 0.01, stepper="projected", step=1e-3)
+    assert alone["events.count"][-1] == 1
+    assert found["events.count"][-1] <= 5
+    assert found["touch.gap"][-1] == pytest.approx(alone["touch.gap"][-1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("ball", 6.0), ("ball", 0.2), ("incline", 0.1), ("stick_slip", 1.0), ("stick_slip", 2.5)]
+)
+def test_an_event_at_which_nothing_falls_changes_no_modes_and_once_projected_no_states(name: str, end: float) -> None:
+    with Exchanged(fmu(name)).start() as run:
+        run.run(end, span=end)
+        modes = [item.valueReference for item in run.fmu.variables.values() if item.type == "Boolean"]
+        count = [run.fmu.references["events.count"]]
+        before = run.model.getInteger(count), run.model.getBoolean(modes)
+        run.event()
+        states, indicators = list(run.states), list(run.indicators)
+        for _ in range(3):
+            run.model.enterEventMode()
+            assert not run.model.newDiscreteStates()[3]
+            assert not run.update()[0]
+        assert before == (run.model.getInteger(count), run.model.getBoolean(modes))
+        assert (states, indicators) == (list(run.states), list(run.indicators))
+
+
+def test_a_force_that_jumps_at_an_event_ends_sticking_where_it_exceeds_the_limit() -> None:
+    with Exchanged(fmu("incline")).start() as run:
+        limit = run.indicators[0]
+        for push, sticks in ((0.9 * limit, 1), (1.1 * limit, 0)):
+            run.model.enterEventMode()
+            run.set({"push": push})
+            run.update()
+            assert run.model.getBoolean([run.fmu.references["plane.sticks"]]) == [sticks]
+        assert run.rates(0.0, run.states)[1] == pytest.approx(0.1 * limit, rel=1e-9)
+
+
+def test_nothing_is_computed_while_a_value_is_refused() -> None:
+    with Exchanged(fmu("incline")).start() as run:
+        before = run.rates(0.0, run.states)
+        run.set({"push": np.nan})
+        refused(lambda: run.rates(0.0, run.states))
+        assert "while a value is refused: push = nan" in run.messages[-1].text
+        refused(run.event)
+        run.set({"push": 0.0})
+        run.update()
+        assert list(run.rates(0.0, run.states)) == list(before)
+
+
+def test_a_point_that_a_solver_rejects_leaves_no_trace() -> None:
+    with Exchanged(fmu("slider_crank")).start() as run:
+        run.run(0.3)
+        x, shown = run.states, ["crank.phi", "slider.s"]
+        before = run.get(shown)
+        run.rates(0.5, x + 3.0)
+        run.at(0.3, x)
+        assert run.get(shown) == before
+
+
+def test_a_restored_state_meets_the_same_events_to_the_bit() -> None:
+    with Exchanged(fmu("ball")).start() as run:
+        run.run(0.2, span=0.2)
+        saved, ends = run.model.getFMUstate(), []
+        for _ in range(2):
+            run.model.setFMUstate(saved)
+            run.at(0.5, [0.0, -4.0])
+            run.event()
+            ends.append((list(run.states), list(run.indicators), run.get(["events.time"])))
+        assert ends[0] == ends[1]
+        run.model.setFMUstate(saved)
+        run.model.freeFMUstate(saved)
+        assert run.get(["events.time"]) != [0.5]
+
+
+@pytest.mark.parametrize("call", ["ContinuousStates", "Derivatives", "EventIndicators", "NominalsOfContinuousStates"])
+def test_another_number_of_states_or_indicators_is_refused(call: str) -> None:
+    with Exchanged(fmu("ball")).start() as run:
+        room = (fmi2.c_double * 9)()
+        refused(lambda: getattr(run.model, f"get{call}")(room, 5))
+        assert "not 5" in run.messages[-1].text
+        assert list(room) == [0.0] * 9
+
+
+@pytest.mark.parametrize("name", ["ball", "slider_crank", "hydraulic_monolith"])
+def test_both_versions_have_the_same_derivatives_and_indicators_to_the_bit(name: str) -> None:
+    other = fmu(name, fmi="3.0")
+    exchange = other.description.modelExchange
+    new: Any = fmi3.FMU3Model(
+        guid=other.description.guid, unzipDirectory=str(other.folder), modelIdentifier=exchange.modelIdentifier,
+        instanceName="two",
+    )  # fmt: skip
+    n, n_z = len(other.description.derivatives), len(other.description.eventIndicators)
+
+    def vector(call: Any, size: int) -> list[float]:
+        room = (fmi3.c_double * size)()
+        call(room, size)
+        return list(room)
+
+    with Exchanged(fmu(name)).start() as old:
+        assert (n, n_z) == (old.n, old.n_indicators)
+        new.instantiate()
+        new.enterInitializationMode(startTime=0.0)
+        new.exitInitializationMode()
+        new.updateDiscreteStates()
+        new.enterContinuousTimeMode()
+        x = list(old.states)
+        assert vector(new.getContinuousStates, n) == x
+        for k in range(3):
+            time, at = 0.1 * k, [value + 1e-3 * k for value in x]
+            rates = list(old.rates(time, at))
+            new.setTime(time)
+            new.setContinuousStates((fmi3.c_double * n)(*at), n)
+            assert vector(new.getContinuousStateDerivatives, n) == rates
+            assert vector(new.getEventIndicators, n_z) == list(old.indicators)
+            old.event()
+            new.enterEventMode()
+            new.updateDiscreteStates()
+            new.enterContinuousTimeMode()
+            assert vector(new.getContinuousStates, n) == list(old.states)
+        new.terminate()
+        new.freeInstance()
+
+
+def test_sampled_blocks_compute_over_either_version_alike() -> None:
+    found = [
+        simulate_fmu(
+            str(fmu("sampled_pid_two_link", fmi=fmi).folder), stop_time=0.1, solver="Euler", step_size=1e-3,
+            output=["elbow.phi"],
+        )["elbow.phi"].tolist()
+        for fmi in ("2.0", "3.0")
+    ]  # fmt: skip
+    assert found[0] == found[1]
+
+
+def test_friction_in_space_at_several_contacts_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(StepperError, match=r"friction in space at several contacts .'floor1', 'left1'"):
+        mbfmu.export(mbfmu.load("pile", {"N": 1}), tmp_path / "pile.fmu", kind="me", backend="native")
+
+
+def test_an_fmu_for_both_steps_as_one_for_steps_alone(tmp_path: Path) -> None:
+    both = fmu("pendulum", "both")
+    alone = exchanged("pendulum", tmp_path / "alone.fmu", kind="cs")
+    found = []
+    for each in (both, alone):
+        with Instance(each).start() as run:
+            for k in range(20):
+                run.step(k * 0.05, 0.05)
+            found.append(run.get(["x", "y", "der(x)"]))
+    assert found[0] == found[1]
+    assert not validate_fmu(str(both.folder.with_suffix(".fmu")))
+
+
+def test_a_call_outside_its_mode_is_refused_by_name() -> None:
+    with Exchanged(fmu("pendulum")) as run:
+        refused(lambda: run.rates(0.0, [0.0] * run.n))
+        assert "may not be called before the initialisation mode" in run.messages[-1].text
+        run.start()
+        refused(run.model.enterContinuousTimeMode)
+        assert "fmi2EnterContinuousTimeMode may not be called" in run.messages[-1].text
+
+
+def test_states_that_are_not_finite_are_discarded_with_a_word() -> None:
+    with Exchanged(fmu("pendulum")).start() as run:
+        before = run.states
+        refused(lambda: run.at(0.0, [float("nan")] * run.n))
+        assert "not finite" in run.messages[-1].text
+        assert list(run.states) == list(before)
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"backend": "python"}, "--backend native"),
+        ({"backend": "native", "stepper": "rattle"}, "no stepper"),
+        ({"backend": "native", "real_time": 3}, "no stepper"),
+    ],
+)
+def test_what_model_exchange_does_not_take_is_refused(given: dict[str, Any], word: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=word):
+        mbfmu.export("pendulum", tmp_path / "x.fmu", kind="me", **given)
+    assert not list(tmp_path.iterdir())
