@@ -2,6 +2,7 @@
 
 import importlib.util
 import platform
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,28 @@ def test_zig_makes_libraries_of_the_system_it_runs_on(
     library = built({"one.c": "int one(void) { return 1; }\n"}, compiler, "one")
     assert library.path.suffix == compiler.suffix
     assert library.content.startswith(ZIGS[system, machine][2])
+
+
+@needs_zig
+@pytest.mark.slow
+def test_processes_that_fill_the_cache_of_zig_at_once_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = """
+import sys
+from mbfmu.kernel.toolchain import built, cross
+
+(compiler, *_) = cross("linux64")
+for round in range(2):
+    name = f"part_{sys.argv[1]}_{round}"
+    built({"one.c": f"int {name}(void) {{ return 1; }}\\n"}, compiler, name)
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(place)], stderr=subprocess.PIPE, text=True)
+        for place in range(3)
+    ]
+    assert [process.communicate()[1] for process in processes] == [""] * 3
 
 
 def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

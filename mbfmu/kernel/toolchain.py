@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -126,7 +126,8 @@ def cross(name: str) -> tuple[Toolchain, ...]:
 
 
 def _has_zig() -> bool:
-    return importlib.util.find_spec("ziglang") is not None
+    """Return whether the extra `cross` is installed: zig, and what keeps processes from its files at once."""
+    return all(importlib.util.find_spec(name) is not None for name in ("ziglang", "filelock"))
 
 
 def _zig(name: str, target: str) -> Toolchain:
@@ -245,24 +246,36 @@ def _compiled(
         zigs = lasting / "zig"
         environment = {"ZIG_GLOBAL_CACHE_DIR": str(zigs), **os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
         checked = "ziglang" in toolchain.command and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
-        if checked:
-            check_folder(zigs)
-        try:
-            for commands in (compiling, [linking]):
-                _run_together(commands, scratch, environment)
-        except BuildError as error:
-            scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
-            if not scant:
-                raise
-            free = shutil.disk_usage(scant[0]).free / 1e6
-            raise BuildError(f"{error} ({free:.1f} MB are free in '{scant[0]}')") from None
-        if checked:
-            with suppress(MbfmuError):  # no room for the list
-                list_folder(zigs, PARTS)
+        with _alone(zigs) if checked else nullcontext():
+            try:
+                for commands in (compiling, [linking]):
+                    _run_together(commands, scratch, environment)
+            except BuildError as error:
+                scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
+                if not scant:
+                    raise
+                free = shutil.disk_usage(scant[0]).free / 1e6
+                raise BuildError(f"{error} ({free:.1f} MB are free in '{scant[0]}')") from None
         content = (Path(scratch) / made).read_bytes()
         if not content:
             raise BuildError("it reports no error, but its library is empty")
         return _timeless(content) if toolchain.suffix == ".dll" else content
+
+
+@contextmanager
+def _alone(zigs: Path) -> Iterator[None]:
+    """Hold zig's folder of the cache for one process: another would list files that are not yet whole as they are.
+
+    Args:
+        zigs: the folder, which is checked first and listed afterwards.
+    """
+    from filelock import FileLock
+
+    with FileLock(f"{zigs}.lock"):
+        check_folder(zigs)
+        yield
+        with suppress(MbfmuError):  # no room for the list
+            list_folder(zigs, PARTS)
 
 
 def _kept(place: Path, content: bytes) -> Path:
