@@ -14,24 +14,32 @@ from mbfmu.kernel.toolchain import LEVEL
 from mbfmu.model import System
 
 REFERENCES = Path(__file__).parent / "references"
+GIVEN = os.environ.get(LEVEL)
+"""Level of optimisation that the environment asks for."""
+LEFT_OUT = ("slow", "further")
+"""Marks of the tests that run only with `--all`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer `--all`."""
-    parser.addoption(
-        "--all", action="store_true", help="run the tests marked slow too, with kernels optimised as users get them"
-    )
+    parser.addoption("--all", action="store_true", help="run the tests marked slow or further too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), unless all is asked for.
-
-    Tests that try random examples try a quarter of them (`examples` in harness.py).
-    """
+    """Let tests that try random examples try a quarter of them (`examples` in harness.py) unless all is asked for."""
     hypothesis.settings.register_profile("quick", max_examples=25)
     if not config.getoption("--all"):
-        os.environ.setdefault(LEVEL, "0")
         hypothesis.settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), except for long runs."""
+    if GIVEN is None:
+        if item.get_closest_marker("slow"):
+            os.environ.pop(LEVEL, None)
+        else:
+            os.environ[LEVEL] = "0"
 
 
 def pytest_collection_finish() -> None:
@@ -42,21 +50,21 @@ def pytest_collection_finish() -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say what is left out."""
-    level = os.environ.get(LEVEL)
-    kernels = f"-O{level}" if level else "optimised by size"
-    return f"kernels: {kernels}; slow tests: {'run' if _takes_slow(config) else 'left out, --all runs them'}"
+    kernels = f"-O{GIVEN}" if GIVEN else "-O0, in slow tests optimised by size"
+    left = "run" if _takes_all(config) else "left out, --all runs them"
+    return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked slow, unless they are asked for."""
-    if not _takes_slow(config):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
+    """Leave out the tests marked slow or further, unless they are asked for."""
+    if not _takes_all(config):
+        left = [item for item in items if any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
+        items[:] = [item for item in items if not any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
+        config.hook.pytest_deselected(items=left)
 
 
-def _takes_slow(config: pytest.Config) -> bool:
-    """Whether slow tests run: with `--all`, or where `-m` selects."""
+def _takes_all(config: pytest.Config) -> bool:
+    """Whether all tests run: with `--all`, or where `-m` selects."""
     return bool(config.getoption("--all") or config.getoption("-m"))
 
 

@@ -64,8 +64,8 @@ def on_arm(coordinates: str, scheme: tuple[str, Mapping[str, Any]]) -> Scheme:
 
 
 def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:
-    """Mark those cases of a parametrised test slow that others stand for."""
-    return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.slow) for case in cases]
+    """Mark those cases of a parametrised test that others stand for."""
+    return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.further) for case in cases]
 
 
 def examples(factor: float = 1.0, **more: Any) -> settings:

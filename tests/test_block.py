@@ -123,7 +123,7 @@ def test_the_slope_of_a_choice_is_that_of_what_is_chosen(u: float, slope: float)
     assert (float(found.A[0, 0]), float(found.B[0, 0]), float(found.C[0, 0])) == (-1.0, slope, 1.0)
 
 
-@pytest.mark.parametrize("backend", ["python", pytest.param("native", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", ["python", pytest.param("native", marks=pytest.mark.further)])
 def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(backend: str, tmp_path: Path) -> None:
     path = mbfmu.export(oscillator(), tmp_path / "oscillator.fmu", step=0.01, backend=backend)
     assert mbfmu.check(path) == []
@@ -131,7 +131,7 @@ def test_a_block_becomes_an_fmu_without_a_problem_that_runs_as_the_block_does(ba
     np.testing.assert_allclose(found["y"], wanted["y"], rtol=1e-13)
 
 
-@pytest.mark.parametrize("backend", [pytest.param("python", marks=pytest.mark.slow), "native"])
+@pytest.mark.parametrize("backend", [pytest.param("python", marks=pytest.mark.further), "native"])
 def test_a_block_may_have_no_state(backend: str, tmp_path: Path) -> None:
     clock = Block("clock", defined=(Defined("y", "sin(time)", output=True),))
     path = mbfmu.export(clock, tmp_path / "clock.fmu", step=0.01, backend=backend)

@@ -529,10 +529,11 @@ def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[
     "arguments",
     [
         "simulate two_link --stop 0.05",
-        pytest.param("compare two_link --stop 0.05 --steps 1e-2", marks=pytest.mark.slow),
-        pytest.param("export two_link", marks=pytest.mark.slow),
+        pytest.param("compare two_link --stop 0.05 --steps 1e-2", marks=pytest.mark.further),
+        pytest.param("export two_link", marks=pytest.mark.further),
         pytest.param(
-            "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv", marks=pytest.mark.slow
+            "sweep two_link --stop 0.05 --vary l1=1:2:2 --measure top=max(elbow.phi) -o out.csv",
+            marks=pytest.mark.further,
         ),
     ],
 )
@@ -587,12 +588,12 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param("export two_link", marks=pytest.mark.slow),
+        pytest.param("export two_link", marks=pytest.mark.further),
         "simulate two_link --stop 0.5",
-        pytest.param("list", marks=pytest.mark.slow),
-        pytest.param("check junk.fmu", marks=pytest.mark.slow),
-        pytest.param("simulate two_link --stop -1", marks=pytest.mark.slow),
-        pytest.param("export x", marks=pytest.mark.slow),
+        pytest.param("list", marks=pytest.mark.further),
+        pytest.param("check junk.fmu", marks=pytest.mark.further),
+        pytest.param("simulate two_link --stop -1", marks=pytest.mark.further),
+        pytest.param("export x", marks=pytest.mark.further),
     ],
 )
 def test_what_is_piped_has_no_bar_no_colour_and_no_carriage_return(arguments: str, here: Path) -> None:
@@ -803,10 +804,10 @@ def test_a_mistake_with_an_fmu_ends_in_one_clear_line_and_leaves_no_file(
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param("export two_link --stepper ratle", marks=pytest.mark.slow),
-        pytest.param("export raises.py", marks=pytest.mark.slow),
-        pytest.param("export two_link -o file/arm.fmu", marks=pytest.mark.slow),
-        pytest.param("simulate two_link --stop 1 --input shoulder.tau=1e90", marks=pytest.mark.slow),
+        pytest.param("export two_link --stepper ratle", marks=pytest.mark.further),
+        pytest.param("export raises.py", marks=pytest.mark.further),
+        pytest.param("export two_link -o file/arm.fmu", marks=pytest.mark.further),
+        pytest.param("simulate two_link --stop 1 --input shoulder.tau=1e90", marks=pytest.mark.further),
         "frobnicate",
     ],
 )

@@ -27,9 +27,9 @@ QUICK = ("modelling",)
 """Pages whose code is run by default; that of the others takes longer."""
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),
-    pytest.param("docs/excavator_machine.md", marks=pytest.mark.slow),
+    pytest.param("docs/excavator_machine.md", marks=pytest.mark.further),
     *(
-        pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.slow)
+        pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.further)
         for name in (
             *(
                 "README.md",

@@ -242,8 +242,8 @@ needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reas
     [
         (("cc",), ("-O0",)),
         (("cc",), ("-O3", "-march=native")),
-        pytest.param(ZIG, ("-O0", "-fno-sanitize=undefined"), marks=[needs_zig, pytest.mark.slow]),
-        pytest.param(ZIG, ("-O3", "-march=native", "-fno-sanitize=undefined"), marks=[needs_zig, pytest.mark.slow]),
+        pytest.param(ZIG, ("-O0", "-fno-sanitize=undefined"), marks=[needs_zig, pytest.mark.further]),
+        pytest.param(ZIG, ("-O3", "-march=native", "-fno-sanitize=undefined"), marks=[needs_zig, pytest.mark.further]),
     ],
 )
 def test_bits_do_not_depend_on_how_it_is_compiled(

@@ -277,7 +277,7 @@ def test_a_native_fmu_follows_the_lines_that_a_model_follows(
         np.testing.assert_allclose(inside[name], outside[name], rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("backend", ["python", pytest.param("native", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", ["python", pytest.param("native", marks=pytest.mark.further)])
 def test_the_stop_time_does_not_change_the_motion_of_an_fmu(backend: str, cart_fmus: dict[str, Path]) -> None:
     fmu, expected = cart_fmus[backend], exact(wave, np.empty(0))
     ends = [place(fmu, WAVE, stop) for stop in (1.0, 2.0)]

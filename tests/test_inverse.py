@@ -49,7 +49,7 @@ WALKER = "".join((
 @pytest.mark.parametrize(
     ("path", "base"),
     [
-        pytest.param(path, base, id=path.stem, marks=() if path == OWN or path.stem in SAMPLE else pytest.mark.slow)
+        pytest.param(path, base, id=path.stem, marks=() if path == OWN or path.stem in SAMPLE else pytest.mark.further)
         for path, base in BASES
     ],
 )

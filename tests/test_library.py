@@ -213,7 +213,7 @@ def kind(name: str) -> str:
             scheme,
             chosen,
             id=f"{case.reference}-{scheme}-{chosen}",
-            marks=() if represents(case, scheme, chosen) else pytest.mark.slow,
+            marks=() if represents(case, scheme, chosen) else pytest.mark.further,
         )
         for case in CASES
         for scheme in case.schemes

@@ -204,7 +204,7 @@ def test_a_digital_current_controller_is_its_difference_equations_within_the_lim
 
 @pytest.mark.parametrize("backend", ["native", "python"])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "digital_pid" else pytest.mark.slow) for name in NAMES]
+    "name", [pytest.param(name, marks=[] if name == "digital_pid" else pytest.mark.further) for name in NAMES]
 )
 def test_a_sampled_block_exports_passes_the_check_and_gives_the_numbers_of_a_simulation(
     name: str, backend: str, tmp_path: Path

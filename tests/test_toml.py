@@ -450,7 +450,7 @@ VALID = (
 
 @pytest.mark.parametrize(
     "text",
-    [*NONSENSE, *(pytest.param(text, marks=pytest.mark.slow) for text in VALID)],
+    [*NONSENSE, *(pytest.param(text, marks=pytest.mark.further) for text in VALID)],
     ids=lambda text: re.sub(r"\W+", "_", text[:20]) + str(len(text)),
 )
 def test_a_long_file_of_nonsense_is_refused_at_once(text: str) -> None:

@@ -46,7 +46,7 @@ CASES = {
 }
 LONG = {"slider_crank-gauss", "spatial_arm-projected"}
 """Cases that take long to compile."""
-PARAMETERS = [pytest.param(case, marks=[pytest.mark.slow][: case in LONG]) for case in CASES]
+PARAMETERS = [pytest.param(case, marks=[pytest.mark.further][: case in LONG]) for case in CASES]
 
 
 def bits(kernel: Compiled, prepared: Any) -> list[float]:
