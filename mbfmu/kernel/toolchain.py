@@ -264,7 +264,7 @@ def _compiled(
 
 @contextmanager
 def _alone(zigs: Path) -> Iterator[None]:
-    """Hold zig's folder of the cache for one process: another would list files that are not yet whole as they are.
+    """Keep zig's folder of the cache for one process: another would list files that are not yet whole as they are.
 
     Args:
         zigs: the folder, which is checked first and listed afterwards.
