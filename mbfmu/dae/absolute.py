@@ -1,6 +1,7 @@
-"""System -> Dae in absolute coordinates: (x, y, phi) or (r, Q) of every rigid body, multipliers for every joint.
+"""System -> Dae in absolute coordinates: (x, y, phi) or (r, Q) of every body, multipliers for every joint.
 
-The origin of a body's coordinates is its centre of mass, so that the mass matrix is block diagonal.
+The origin of a rigid body's coordinates is its centre of mass, so that the mass matrix is block diagonal. That of a
+body with flexible parts is the frame_a of its first part; the shape coordinates of all flexible parts come last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,10 @@ def _coordinates(bodies: Bodies) -> Coordinates:
         rates.append((rate[:dim], turning))
         if not bodies.planar:
             intrinsic.append((bodies.owner(number), ca.sumsqr(pose.angle) - 1))
+    for path, shape in bodies.shapes.items():
+        names += [f"{path}.eta[{number}]" for number in range(1, shape.eta.numel() + 1)]
+        q.append(shape.eta)
+        v.append(shape.rate)
     empty = ca.SX(0, 1)
     return Coordinates(
         tuple(names), ca.vertcat(empty, *q), ca.vertcat(empty, *v), tuple(poses), tuple(rates),

@@ -10,10 +10,11 @@ from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
 from mbfmu.dae.topology import Group
 from mbfmu.errors import UsageError
+from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX, Pose, identity, quaternion_product, wrapped
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import FIXED, Entry, resolve
-from mbfmu.model.parts import Body
+from mbfmu.model.parts import MovingPart
 
 
 def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Assembly:
@@ -43,6 +44,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
         for number, group in enumerate(bodies.groups)
         if (pose := _body_start(bodies, asked, number, group))
     }
+    bent = {path: _shape_start(bodies, asked, path) for path in bodies.shapes}
     q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, asked.s
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(constraint_names):
@@ -57,7 +59,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
         leanings=ca.Function("leanings", [q, s, p, t], [ca.vertcat(empty, *asked.leanings)]),
-        guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed))]),
+        guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed, bent))]),
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
         position_names=tuple(asked.positions),
@@ -176,11 +178,26 @@ class _Asked:
         ]
 
 
+def _shape_start(bodies: Bodies, asked: _Asked, path: str) -> SX:
+    """Add the start values of a flexible part, which begins undeformed and at rest in itself unless it has others."""
+    part, shape = bodies.mechanism.components[path], bodies.shapes[path]
+    assert isinstance(part, FlexibleBody)
+    placed = []
+    for number, (eta, rate) in enumerate(zip(shape.eta.elements(), shape.rate.elements(), strict=True), 1):
+        name, rate_name = f"eta[{number}]", f"eta_t[{number}]"
+        placed.append(asked.place(path, name, eta, rate_name, rate, ())[0])
+        if part.eta is None:
+            asked.positions[f"{path}.{name}"], asked.sizes[f"{path}.{name}"] = eta, size_of(ca.SX(0))
+        if part.eta_t is None:
+            asked.rates[f"{path}.{rate_name}"], asked.sizes[f"{path}.{rate_name}"] = rate, size_of(ca.SX(0))
+    return ca.vertcat(*placed)
+
+
 def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pose | None:
     """Add the start values of the bodies of a group; return its pose if one of them gives all of it, else None."""
     found = None
     for path in group.parts:
-        if not isinstance(bodies.mechanism.components[path], Body):
+        if not isinstance(bodies.mechanism.components[path], MovingPart):
             continue
         frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
         r, whole = asked.place(path, "r_0", frame.r_0, "v_0", frame.v_0, ())
@@ -193,8 +210,15 @@ def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pos
     return found
 
 
-def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose]) -> SX:
-    """Return q, with every body on the spanning tree placed by its own start values or by the joints' coordinates."""
+def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose], bent: dict[str, SX]) -> SX:
+    """Return q, with every body on the spanning tree placed by its own start values or by the joints' coordinates.
+
+    Args:
+        bodies: the bodies.
+        coordinates: those of the joints, by full name and by name of the motion.
+        fixed: poses of bodies that are given by themselves.
+        bent: shape coordinates of the flexible parts, by full name.
+    """
     here: dict[int, Pose] = {0: identity(bodies.planar)}
     q: dict[int, SX] = {}
     for path, near, far, forward in bodies.tree.order:
@@ -214,12 +238,17 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
             found = {item.position: ca.vertcat(item.value) for item in motion}
         q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
         if path not in bodies.coordinates.carried:
-            pose = here[far] @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
+            pose = here[far]
+            if not bodies.flexible(bodies.groups[far]):
+                pose = pose @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
             q[far] = ca.vertcat(pose.r, pose.angle)
     order = (
         [far for _, _, far, _ in bodies.tree.order] if bodies.coordinates.recursive else range(1, len(bodies.groups))
     )
-    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in order))
+    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in order), *bent.values())
+    if bent:
+        eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
+        placed = ca.substitute(placed, eta, ca.vertcat(*bent.values()))
     if bodies.tree.loops:
         placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
     return placed

@@ -12,11 +12,12 @@ from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_t
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
+from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxisForce
-from mbfmu.model.frame import SX, Frame, Pose, identity
+from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
-from mbfmu.model.parts import Body, Inertia, Part
+from mbfmu.model.parts import Inertia, MovingPart, Part
 from mbfmu.model.relative import Q_rel, r_rel
 
 
@@ -37,6 +38,19 @@ class Carried:
     pose: Pose
     velocity: SX
     w_b: SX
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape coordinates of a flexible part and their rates, SX symbols, shape (n,).
+
+    Args:
+        eta: the coordinates.
+        rate: their rates.
+    """
+
+    eta: SX
+    rate: SX
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,7 @@ class Bodies:
             operations, but rows that are redundant in one pose are then redundant in every pose.
 
     Attributes:
+        shapes: the shape coordinates of the flexible parts, by full name.
         lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
@@ -135,6 +150,10 @@ class Bodies:
         changed = [ca.SX.sym("changed")] if sampled else []
         self.network = Network(mechanism, self.symbols, self.t, self.formulas)
         self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values(), *self.network.d.values())
+        self.shapes = {
+            path: Shape(*(ca.SX.sym(name, part.count(self.planar)) for name in (f"{path}.eta", f"der({path}.eta)")))
+            for path, part in mechanism.of(FlexibleBody).items()
+        }
         since = self.t - changed[0] if sampled else ca.SX(0)
         self.values = {
             path: quantities(
@@ -142,6 +161,7 @@ class Bodies:
                 {
                     **{name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
                     **{name: self.network.z[f"{path}.{name}"] for name in component.states()},
+                    **({"eta": self.shapes[path].eta} if path in self.shapes else {}),
                 },
             )
             for path, component in mechanism.components.items()
@@ -252,6 +272,10 @@ class Bodies:
         inertias: list[Inertia] = []
         reached = {far for _, _, far, _ in self.tree.order}
         for number, group in enumerate(groups[1:], 1):
+            if self.flexible(group):
+                inertias.append(self._elastic(group))
+                moved.append(group)
+                continue
             total = self._total(group)
             if reason := self._lack(group, total):
                 if central or number not in reached:
@@ -283,6 +307,30 @@ class Bodies:
             (part[2] + part[0] * _steiner(part[1] - r_CM, self.planar) for part in parts), ca.SX(turning, turning)
         )
         return Inertia(m, r_CM, I_CM)
+
+    def _elastic(self, group: Group) -> Inertia:
+        """Return mass and centre of mass of a group with flexible parts; its inertia depends on the shape.
+
+        Raises:
+            MassError: a flexible part has no mass.
+        """
+        m, first = ca.SX(0), ca.SX(self.dim, 1)
+        for path in group.parts:
+            part, p, pose = self.mechanism.components[path], self.values[path], group.poses[f"{path}.frame_a"]
+            if isinstance(part, FlexibleBody):
+                own = part.integrals(p, self.shapes[path].rate)
+                (mass,) = self.numbers(own.m)
+                if not float(mass) > 0:
+                    raise MassError(f"'{path}' bends but its mass is {float(mass):g} kg: give it one")
+                m, first = m + own.m, first + own.m * pose.r + pose.R @ own.first
+            elif (inertia := part.inertia(p)) is not None:  # type: ignore[attr-defined]
+                m, first = m + inertia.m, first + inertia.m * (pose.r + pose.R @ inertia.r_CM)
+        turning = 1 if self.planar else 3
+        return Inertia(m, first / m, ca.SX(turning, turning))
+
+    def flexible(self, group: Group) -> bool:
+        """Return whether a group has flexible parts."""
+        return any(path in self.shapes for path in group.parts)
 
     def _lack(self, group: Group, total: Inertia) -> str:
         """Return what a group lacks of mass and inertia; an empty text if it has both."""
@@ -317,11 +365,19 @@ class Bodies:
         here = origin @ pose
         w_0 = turning if self.planar else origin.R @ turning
         if not self.coordinates.recursive:
+            if self.flexible(self.groups[group]):
+                w_0 = w_0 + self._turning(pose, here)
             return Frame(here, ca.jtimes(here.r, self.q, self.v), w_0)
         if self.planar:
             arm = origin.R @ pose.r
             return Frame(here, velocity + w_0 * ca.vertcat(-arm[1], arm[0]), w_0)
         return Frame(here, velocity + origin.R @ ca.cross(turning, ca.SX(pose.r)), w_0)
+
+    def _turning(self, pose: Pose, here: Pose) -> SX:
+        """Return the angular velocity, in the world frame, at which a frame of a flexible part turns in it."""
+        eta, rate = (ca.vertcat(*items) for items in zip(*((s.eta, s.rate) for s in self.shapes.values()), strict=True))
+        turning = ca.jtimes(ca.SX(pose.angle), eta, rate)
+        return turning if self.planar else here.R @ (2 * G_matrix(pose.angle) @ turning)
 
     def frame_of(self, name: str) -> Frame:
         """Return the frame of a joint, force or sensor by its full name."""
@@ -392,7 +448,7 @@ class Bodies:
     def owner(self, group: int) -> str:
         """Return the full name of the body that gives a moving group its name; of another part if it has no body."""
         parts = self.groups[group].parts
-        bodies = tuple(path for path in parts if isinstance(self.mechanism.components[path], Body))
+        bodies = tuple(path for path in parts if isinstance(self.mechanism.components[path], MovingPart))
         return (bodies or parts or sorted(self.groups[group].poses))[0]
 
     def moving(self) -> Iterator[tuple[int, Inertia]]:

@@ -22,7 +22,7 @@ from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import resolve
-from mbfmu.model.parts import Body
+from mbfmu.model.parts import MovingPart
 
 
 def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
@@ -180,7 +180,7 @@ def _places(bodies: Bodies) -> Iterator[SX]:
     for origin, group in zip(bodies.coordinates.poses[1:], bodies.groups[1:], strict=True):
         for path in group.parts:
             component = bodies.mechanism.components[path]
-            for frame in component.frames if isinstance(component, Body) else ():
+            for frame in component.frames if isinstance(component, MovingPart) else ():
                 placed = origin @ group.poses[f"{path}.{frame}"]
                 yield from (placed.r, placed.angle)
 

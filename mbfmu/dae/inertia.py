@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.flexible import kinetic, regularising
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.outputs import Transmitted
 from mbfmu.model.frame import SX, G_matrix
@@ -54,7 +55,16 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies in absolute coordinates."""
     T, blocks = ca.SX(0), []
     columns: list[list[SX]] = [[], [], [], []]
+    elastic, drawn = [], ca.SX(0)
     for group, inertia in bodies.moving():
+        if bodies.flexible(bodies.groups[group]):
+            size = 3 if bodies.planar else 7
+            elastic.append(group)
+            blocks.append(ca.SX(size, size))
+            for column in columns:
+                column.append(ca.SX(size, 1))
+            drawn += inertia.m * ca.dot(bodies.gravity(), bodies.center(group).r_0)
+            continue
         velocity, w = bodies.coordinates.rates[group]
         T += (inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2
         still = ca.SX(bodies.dim, 1)
@@ -69,9 +79,14 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             blocks.append(block)
         for column, first, second in zip(columns, [inertia.m * velocity, still, still, still], parts, strict=True):
             column += [first, second]
-    momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column) for column in columns)
+    rest = sum(shape.eta.numel() for shape in bodies.shapes.values())
+    blocks.append(ca.SX(rest, rest))
+    momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, ca.SX(rest, 1)) for column in columns)
     gravity, still = bodies.gravity(), ca.SX(1 if bodies.planar else 4, 1)
-    weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in bodies.moving()))
+    weights = (
+        ca.vertcat(inertia.m * gravity, still) * (0 if number in elastic else 1) for number, inertia in bodies.moving()
+    )
+    weight = ca.vertcat(ca.SX(0, 1), *weights, ca.SX(rest, 1))
     M, bias = ca.diagcat(*blocks), gyroscopic - weight
     for path, J in bodies.rotors.items():
         rate = bodies.equations[path].rates[0]
@@ -80,6 +95,15 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T, M, momentum = T + J * rate**2 / 2, M + J * row.T @ row, momentum + own
         T_q, regular_T_q = T_q + slope, regular_T_q + slope
         bias += ca.jtimes(own, bodies.q, bodies.v) - slope
+    for number in elastic:
+        own, apart = kinetic(bodies, number), regularising(bodies, number)
+        whole = own + apart
+        T, M = T + own, M + ca.hessian(whole, bodies.v)[0]
+        slope, outside = ca.gradient(own, bodies.q), ca.gradient(apart, bodies.q)
+        momentum, T_q, regular_T_q = momentum + ca.gradient(own, bodies.v), T_q + slope, regular_T_q + slope + outside
+        bias += ca.jtimes(ca.gradient(whole, bodies.v), bodies.q, bodies.v) - slope - outside
+    if elastic:
+        bias -= ca.gradient(drawn, bodies.q)
     factor = Factor(M)
     return InertialTerms(
         T, M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)

@@ -10,6 +10,7 @@ from mbfmu.dae.dae import Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
 from mbfmu.model.contacts import AxesContact
+from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
@@ -111,6 +112,10 @@ def loads(bodies: Bodies) -> Loads:
         for joint, effort in zip(joints, contact.efforts(bodies.values[path], *places), strict=True):
             power.append((bodies.equations[joint].rates[0], effort))
             efforts[joint][0] += effort
+    for path, part in bodies.mechanism.of(FlexibleBody).items():
+        p, rate = bodies.values[path], bodies.shapes[path].rate
+        potential += part.strain_energy(p)
+        power.append((rate, part.damping(p, rate)))
     applied = ca.SX(bodies.q.shape[0], 1)
     for rate, effort in power:
         applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)

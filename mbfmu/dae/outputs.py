@@ -8,15 +8,17 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Signal
+from mbfmu.dae.flexible import angular_momentum
 from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.dae.reactions import cut_wrenches, force_work, outer_wrenches, wrench
 from mbfmu.dae.recursive import moment_of
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
+from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.mechanism import joints_of
-from mbfmu.model.parts import Body, BodyShape
+from mbfmu.model.parts import BodyShape, MovingPart
 from mbfmu.model.sensors import Measured, Sensor
 
 
@@ -169,7 +171,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
     for number, group in enumerate(bodies.groups):
         for path in group.parts:
             part = bodies.mechanism.components[path]
-            if not isinstance(part, Body):
+            if not isinstance(part, MovingPart):
                 continue
             frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
             where = "of frame_a, resolved in the world frame"
@@ -189,10 +191,20 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 table.add(f"{path}.Q", "1", "quaternion of frame_a seen from the world", frame.Q)
                 text = "angular velocity, resolved in frame_a"
                 table.add(f"{path}.w_a", "rad/s", text, frame.R.T @ frame.w_0)
-            if isinstance(part, BodyShape):
+            if isinstance(part, FlexibleBody):
+                _shape_outputs(bodies, table, path)
+            if isinstance(part, BodyShape | FlexibleBody):
                 end = bodies.frame(number, group.poses[f"{path}.frame_b"])
                 text = "position of frame_b, resolved in the world frame"
                 table.add(f"{path}.frame_b.r_0", "m", text, end.r_0)
+
+
+def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:
+    shape = bodies.shapes[path]
+    for number, (eta, rate) in enumerate(zip(shape.eta.elements(), shape.rate.elements(), strict=True), 1):
+        name, rate_name = f"{path}.eta[{number}]", f"{path}.eta_t[{number}]"
+        table.add(name, "m", "shape coordinate", eta, "output")
+        table.add(rate_name, "m/s", "rate of the shape coordinate", rate, "output", name)
 
 
 def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None:
@@ -246,6 +258,9 @@ def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_r
     for group, inertia in bodies.moving():
         center, w = bodies.center(group), bodies.coordinates.rates[group][1]
         linear += inertia.m * center.v_0
+        if bodies.flexible(bodies.groups[group]):
+            angular += angular_momentum(bodies, group)
+            continue
         spin = inertia.I_CM * w if bodies.planar else center.R @ (inertia.I_CM @ w)
         angular += inertia.m * moment_of(center.r_0, center.v_0) + spin
     table.add("energy.total", "J", "kinetic and potential energy", T + V, "output")

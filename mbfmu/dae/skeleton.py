@@ -4,6 +4,7 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Bone, Hinge, Skeleton
+from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
 from mbfmu.model.parts import BodyShape
@@ -19,7 +20,8 @@ def skeleton(bodies: Bodies) -> Skeleton:
     """Return a star for every moving body, from its centre of mass to its frames, and a point for every joint."""
     points: list[SX] = []
     bones: list[Bone] = []
-    ends = {f"{path}.{frame}" for path, part in bodies.mechanism.of(BodyShape).items() for frame in part.frames}
+    shaped = {**bodies.mechanism.of(BodyShape), **bodies.mechanism.of(FlexibleBody)}
+    ends = {f"{path}.{frame}" for path, part in shaped.items() for frame in part.frames}
     for number, _ in bodies.moving():
         points.append(bodies.center(number).r_0)
         hub = len(points) - 1

@@ -10,7 +10,7 @@ from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism
-from mbfmu.model.parts import Body, Part
+from mbfmu.model.parts import MovingPart, Part
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def spanning_tree(
             order.append((path, near, far, forward))
             reach(far, depth + 1)
     for number, group in enumerate(groups):
-        if number not in parent and any(isinstance(mechanism.components[part], Body) for part in group.parts):
+        if number not in parent and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
             raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"

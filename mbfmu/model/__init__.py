@@ -48,6 +48,7 @@ from mbfmu.model.contacts import (
 )
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
+from mbfmu.model.flexible import Beam, FlexibleBody, MassIntegrals
 from mbfmu.model.forces import (
     AxisForce,
     AxisFriction,
@@ -105,7 +106,7 @@ from mbfmu.model.joints import (
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parameter import Parameter
-from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, Part, World
+from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import Connection, Subsystem, System, Wire, connect, wire
@@ -131,6 +132,7 @@ __all__ = [
     "AxisShearPin",
     "AxisStop",
     "Backlash",
+    "Beam",
     "BearingFriction",
     "Block",
     "Body",
@@ -157,6 +159,7 @@ __all__ = [
     "Fixed",
     "FixedRotation",
     "FixedTranslation",
+    "FlexibleBody",
     "Force",
     "Frame",
     "FrameContact",
@@ -178,10 +181,12 @@ __all__ = [
     "LineForce",
     "LinearDrive",
     "LuGreFriction",
+    "MassIntegrals",
     "MaxwellDamper",
     "Measured",
     "Mechanism",
     "Model",
+    "MovingPart",
     "Parameter",
     "Part",
     "PinInHole",

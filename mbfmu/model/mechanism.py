@@ -269,7 +269,7 @@ class _Parts:
             if value is None or (self.planar and declared.spatial_only):
                 continue
             table = {"start": self.starts, "state": self.states}.get(declared.role, self.entries)
-            for suffix, scalar in _scalars(f"{path}.{label}", value, self.planar):
+            for suffix, scalar in _scalars(f"{path}.{label}", value, self.planar, declared):
                 if scalar is None:
                     continue
                 if declared.role == "parameter" and _structural_zero(component, label, suffix, scalar):
@@ -299,15 +299,16 @@ def _structural_zero(component: Component, label: str, suffix: str, value: Value
     return bool(suffix) or value == next(item.default for item in fields(component) if item.name == label)
 
 
-def _scalars(name: str, value: Any, planar: bool) -> list[tuple[str, Value]]:
+def _scalars(name: str, value: Any, planar: bool, declared: Quantity) -> list[tuple[str, Value]]:
     if not isinstance(value, (tuple, list)):
         return [("", value)]
     numbers = list(value)
-    if len(numbers) == 3 and planar:
+    in_space = declared.sizes == (2, 3)
+    if len(numbers) == 3 and planar and in_space:
         if numbers[2] not in {0, None}:
             raise ValueRangeError(f"{name}[3] = {numbers[2]} must be 0 in a planar system, or left out")
         numbers = numbers[:2]
-    if len(numbers) == 2 and not planar:
+    if len(numbers) == 2 and not planar and in_space:
         raise ValueRangeError(f"{name} = {value} has 2 entries; a spatial system needs 3")
     return [(f"[{index}]", item) for index, item in enumerate(numbers, 1)]
 
@@ -560,7 +561,7 @@ def quantities(
             continue
         parts = [
             resolve(mechanism, mechanism.entries[name], symbols) if name in mechanism.entries else ca.SX(1, 1)
-            for name in (f"{path}.{label}{suffix}" for suffix, _ in _scalars(label, value, mechanism.planar))
+            for name in (f"{path}.{label}{suffix}" for suffix, _ in _scalars(label, value, mechanism.planar, declared))
         ]
         values[label] = ca.vertcat(*parts)
     return SimpleNamespace(**values)

@@ -76,15 +76,11 @@ class World(Part):
         return p.g * ca.SX(list(self.n[: 2 if p.planar else 3]))
 
 
-@dataclass(frozen=True)
-class Body(Part):
-    """A rigid body with one frame.
+@dataclass(frozen=True, kw_only=True)
+class MovingPart(Part):
+    """Base of parts with mass, which give the start values of their frame_a.
 
     Args:
-        m: mass, kg.
-        r_CM: from frame_a to the centre of mass, m, resolved in frame_a.
-        I_11, I_22, I_33, I_21, I_31, I_32: inertia about the centre of mass, kg.m2, resolved in frame_a; a planar
-            body has I_33 only.
         r_0: start position of frame_a, m, resolved in the world frame.
         v_0: start velocity of frame_a, m/s, resolved in the world frame.
         phi, w: start angle (rad) and angular velocity (rad/s) of a planar body.
@@ -92,14 +88,6 @@ class Body(Part):
         w_a: start angular velocity, rad/s, resolved in frame_a (spatial).
     """
 
-    m: Value = quantity(0.0, "kg", "mass", min=0)
-    r_CM: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to centre of mass, resolved in frame_a")
-    I_11: Value = quantity(0.0, "kg.m2", "inertia about x", min=0, spatial_only=True)
-    I_22: Value = quantity(0.0, "kg.m2", "inertia about y", min=0, spatial_only=True)
-    I_33: Value = quantity(0.0, "kg.m2", "inertia about z", min=0)
-    I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
-    I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
-    I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     r_0: Vector | None = start("m", "position of frame_a, resolved in the world frame", sizes=(2, 3))
     v_0: Vector | None = start("m/s", "velocity of frame_a, resolved in the world frame", sizes=(2, 3))
     phi: Value | None = start("rad", "angle of frame_a seen from the world")
@@ -110,6 +98,28 @@ class Body(Part):
     @property
     def frames(self) -> tuple[str, ...]:
         return ("frame_a",)
+
+
+@dataclass(frozen=True)
+class Body(MovingPart):
+    """A rigid body with one frame.
+
+    Args:
+        m: mass, kg.
+        r_CM: from frame_a to the centre of mass, m, resolved in frame_a.
+        I_11, I_22, I_33, I_21, I_31, I_32: inertia about the centre of mass, kg.m2, resolved in frame_a; a planar
+            body has I_33 only.
+        r_0, v_0, phi, w, Q, w_a: start values as in `MovingPart`.
+    """
+
+    m: Value = quantity(0.0, "kg", "mass", min=0)
+    r_CM: Vector = quantity((0.0, 0.0, 0.0), "m", "frame_a to centre of mass, resolved in frame_a")
+    I_11: Value = quantity(0.0, "kg.m2", "inertia about x", min=0, spatial_only=True)
+    I_22: Value = quantity(0.0, "kg.m2", "inertia about y", min=0, spatial_only=True)
+    I_33: Value = quantity(0.0, "kg.m2", "inertia about z", min=0)
+    I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
 
     def inertia(self, p: Any) -> Inertia:
         if p.planar:

@@ -1,0 +1,123 @@
+"""Base of flexible bodies: a floating frame of reference, and shape coordinates that move every other point in it."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.model.component import Quantity, Vector, start
+from mbfmu.model.frame import SX
+from mbfmu.model.parts import MovingPart
+
+
+@dataclass(frozen=True)
+class MassIntegrals:
+    """Integrals over the mass of a flexible body, for points r of the body seen from frame_a and resolved there.
+
+    The kinetic energy of a body whose frame_a has the velocity v and the angular velocity w, resolved in frame_a, is
+
+        T = m v.v / 2 + v.(w x first + first') + w.J w / 2 + w.spin + own.
+
+    (Schwertassek & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999.)
+
+    Args:
+        m: mass, kg, SX scalar.
+        first: integral of r, kg.m, SX, shape (2,) or (3,).
+        J: moment of inertia about the origin of frame_a, kg.m2, SX scalar (planar) or shape (3, 3).
+        spin: integral of r x r', kg.m2/s, SX scalar (planar) or shape (3,).
+        own: kinetic energy of the rates of shape alone, J, SX scalar.
+    """
+
+    m: SX
+    first: SX
+    J: SX
+    spin: SX
+    own: SX
+
+
+@dataclass(frozen=True)
+class FlexibleBody(MovingPart):
+    """Base of flexible bodies, which state how their shape depends on coordinates eta.
+
+    `poses` gives the frames for the shape ``p.eta``; terms of second order in eta belong to it where forces along the
+    body are to stiffen or soften it.
+
+    Args:
+        r_0, v_0, phi, w, Q, w_a: start values as in `MovingPart`.
+        eta: start values of the shape coordinates.
+        eta_t: start values of their rates.
+    """
+
+    eta: Vector | None = start("m", "shape coordinate", sizes=(1,))
+    eta_t: Vector | None = start("m/s", "rate of the shape coordinate", sizes=(1,))
+
+    @abstractmethod
+    def count(self, planar: bool) -> int:
+        """Return the number of shape coordinates in a planar or a spatial system."""
+
+    @abstractmethod
+    def integrals(self, p: Any, rate: SX) -> MassIntegrals:
+        """Return the integrals over the mass.
+
+        Args:
+            p: the component's quantities, and its shape coordinates ``p.eta``.
+            rate: rates of the shape coordinates, SX, shape (n,).
+        """
+
+    @abstractmethod
+    def strain_energy(self, p: Any) -> SX:
+        """Return the energy that the shape stores, J.
+
+        Args:
+            p: the component's quantities, and its shape coordinates ``p.eta``.
+        """
+
+    @abstractmethod
+    def damping(self, p: Any, rate: SX) -> SX:
+        """Return the effort of damping on each shape coordinate, SX, shape (n,).
+
+        Args:
+            p: the component's quantities, and its shape coordinates ``p.eta``.
+            rate: rates of the shape coordinates, SX, shape (n,).
+        """
+
+    def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
+        for quantity, label, value in super().declared():
+            shaped = label in {"eta", "eta_t"}
+            yield replace(quantity, sizes=(self.count(True), self.count(False))) if shaped else quantity, label, value
+
+
+def kinetic_energy(body: MassIntegrals, first_t: SX, v: SX, w: SX) -> SX:
+    """Return the kinetic energy of a flexible body, J.
+
+    Args:
+        body: its integrals.
+        first_t: rate of their `first`, kg.m/s, seen from frame_a.
+        v: velocity of frame_a, m/s, resolved in frame_a.
+        w: angular velocity, rad/s, resolved in frame_a.
+    """
+    turned = _turned(w, body.first)
+    return (body.m * ca.dot(v, v) + ca.dot(w, body.J @ w)) / 2 + ca.dot(v, turned + first_t) + ca.dot(
+        w, body.spin
+    ) + body.own  # fmt: skip
+
+
+def momenta(body: MassIntegrals, first_t: SX, v: SX, w: SX) -> tuple[SX, SX]:
+    """Return linear momentum, N.s, and angular momentum about frame_a's origin, N.m.s, resolved in frame_a.
+
+    Args:
+        body: its integrals.
+        first_t: rate of their `first`, kg.m/s, seen from frame_a.
+        v: velocity of frame_a, m/s, resolved in frame_a.
+        w: angular velocity, rad/s, resolved in frame_a.
+    """
+    linear = body.m * v + _turned(w, body.first) + first_t
+    if v.numel() == 2:
+        return linear, body.first[0] * v[1] - body.first[1] * v[0] + body.J * w + body.spin
+    return linear, ca.cross(body.first, v) + body.J @ w + body.spin
+
+
+def _turned(w: SX, r: SX) -> SX:
+    return w * ca.vertcat(-r[1], r[0]) if r.numel() == 2 else ca.cross(w, r)

@@ -1,0 +1,203 @@
+"""Flexible bodies: frequencies in closed form, stiffening, conservation, and the points of the axis by themselves."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import REFERENCES
+from scipy.linalg import eigh
+
+import mbfmu
+from mbfmu.dae import Dae, derive
+from mbfmu.dae.absolute import _coordinates
+from mbfmu.dae.bodies import Bodies
+from mbfmu.errors import MassError, UsageError, ValueRangeError
+from mbfmu.model import Beam, BodyShape, Component, FreeMotion, Revolute, System, World, connect, flatten
+
+Array = npt.NDArray[np.float64]
+
+CANTILEVER = (1.8751040687119611, 4.694091132974175)
+"""beta L of the first modes, cos(beta L) cosh(beta L) = -1."""
+FREE = (4.730040744862704, 7.853204624095838)
+"""beta L of the first modes, cos(beta L) cosh(beta L) = 1."""
+BEAM = {"L": 1.0, "rho": 1000.0, "A": 1e-3, "E": 1e7, "I_z": 1e-7, "I_y": 2e-7, "I_t": 1e-7, "G": 4e6}
+
+
+def placed(dae: Dae) -> Array:
+    """Return the first guess of the coordinates, which is the start where nothing is closed."""
+    s = dae.s_default()[: len(dae.assembly.starts)]
+    return np.array(dae.assembly.guess(s, dae.p_default(), 0.0)).ravel()
+
+
+def frequencies(dae: Dae, q: Array, v: Array, clamped: bool) -> Array:
+    """Return the natural frequencies for small motions about a state, rad/s, with frame_a clamped or free."""
+    symbols = dae.symbols()
+    stiffness = ca.Function("stiffness", [*symbols], [ca.jacobian(dae.force(*symbols), symbols[0])])
+    p, none = dae.p_default(), np.zeros(0)
+    M, K = np.array(dae.M(q, p)), -np.array(stiffness(q, v, none, none, p, 0.0))
+    first = (3 if "beam.phi" in dae.coordinates else 7) if clamped else 0
+    return np.sqrt(np.maximum(eigh(K[first:, first:], M[first:, first:], eigvals_only=True), 0.0))
+
+
+def unit(beam: dict[str, float], inertia: str = "I_z") -> float:
+    """Return sqrt(EI / (rho A L^4)), rad/s."""
+    return math.sqrt(beam["E"] * beam[inertia] / (beam["rho"] * beam["A"])) / beam["L"] ** 2
+
+
+def alone(planar: bool, *more: Component, **fields: Any) -> System:
+    """Return a free beam, with further components on it."""
+    ends = [connect("beam.frame_b", f"{item.name}.frame_a") for item in more]
+    return System(
+        "free_beam", planar=planar, components=(World(g=0.0), FreeMotion("free"), Beam("beam", **BEAM | fields), *more),
+        connections=(connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "beam.frame_a"), *ends),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("planar", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_frequencies_of_a_cantilever_converge_to_the_closed_form(planar: bool) -> None:
+    beam = {"L": 1.0, "rho": 7850.0, "A": 1e-4, "E": 2.1e11, "I_z": 1e-8 / 12}
+    wanted = np.array(CANTILEVER) ** 2 * unit(beam)
+    errors = []
+    for modes in (4, 7, 10):
+        dae = derive(mbfmu.load("cantilever", {"modes": modes, "planar": int(planar)}))
+        found = frequencies(dae, placed(dae), np.zeros(dae.n), clamped=True)[:: 1 if planar else 2]
+        errors.append(np.abs(found[:2] / wanted - 1).max())
+    assert errors[2] < 1e-8
+    assert errors[2] < errors[1] / 100 < errors[0] / 1e4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planar", [True, False])
+def test_frequencies_of_a_free_beam_converge_to_the_closed_form(planar: bool) -> None:
+    errors = []
+    for modes in (6, 9, 12):
+        dae = derive(alone(planar, modes=modes))
+        found = frequencies(dae, placed(dae), np.zeros(dae.n), clamped=False)
+        bends = found[found > 1e-3 * unit(BEAM)]
+        wanted = [np.array(FREE) ** 2 * unit(BEAM, axis) for axis in (("I_z",) if planar else ("I_z", "I_y"))]
+        errors.append(max(np.abs(bends / item - 1).min() for items in wanted for item in items))
+    assert errors[2] < 1e-8
+    assert errors[2] < errors[1] / 10 < errors[0] / 100
+
+
+@pytest.mark.parametrize("gamma", ["2", "6"])
+def test_a_beam_that_rotates_stiffens_in_and_out_of_the_plane_as_published(gamma: str) -> None:
+    reference = json.loads((REFERENCES / "flexible.json").read_text())["rotating"][gamma]
+    wanted = {"lead_lag": reference["lead_lag"][:2], "flap": reference["flap"][:2]}
+    beam = BEAM | {"I_y": BEAM["I_z"]}
+    for planar in (True, False):
+        dae = derive(alone(planar, **beam, modes=6))
+        v = np.zeros(dae.n)
+        v[2 if planar else 6] = float(gamma) * unit(beam) * (1 if planar else 0.5)
+        found = frequencies(dae, placed(dae), v, clamped=True) / unit(beam)
+        if planar:
+            assert found[:2] == pytest.approx(wanted["lead_lag"], rel=1e-4)  # 1.2e-5 measured
+        else:
+            assert found[:4] == pytest.approx(sorted((*wanted["lead_lag"], *wanted["flap"])), rel=1e-4)
+
+
+def test_a_beam_that_is_spun_up_lags_behind_as_the_reference_does() -> None:
+    reference = json.loads((REFERENCES / "flexible.json").read_text())["spin_up"]
+    run = mbfmu.simulate(
+        mbfmu.load("spin_up_beam"), stop=20.0, step=5e-3, stepper="generalized_alpha", output_interval=1.0
+    )
+    tip = np.sum([run[f"beam.eta[{mode}]"] for mode in range(1, 5)], axis=0)
+    largest = max(abs(item["v_transverse"]) for item in reference)
+    for item in reference:
+        assert tip[int(item["t"])] == pytest.approx(item["v_transverse"], abs=0.01 * largest)  # 0.0016 measured
+
+
+@pytest.mark.parametrize("planar", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_free_beam_with_a_body_at_its_tip_keeps_momentum_and_energy(planar: bool) -> None:
+    load = BodyShape("load", m=0.3, r=(0.2, 0, 0), r_CM=(0.1, 0.02, 0), I_11=1e-3, I_22=2e-3, I_33=2e-3)
+    if planar:
+        fields: dict[str, Any] = {"modes": 2, "axial": 1, "eta": (0.03, -0.002, 1e-4), "phi": 0.3, "w": 2.0}
+    else:
+        fields = {"modes": 2, "torsion": 1, "eta": (0.03, -0.002, 0.02, 1e-3, 0.01), "w_a": (0.5, -1.0, 2.0)}
+        fields["Q"] = (1.0, 0.0, 0.0, 0.0)
+    size = 2 if planar else 3
+    model = alone(planar, load, **fields, r_0=(0.1, 0.2, 0.0)[:size], v_0=(0.3, -0.1, 0.2)[:size])
+    drifts = []
+    for step in (1e-3, 5e-4):
+        run = mbfmu.simulate(model, stop=0.2, step=step, stepper="nodal_impulse", output_interval=0.05)
+        names = [name for name in run.names if name.startswith("momentum.")]
+        assert len(names) == (3 if planar else 6)
+        for name in names:
+            assert np.ptp(run[name]) < 1e-12 * (1 + np.abs(run[name]).max())  # 5e-14 measured
+        drifts.append(np.ptp(run["energy.total"]))
+    assert np.ptp(run["beam.eta[1]"]) > 0.01
+    assert drifts[1] < drifts[0] / 3  # the stepper is of order 2
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_kinetic_energy_is_that_of_the_points_of_the_axis(planar: bool) -> None:
+    xi, weights = np.polynomial.legendre.leggauss(12)
+    kinds: dict[str, Any] = {"modes": 2, "axial": 1} | ({} if planar else {"I_y": 1e-30, "I_z": 1e-30})
+    system = alone(planar, **kinds, at=tuple((xi + 1) / 2))
+    bodies = Bodies(flatten(system), central=True, coordinates=_coordinates)
+    q, v, p = bodies.q, bodies.v, bodies.p
+    points = (bodies.frame(1, bodies.groups[1].poses[f"beam.frame_{number}"]) for number in range(1, 13))
+    m = BEAM["rho"] * BEAM["A"] * BEAM["L"]
+    T = sum(m * weight / 2 * ca.sumsqr(point.v_0) / 2 for weight, point in zip(weights, points, strict=True))
+    dae = derive(system)
+    both = ca.Function("both", [q, v, p], [T, dae.kinetic(q, v, p)])
+    rng = np.random.default_rng(1)
+    for size in (1.0, 0.01):
+        places, rates = size * rng.normal(size=dae.n), rng.normal(size=dae.n)
+        if not planar:
+            places[3:7] /= np.linalg.norm(places[3:7])
+            rates[3:7] -= places[3:7] * (places[3:7] @ rates[3:7])
+        found, wanted = (float(item) for item in both(places, rates, dae.p_default()))
+        assert found == pytest.approx(wanted, rel=1e-12)  # 4e-15 measured
+
+
+def test_a_stiff_beam_moves_as_a_rigid_one() -> None:
+    def swinging(part: Component) -> System:
+        return System(
+            "swinging", planar=True, components=(World(), Revolute("hinge", phi=0.3, w=0.0), part),
+            connections=(connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", f"{part.name}.frame_a")),
+        )  # fmt: skip
+
+    m = BEAM["rho"] * BEAM["A"] * BEAM["L"]
+    ways = {"stepper": "radau", "step": 1e-3, "stop": 1.0, "output_interval": 0.1}
+    rigid = mbfmu.simulate(swinging(BodyShape("rod", m=m, r=(1.0, 0), r_CM=(0.5, 0), I_33=m / 12)), **ways)
+    errors = []
+    for E in (1e10, 1e12):
+        run = mbfmu.simulate(swinging(Beam("rod", **BEAM | {"E": E}, modes=2)), **ways)
+        errors.append(np.abs(run["hinge.phi"] - rigid["hinge.phi"]).max())
+    assert errors[1] < errors[0] / 50
+    assert errors[1] < 1e-5
+
+
+@pytest.mark.parametrize(("fields", "word"), [
+    ({"modes": 0}, "rigid"), ({"modes": 2.0}, "whole number"), ({"modes": True}, "whole number"),
+    ({"modes": 21}, "from 0 to 20"), ({"at": (1.5,)}, "between 0 and 1"), ({"rho": -1.0}, "outside its bounds"),
+    ({"eta": (0.1, 0.2, 0.3)}, "vector of 2 or 4"),
+])  # fmt: skip
+def test_a_beam_that_cannot_be_is_refused_by_name(fields: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValueRangeError, match=word):
+        Beam("beam", **fields)
+
+
+def test_a_beam_without_mass_and_joint_coordinates_are_refused_by_name() -> None:
+    with pytest.raises(MassError, match="'beam' bends but its mass is 0 kg"):
+        derive(alone(True, rho=0.0))
+    with pytest.raises(UsageError, match="'beam' is flexible"):
+        derive(alone(True), "joint")
+
+
+def test_a_flexible_coupler_closes_its_loop_undeformed_and_moves_as_an_fmu_does(tmp_path: Path) -> None:
+    model = mbfmu.load("flexible_four_bar")
+    ways: dict[str, Any] = {"stepper": "radau", "step": 1e-3}
+    run = mbfmu.simulate(model, stop=0.2, output_interval=0.01, **ways)
+    assert run["rod.eta[1]"][0] == pytest.approx(0.0, abs=1e-15)
+    assert np.abs(run["constraint.position"]).max() < 1e-13  # 9e-16 measured
+    assert np.ptp(run["rod.eta[1]"]) > 1e-3
+    fmu = mbfmu.export(model, tmp_path / "bar.fmu", backend="native", **ways)
+    again = mbfmu.simulate(fmu, stop=0.2, output_interval=0.01, show=["crank.phi", "rod.eta[1]"])
+    assert list(again["rod.eta[1]"]) == list(run["rod.eta[1]"])
