@@ -8,7 +8,7 @@ from mbfmu.model import Beam, BodyShape, FixedTranslation, Revolute, System, Wor
 
 
 def flexible_four_bar(modes: int = 2) -> System:
-    """Return the linkage; `rod.eta[1]` is the deflection of one end of the rod seen from the other, in its first mode."""
+    """Return the linkage; `rod.eta[1]` is the deflection of its far end in its first mode."""
     return System(
         name="flexible_four_bar",
         description="A four-bar linkage with a flexible coupler",
