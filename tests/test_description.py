@@ -394,6 +394,7 @@ mbfmu.export(slider_crank(), Path({folder!r}) / "b.fmu")
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
     """With other hash seeds, other compiler caches and other folders."""
     for seed in ("1", "2"):

@@ -46,6 +46,7 @@ def test_in_the_end_the_motors_carry_the_weight_of_the_arm() -> None:
     assert 160.0 * 1.5 * 4 * 0.0105 * current == pytest.approx(-9.81 * 0.5 * np.cos(phi), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_path: Path) -> None:
     soft = {"gear1.c": 3e4, "gear1.b": 15.0}  # a stiff gear between two FMUs takes steps of microseconds
     machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})

@@ -69,6 +69,7 @@ def test_the_moving_picture_shows_a_crane_that_follows_and_holds_its_constraints
         assert getattr(picture, "n_frames", 1) == 3
 
 
+@pytest.mark.slow
 def test_a_moving_gripper_slips_only_while_it_is_meant_to_and_holds_its_box_upright(tmp_path: Path) -> None:
     found = gripper.main(tmp_path / "gripper.gif", 3)
     assert found["slips, s"] == pytest.approx(0.276, abs=0.01)  # 0.25 s too loose, and until the box is caught

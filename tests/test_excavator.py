@@ -120,6 +120,7 @@ def fmu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mbfmu.export(mbfmu.load("excavator"), folder / "excavator.fmu", backend="native", platforms=["linux64"])
 
 
+@pytest.mark.slow
 def test_the_fmu_gives_the_bits_of_a_simulation(fmu: Path, tmp_path: Path) -> None:
     alone, H = mbfmu.Simulation("excavator"), 1 / 128  # sums of these steps are exact
     with Instance(Unpacked(fmu, tmp_path / "fmu")).start() as run:

@@ -129,6 +129,7 @@ def test_a_function_that_the_step_and_its_derivatives_both_call_is_written_once(
     assert "shared0_step_equations0((" in texts["tangent.c"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="fmpy compiles with cmake")
 def test_fmpy_compiles_the_sources_to_an_fmu_with_the_same_numbers(tmp_path: Path) -> None:
     with Instance(unpacked(ARM)) as slave:
@@ -144,6 +145,7 @@ def test_fmpy_compiles_the_sources_to_an_fmu_with_the_same_numbers(tmp_path: Pat
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_two_fmus_are_linked_into_one_program_by_their_prefixes(tmp_path: Path) -> None:
     objects = []
     for case in (ARM, ROD):

@@ -166,6 +166,7 @@ class Poison:
         return str(self.deadly)
 
 
+@pytest.mark.slow
 def test_a_row_that_kills_its_worker_fails_alone(scheduler: distributed.LocalCluster) -> None:
     todo = [(float(number),) for number in range(8)]
     found = cluster.run(
@@ -268,6 +269,7 @@ def test_a_file_that_is_no_table_is_refused_and_left(content: bytes, tmp_path: P
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a process group is a POSIX matter")
 def test_an_interrupted_study_keeps_its_rows_and_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
@@ -382,6 +384,7 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(
         mbfmu.sweep(two_link, STOP, measures=MEASURES, vary={"l1": LENGTHS})
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_table_and_says_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

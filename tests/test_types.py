@@ -545,6 +545,7 @@ def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_true_and_false(tmp_path: Path) -> None:
     more = ("--set", "ready=false", "--set", "gears=3", "--input", "enable=true", "--json")
     done = command("simulate", str(packed("native")), "--stop", "0.1", *more, cwd=tmp_path)

@@ -118,6 +118,7 @@ def test_a_warm_start_tells_what_a_cold_one_told() -> None:
             prepared.initial_state()
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_disturb_nobody(tmp_path: Path) -> None:
     files = [tmp_path / f"{k}.npz" for k in range(3)]
     for process in [started(RUNS, tmp_path / "cache", file, 3) for file in files[:2]]:

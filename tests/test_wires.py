@@ -166,6 +166,7 @@ def test_factor_and_offset_may_be_expressions_of_parameters_of_the_wires_system(
     assert run["c.x"][0] == 2.0
 
 
+@pytest.mark.slow
 def test_pressures_of_a_servo_in_a_cylinder_are_its_force_on_a_drive_and_on_its_parts() -> None:
     """The force on a joint, in both coordinates, the force on a drive, and the pressures move the crane alike.
 
