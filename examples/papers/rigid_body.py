@@ -175,7 +175,7 @@ def run() -> Found:
 
     motions = {(case, form): go(case, form) for case, form in product(("case 2", "case 3"), FORMS)}
     motions["case 1", "momentum"] = go("case 1", "momentum", 1_000_000, every=1000)
-    motions["case 1", "velocity"] = go("case 1", "velocity", 1_000_000, every=100)
+    motions["case 1", "velocity"] = go("case 1", "velocity", 100_000, every=100)
     found: dict[str, float] = {}
     for (case, form), motion in motions.items():
         label = f"{case}, {form}"
