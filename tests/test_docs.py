@@ -43,7 +43,7 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "linearize", "equilibrium", "fmu", "contacts", "exchange"),
+            *("view", "linearize", "equilibrium", "fmu", "contacts", "exchange", "masters"),
         )
     ),
 )

@@ -322,8 +322,7 @@ static enum outcome refuse_value(struct core *m, const struct refusal *r) {
     struct text t = {"", 0};
     remember(&m->now, r);
     add_refusal(&t, r);
-    tell(&m->host, REFUSED, &t);
-    return NOTED;
+    return tell(&m->host, NOTED, &t);
 }
 
 /* Set the value of a variable, if it may be set. */
