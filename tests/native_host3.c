@@ -494,6 +494,7 @@ static void call_all(struct importer *importer, double time) {
             ++failures;
         }
     CHECK(fmi3GetFMUState(importer->c, &state) == fmi3Error && !state);
+    fmi3FreeInstance(importer->c);
 }
 
 static void call_everything_within_a_step(void) {
@@ -628,8 +629,8 @@ static void pass_wrong_arguments(void) {
 
 /* -- random call sequences ---------------------------------------------------------------------------------------- */
 
-/* Variables, and as many values as they have elements, but now and then another number of them. The blocks are as long as
- * they are said to be, so that the sanitizer sees an access beyond. */
+/* Variables, and as many values as they have elements, but now and then another number of them. The blocks are as long
+ * as they are said to be, so that the sanitizer sees an access beyond. */
 struct choice {
     fmi3ValueReference *vr;
     double *values;
@@ -693,7 +694,8 @@ static fmi3Status play_clocks(void *c) {
     fmi3IntervalQualifier qualifiers[2];
     double times[2];
     const size_t n = random_below(3);
-    for (int i = 0; i < 2; ++i) vr[i] = random_below(30) ? N_VARIABLES + random_below(N_CLOCKS + 1) : random_reference();
+    for (int i = 0; i < 2; ++i)
+        vr[i] = random_below(30) ? N_VARIABLES + random_below(N_CLOCKS + 1) : random_reference();
     switch (random_below(4)) {
     case 0: return fmi3GetClock(c, vr, n, ticks);
     case 1: return fmi3SetClock(c, vr, n, ticks);

@@ -237,7 +237,13 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String ins
 #endif
 }
 
-void fmi3FreeInstance(fmi3Instance instance) { free(instance); }
+void fmi3FreeInstance(fmi3Instance instance) {
+    struct component *m = instance;
+    if (m && m->in_step)
+        refuse(m, "fmi3FreeInstance may not be called in an intermediate update");
+    else
+        free(m);
+}
 
 fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean loggingOn, size_t nCategories,
                                const fmi3String categories[]) {
