@@ -292,8 +292,8 @@ def _ecos(fmu: str, values: dict[str, float], names: list[str], count: int, step
     rows = []
     with EcosSimulationStructure() as structure:
         structure.add_model("one", fmu)
-        kinds, types = _types(fmu), {"Real": float, "Integer": int, "Boolean": bool}
-        readers = {"Real": "get_real", "Integer": "get_integer", "Boolean": "get_bool"}
+        kinds, types = _types(fmu), {"Real": float, "Float64": float, "Integer": int, "Boolean": bool}
+        readers = {"Real": "get_real", "Float64": "get_real", "Integer": "get_integer", "Boolean": "get_bool"}
         given = {f"one::{name}": types[kinds[name]](value) for name, value in values.items()}
         structure.add_parameter_set("start", given)
         with EcosSimulation(structure=structure, step_size=step) as simulation:

@@ -11,7 +11,12 @@ from masters import Unpacked
 
 import mbfmu
 
-HOST = Path(__file__).with_name("native_host.c")
+HOST, HOST3 = (Path(__file__).with_name(f"native_host{version}.c") for version in ("", 3))
+"""The C hosts of FMI 2.0 and 3.0."""
+HEADERS = tuple(Path(__file__).with_name(name) for name in ("native_host.h", "native_exchange.h"))
+"""What they share."""
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+"""Flags of the address and undefined-behaviour sanitizers."""
 SOURCES = ("core.c", "fmi2.c", "step.c", "rest.c", "tangent.c")
 
 
@@ -46,12 +51,12 @@ def unpacked(case: Case, backend: str = "native", real_time: int | None = None) 
 
 
 def built_host(sources: Path, folder: Path, flags: Sequence[str], defines: Mapping[str, str] | None = None) -> Path:
-    """Compile the C host with the sources of an FMU; a warning is an error."""
-    program = folder / "host"
+    """Compile the C host of an FMU's version with its sources; a warning is an error."""
+    program, host = folder / "host", HOST3 if (sources / "fmi3.c").exists() else HOST
     command = [
         "gcc", "-std=c99", "-Wall", "-Wextra", "-Wno-unused", "-Werror", *flags,
         *(f"-D{name}={value}" for name, value in (defines or {}).items()),
-        f"-I{sources}", str(HOST), *(str(sources / name) for name in SOURCES), "-lm", "-o", str(program),
+        f"-I{sources}", str(host), *map(str, sorted(sources.glob("*.c"))), "-lm", "-o", str(program),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

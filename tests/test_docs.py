@@ -43,7 +43,7 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "linearize", "equilibrium", "fmu", "contacts", "exchange", "flexible"),
+            *("view", "linearize", "equilibrium", "fmu", "contacts", "exchange", "flexible", "masters"),
         )
     ),
 )

@@ -135,6 +135,13 @@ def test_sampled_blocks_compute_at_time_events() -> None:
         assert run.get(shown) == pytest.approx(by_steps("sampled_pid_two_link", 0.3, shown), abs=1e-9)
 
 
+def test_a_solver_that_steps_over_samplings_is_told_to_stop_at_them() -> None:
+    with Exchanged(fmu("sampled_pid_two_link")).start() as run:
+        run.at(0.1, run.states)
+        assert refused(run.event) == 3  # fmi2Error
+        assert "a solver must stop at the time of each event" in run.messages[-1].form
+
+
 def test_angles_are_counted_over_full_turns() -> None:
     with Exchanged(fmu("slider_crank")).start() as run:
         run.run(3.0, span=0.05)

@@ -351,6 +351,32 @@ def test_a_value_that_may_not_be_set_keeps_the_old_one() -> None:
         run.step(0.0, H)
 
 
+def test_categories_of_messages_are_turned_on_and_off_one_by_one() -> None:
+    def told(on: bool, *categories: str) -> int:
+        before = len(run.messages)
+        run.slave.setDebugLogging(on, categories)
+        refused(run.slave.getFloat64, [10**6])
+        return len(run.messages) - before
+
+    with Instance3(unpacked("two_link")).start() as run:
+        assert told(False, "logStatusDiscard", "logAll") == 1
+        assert told(False, "logStatusError") == 0
+        assert told(True, "logStatusWarning") == 0
+        assert told(True, "logStatusError") == 1
+        assert told(False) == 0
+        assert told(True) == 1
+
+
+def test_a_step_that_is_not_possible_is_discarded_before_any_update() -> None:
+    calls: list[float] = []
+    with Instance3(unpacked("two_link"), update=lambda time, *_: calls.append(time)).start() as run:
+        for time, size in ((0.0, 0.0), (0.0, -H), (0.0, math.nan), (1.0, H)):
+            assert refused(run.step, time, size) == DISCARD
+        assert calls == []
+        run.step(0.0, H)
+        assert calls == [0.0, pytest.approx(H)]
+
+
 def test_start_values_are_read_before_the_initialisation() -> None:
     with Instance3(unpacked("two_link")) as run:
         run.set({"shoulder.phi": 0.25})

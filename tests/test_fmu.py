@@ -30,7 +30,7 @@ from mbfmu.prepared.prepare import Prepared, prepare
 H = 1e-3
 TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}
 NOT_FINITE = (math.nan, math.inf, -math.inf)
-DISCARD, ERROR, FATAL = fmi2.fmi2Discard, fmi2.fmi2Error, fmi2.fmi2Fatal
+WARNING, DISCARD, ERROR, FATAL = fmi2.fmi2Warning, fmi2.fmi2Discard, fmi2.fmi2Error, fmi2.fmi2Fatal
 
 
 @pytest.fixture(scope="module")
@@ -425,7 +425,7 @@ def test_input_derivatives_are_refused_as_the_description_says(arm: Unpacked, sl
 def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave: Instance) -> None:
     (before,) = slave.get([name])
     slave.set({name: before + 0.5})
-    assert slave.messages[-1].category == "logStatusError"
+    assert slave.messages[-1].category == "logStatusWarning"
     why = {
         "l1": "constraints, places of bodies or times of sampling depend on it",
         "m2": "the stepper 'rattle' keeps momenta",
@@ -440,7 +440,7 @@ def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave:
 
 def test_a_start_value_is_refused_after_the_initialisation(slave: Instance) -> None:
     slave.set({"shoulder.phi": 1.0})
-    assert slave.messages[-1].category == "logStatusError"
+    assert slave.messages[-1].category == "logStatusWarning"
     assert slave.get(["shoulder.phi"]) == (0.0,)
     assert refused(slave.step, 0.0, H) == DISCARD
 
@@ -449,7 +449,7 @@ def test_a_start_value_is_refused_after_the_initialisation(slave: Instance) -> N
 def test_what_is_computed_cannot_be_set(name: str, arm: Unpacked) -> None:
     with Instance(arm) as slave:
         slave.set({name: 1.0})
-        assert slave.messages[-1].status == ERROR
+        assert slave.messages[-1].status == WARNING
         assert "cannot be set" in slave.messages[-1].text
         slave.enter()
         assert refused(slave.slave.exitInitializationMode) >= ERROR
@@ -731,11 +731,11 @@ def test_percent_signs_come_through_a_message(arm: Unpacked, tmp_path: Path) -> 
     assert texts == [reason, f"100% two%slink %n: no step while a value is refused: {reason}"]
 
 
-def test_a_refused_value_is_an_error_and_a_refused_step_a_discard(slave: Instance) -> None:
+def test_a_refused_value_is_a_warning_and_a_refused_step_a_discard(slave: Instance) -> None:
     slave.set({"shoulder.tau": math.inf})
     assert refused(slave.step, 0.0, H) == DISCARD
     assert [(item.status, item.category) for item in slave.messages] == [
-        (ERROR, "logStatusError"),
+        (WARNING, "logStatusWarning"),
         (DISCARD, "logStatusDiscard"),
     ]
 

@@ -34,6 +34,13 @@ def test_a_master_gives_the_series_of_fmpy(run: Callable[..., Array], two_link_f
     np.testing.assert_allclose(run(two_link_fmu, TORQUES, NAMES), fmpy_series, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
+def test_ecos_runs_an_fmu_of_fmi_3_to_the_series_of_fmpy(two_link: System, fmpy_series: Array, tmp_path: Path) -> None:
+    path = mbfmu.export(two_link, tmp_path / "two_link.fmu", stepper="rattle", step=1e-3, backend="native", fmi="3.0")
+    names = NAMES[:9]  # the others are elements of an array
+    np.testing.assert_allclose(run_ecos(path, TORQUES, names), fmpy_series[:, :9], rtol=1e-9, atol=1e-9)
+
+
 def test_fmpy_gives_the_series_of_the_kernel(two_link: System, fmpy_series: Array) -> None:
     inputs = {name: str(value) for name, value in TORQUES.items()}
     result = mbfmu.simulate(two_link, 1.0, stepper="rattle", step=1e-3, output_interval=1e-3, inputs=inputs)

@@ -1,5 +1,6 @@
 """The native FMU: the numbers and sentences of the pythonfmu one, derivatives that are exact, and a complete state."""
 
+import ctypes
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ OTHERS = (
 )
 """Models and steppers that only the numbers are compared of."""
 TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}
-DISCARD, ERROR = fmi2.fmi2Discard, fmi2.fmi2Error
+WARNING, DISCARD, ERROR = fmi2.fmi2Warning, fmi2.fmi2Discard, fmi2.fmi2Error
 
 
 @pytest.fixture
@@ -194,6 +195,14 @@ def test_a_call_out_of_place_is_an_error_that_says_so() -> None:
         slave.start(TORQUES)
         assert refused(slave.slave.enterInitializationMode) == ERROR
         assert {item.category for item in slave.messages} == {"logStatusError"}
+
+
+def test_the_log_gives_a_refused_value_the_status_that_the_call_returns(slave: Instance) -> None:
+    """FMI 2.0.4, 2.1.3: after fmi2Warning the computation can go on, after fmi2Error it cannot."""
+    reference = (ctypes.c_uint32 * 1)(slave.fmu.references["shoulder.tau"])
+    status = slave.slave.fmi2SetReal(slave.slave.component, reference, 1, (ctypes.c_double * 1)(math.nan))
+    assert status == WARNING
+    assert [(item.status, item.category) for item in slave.messages] == [(WARNING, "logStatusWarning")]
 
 
 def test_only_the_chosen_categories_are_told(slave: Instance) -> None:

@@ -17,7 +17,7 @@ import pytest
 from fmpy.build import build_platform_binary
 from harness import thorough
 from masters import Instance, Unpacked
-from native_fmus import HOST, SOURCES, Case, built_host, label, unpacked
+from native_fmus import HEADERS, HOST, SANITIZED, SOURCES, Case, built_host, label, unpacked
 
 import mbfmu
 from mbfmu.errors import FmuError
@@ -28,7 +28,6 @@ from mbfmu.prepared.prepare import prepare
 H = 1e-3
 ARM = Case("two_link", "rattle")
 ROD = Case("slider_crank", "local", (), "absolute")
-SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
 needs_linux = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="reads ELF files")
 
@@ -152,7 +151,8 @@ def test_two_fmus_are_linked_into_one_program_by_their_prefixes(tmp_path: Path) 
         folder = tmp_path / case.model
         shutil.copytree(unpacked(case).folder / "sources", folder)
         names = (HOST.name, *SOURCES)
-        shutil.copy(HOST, folder)
+        for item in (HOST, *HEADERS):
+            shutil.copy(item, folder)
         text = (folder / HOST.name).read_text().replace("int main(", f"int {case.model}_main(")
         (folder / HOST.name).write_text(text)
         command = ["gcc", "-std=c99", f"-DFMI2_FUNCTION_PREFIX={case.model}_", "-c", *names]

@@ -8,7 +8,7 @@ from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.units import known_unit
 
 LOG_CATEGORIES = {
-    "logStatusWarning": "what is unusual",
+    "logStatusWarning": "values that were refused, and what is unusual",
     "logStatusDiscard": "steps that could not be done, with time, residual and remedy",
     "logStatusError": "calls that were refused, with the reason",
     "logAll": "all messages",

@@ -196,7 +196,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
         if reason:
             self._refused[name] = f"{name} = {_shown(value, kind)}: {reason}"
-            self._say(self._refused[name], Fmi2Status.error)
+            self._say(self._refused[name], Fmi2Status.warning if vr in self._rows else Fmi2Status.error)
             return False
         self._refused.pop(name, None)
         target, offset = self._places[vr]

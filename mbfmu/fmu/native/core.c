@@ -322,8 +322,7 @@ static enum outcome refuse_value(struct core *m, const struct refusal *r) {
     struct text t = {"", 0};
     remember(&m->now, r);
     add_refusal(&t, r);
-    tell(&m->host, REFUSED, &t);
-    return NOTED;
+    return tell(&m->host, NOTED, &t);
 }
 
 /* Set the value of a variable, if it may be set. */
@@ -533,10 +532,9 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
                    status[S_TIME], status[S_CORRECTION], halved.all);
 }
 
-static enum outcome step(struct core *m, double t, double H, int stops) {
-    struct state *now = &m->now;
-    const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
-    double status[S_SIZE];
+enum outcome core_possible(struct core *m, double t, double H) {
+    const struct state *now = &m->now;
+    const double h = now->settings[STEP];
     if (now->refused) {
         struct text reasons = {"", 0};
         add_refusals(&reasons, now);
@@ -562,6 +560,14 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
                        "communication steps or a longer solver.step",
                        size.all, H / h, (double)MOST_STEPS);
     }
+    return DONE;
+}
+
+static enum outcome step(struct core *m, double t, double H, int stops) {
+    struct state *now = &m->now;
+    const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
+    double status[S_SIZE];
+    if (core_possible(m, t, H) != DONE) return DISCARDED;
     double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
     double end = t + H, span = H;
 #if HAS_EVENTS

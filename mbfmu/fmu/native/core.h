@@ -38,6 +38,7 @@
 #define core_set_rates CORE_NAME(core_set_rates)
 #define core_get_rates CORE_NAME(core_get_rates)
 #define core_derive CORE_NAME(core_derive)
+#define core_possible CORE_NAME(core_possible)
 #define core_step CORE_NAME(core_step)
 #define core_stride CORE_NAME(core_stride)
 #define core_settle CORE_NAME(core_settle)
@@ -221,6 +222,8 @@ enum outcome core_update(struct core *m, struct update *done);
 /* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints. */
 enum outcome core_accept(struct core *m, int *wanted);
 #else
+/* Whether a communication step of H, s, may begin at the time t, s: DONE, or DISCARDED with a message. */
+enum outcome core_possible(struct core *m, double t, double H);
 /* Advance from the time t, s, by the communication step H, s. */
 enum outcome core_step(struct core *m, double t, double H);
 /* The same, but stop where something waits to act, which core_settle then lets act. Events within a thousandth of

@@ -87,7 +87,8 @@ enum outcome core_update(struct core *m, struct update *done) {
     const int code = mbfmu_update(now->x, now->u, now->p, now->time, shift, m->x1, &done->next, status, m->work);
     if (code == NO_PERIOD)
         return core_say(&m->host, REFUSED,
-                        "the period of a sampled block at t = %.9g s is not positive; check the parameters it depends on",
+                        "a sampled block has more than one sampling to do at t = %.9g s: a solver must stop at the time of "
+                        "each event, and the period must be positive; check the parameters it depends on",
                         now->time);
     if (code == MANY_EVENTS)
         return core_say(&m->host, REFUSED, "no modes of contacts at t = %.9g s agree with the forces after %d changes",

@@ -237,7 +237,13 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String ins
 #endif
 }
 
-void fmi3FreeInstance(fmi3Instance instance) { free(instance); }
+void fmi3FreeInstance(fmi3Instance instance) {
+    struct component *m = instance;
+    if (m && m->in_step)
+        refuse(m, "fmi3FreeInstance may not be called in an intermediate update");
+    else
+        free(m);
+}
 
 fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean loggingOn, size_t nCategories,
                                const fmi3String categories[]) {
@@ -246,7 +252,10 @@ fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean loggingOn, siz
     if (nCategories && !categories) return missing(m, SET_DEBUG_LOGGING);
     const int chosen = chosen_categories(&m->core.host, nCategories, categories);
     if (chosen < 0) return fmi3Error;
-    m->master.categories = loggingOn ? chosen : 0;
+    if (loggingOn)
+        m->master.categories |= chosen;
+    else
+        m->master.categories &= ~chosen;
     return fmi3OK;
 }
 
@@ -260,8 +269,8 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean tolera
     struct component *m = enter(instance, ENTER_INITIALIZATION_MODE);
     (void)toleranceDefined, (void)tolerance, (void)stopTimeDefined, (void)stopTime;
     if (!m) return fmi3Error;
-    const enum outcome started = core_start_at(&m->core, startTime);
-    if (started != DONE) return refuse(m, "the start time %g is not a finite number", startTime);
+    if (!isfinite(startTime)) return refuse(m, "the start time %g is not a finite number", startTime);
+    core_start_at(&m->core, startTime);
     return STATUS[core_enter(&m->core, INITIALISING)];
 }
 
@@ -372,7 +381,7 @@ static const unsigned int *elements(struct component *m, enum call which, int ty
                (unsigned long)count, (unsigned long)values);
         return 0;
     }
-    if (count == n) return vr;
+    if (count == n) return n ? vr : room;
     if (count > N_VARIABLES) {
         refuse(m, "%s: %lu elements at once, and the FMU has %d", CALLS[which].name, (unsigned long)count, N_VARIABLES);
         return 0;
@@ -680,10 +689,15 @@ static enum outcome advance(struct component *m, double t, double H) {
 static enum outcome step_with_updates(struct component *m, double t, double H) {
     struct state *now = &m->core.now, *before = &m->before;
     const double h = now->settings[STEP];
-    const long long parts = now->settings[TOLERANCE] > 0 || H / h > MOST_STEPS || !(H > 0) ? 1 : mbfmu_count(H, h);
+    enum outcome outcome = core_possible(&m->core, t, H);
+    if (outcome != DONE) {
+        now->last = outcome;
+        return outcome;
+    }
+    const long long parts = now->settings[TOLERANCE] > 0 ? 1 : mbfmu_count(H, h);
     const double size = H / parts;
-    enum outcome outcome = DONE;
     *before = *now;
+    now->time = t; /* which may be another one by round-off, and no update is before it */
     double end = update(m, t + H, 0);
     for (long long k = 0; k < parts && outcome == DONE; ++k) {
         const double at = t + k * size, left = end - at;
@@ -766,7 +780,8 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference
     if (!m || fmi3GetNumberOfVariableDependencies(instance, dependent, &count) != fmi3OK) return fmi3Error;
     if (nDependencies != count)
         return refuse(m, "%s: %s has %lu dependencies, not %lu", CALLS[GET_DEPENDENCIES].name,
-                      core_variable(dependent).name, (unsigned long)count, (unsigned long)nDependencies);
+                      dependent < N_VARIABLES ? core_variable(dependent).name : CLOCKS[dependent - N_VARIABLES],
+                      (unsigned long)count, (unsigned long)nDependencies);
     if (!count) return fmi3OK;
     if (!elementIndicesOfDependent || !independents || !elementIndicesOfIndependents || !dependencyKinds)
         return missing(m, GET_DEPENDENCIES);
@@ -816,10 +831,9 @@ fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueRefere
 static int pair(struct component *m, enum call which, const fmi3ValueReference unknowns[], size_t nUnknowns,
                 size_t n_unknown, const fmi3ValueReference knowns[], size_t nKnowns, size_t n_known,
                 const unsigned int *all[2]) {
-    static const unsigned int none[1] = {0};
-    all[0] = nUnknowns ? elements(m, which, ANY_TYPE, unknowns, nUnknowns, n_unknown, m->unknowns) : none;
+    all[0] = elements(m, which, ANY_TYPE, unknowns, nUnknowns, n_unknown, m->unknowns);
     if (!all[0]) return 0;
-    all[1] = nKnowns ? elements(m, which, ANY_TYPE, knowns, nKnowns, n_known, m->knowns) : none;
+    all[1] = elements(m, which, ANY_TYPE, knowns, nKnowns, n_known, m->knowns);
     return all[1] != 0;
 }
 
