@@ -129,6 +129,8 @@ SPANS = {
     "two_link_rattle": Span(6e-7, finer=64),
     "woodpecker": Span(2e-5, 1.0),
 }
+"""Those with impacts run for the whole of the recipe's time, and a belt for its two events. The errors of the others
+grow as smoothly as in any part of their motion."""
 
 
 class Uses:
@@ -251,6 +253,24 @@ def test_a_solver_converges_to_the_motion_of_the_stepper(uses: Uses) -> None:
     rough, fine, own = apart(uses.solved(1e-8)), apart(uses.solved(1e-10)), apart(steps(span.finer // 4))
     assert max(fine, own) < span.error
     assert fine < max(rough / 3, 1e-10)
+
+
+@pytest.mark.parametrize(
+    "uses", thorough(zip(["stick_slip", "woodpecker"]), lambda name: name in SOLVED), indirect=True
+)
+@pytest.mark.parametrize(("tolerance", "late"), [(1e-6, 3e-4), (1e-10, 3e-7)])  # 2.7e-5 and 3e-8 s
+def test_a_solver_meets_the_events_of_the_stepper(uses: Uses, tolerance: float, late: float) -> None:
+    shown = ["events.count", "events.time"]
+    stop = SPANS[uses.name].stop
+    solved = fmpy.simulate_fmu(
+        str(uses["me", "2.0"].folder), fmi_type="ModelExchange", solver="CVode", relative_tolerance=tolerance,
+        stop_time=stop, output_interval=stop / 200, output=shown,
+    )  # fmt: skip
+    with Instance(uses["cs", "2.0"]).start({"solver.step": uses.recipe.step / 16}) as run:
+        run.step(0.0, stop)
+        count, time = run.get(shown)
+    assert solved["events.count"][-1] == count > 1
+    assert solved["events.time"][-1] == pytest.approx(time, abs=late)
 
 
 LEFT = {"crane_radau": True, "excavator": False, "rolling_disk_impulse": True, "slider_crank_projected": True,

@@ -5,6 +5,8 @@
  *   drift         with CONSTRAINED: the way back onto the constraints, and their largest violation
  *   FORMULA_step  with h = 0: brings a state onto the constraints, counts angles and holds inputs
  *   COUNTING      whether there are angles to count or inputs to hold
+ *   IMPACTS_AT, STICKS_AT, SLIPS with SWITCHED: the entries of x that count impacts and tell which slip rates stick, and
+ *                 the number of these
  *
  * A solver sees the guards a little higher than they are, by a `shift`, so that they are below zero wherever it stops at
  * what it takes for zero. A guard that an event leaves at zero or below, such as that of a gap that opens there, is
