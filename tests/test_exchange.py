@@ -11,6 +11,7 @@ import pytest
 from exchanging import Exchanged, exchanged
 from fmpy import fmi2, fmi3, simulate_fmu
 from fmpy.validation import validate_fmu
+from harness import thorough
 from masters import Instance, Unpacked, refused
 from struck import ball, incline, reference, stick_slip
 from test_contacts import puck, thrown
@@ -226,6 +227,28 @@ def test_a_rough_solver_rattles_through_bounces_it_cannot_resolve(tolerance: flo
     assert rows["events.count"][-1] < 1000  # 233, 264, 94
     turned = reference("slider_crank_clearance")["states"][-1][0]
     assert rows["th1"][-1] == pytest.approx(turned, abs=3e3 * tolerance)  # 500 times the tolerance at most
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "error"),
+    thorough(
+        [
+            ("slider_crank_friction", ["theta", "slider_v"], 400),
+            ("four_bar_clearance", ["crank.phi", "pin.slip"], 15000),
+        ],
+        lambda name, *_: name == "slider_crank_friction",
+    ),
+)
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8, 1e-10])
+def test_slips_that_turn_and_bounces_in_a_joint_converge_with_the_tolerance(
+    name: str, shown: list[str], error: float, tolerance: float
+) -> None:
+    """The error is relative to the tolerance; 44 and 1500 were measured."""
+    found = simulate_fmu(
+        str(fmu(name).folder), stop_time=1.0, solver="CVode", relative_tolerance=tolerance, output=shown,
+        output_interval=0.01,
+    )  # fmt: skip
+    assert [found[item][-1] for item in shown] == pytest.approx(by_steps(name, 1.0, shown), abs=error * tolerance)
 
 
 @pytest.mark.parametrize("steps", [200, 1000, 5000])
