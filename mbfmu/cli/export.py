@@ -106,7 +106,8 @@ def export(
 
     if corrections is not None and not real_time:
         raise UsageError("--passes goes with --real-time")
-    recipe = find_recipe(model).changed(
+    found = find_recipe(model)
+    recipe = (found.exchanged() if kind == "me" else found).changed(
         stepper=stepper,
         options=pairs(option),
         step=step,

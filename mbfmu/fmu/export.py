@@ -243,7 +243,7 @@ def _check_exchange(
     if kind == "me" and (stepper or options or tolerance or real_time):
         raise UsageError(
             "model exchange has no stepper, as the master's solver integrates: leave stepper, options, tolerance and "
-            "real time out (a recipe with them too: name its model), or export kind 'both'"
+            "real time out, or export kind 'both'"
         )
 
 

@@ -50,6 +50,10 @@ class Recipe:
         names = ("stepper", "options", "step", "tolerance", "stop", "coordinates", "fmi")
         return {name: getattr(self, name) for name in names}
 
+    def exchanged(self) -> "Recipe":
+        """Return the recipe for model exchange, where the master's solver takes the place of the stepper."""
+        return replace(self, stepper=None, options={}, tolerance=0.0)
+
     def changed(self, options: Mapping[str, Any], **choices: Any) -> "Recipe":
         """Return the recipe with choices that go before its own; its options are those of its stepper.
 

@@ -80,6 +80,7 @@ class Bundle:
         n_scheme: number of the leading entries of x that are the stepper's.
         fallen: place of the entries of x that tell which guards have fallen.
         closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
+        slips: number of slip rates, which have the next guards.
         short: part of the usual step below which a step is short; 0: none is.
         replaced: whether ``short`` takes the short step too.
         rates: Function (x, u, p, t) -> time derivative of [q; v; z], for a solver of its own (see `exchange`); None
@@ -106,6 +107,7 @@ class Bundle:
     n_scheme: int = 0
     fallen: int = 0
     closed: tuple[int, int] = (0, 0)
+    slips: int = 0
     short: float = 0.0
     replaced: bool = False
     rates: Any = None
@@ -172,6 +174,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         n_scheme=n_scheme,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
         closed=(n_x + dae.n_held + dae.n_d, len(dae.switching.switches.gaps)) if dae.switching else (0, 0),
+        slips=len(dae.switching.switches.frictions) if dae.switching else 0,
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,
     )

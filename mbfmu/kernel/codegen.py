@@ -42,7 +42,7 @@ EXCHANGING = (
     "double *work);",
     "void mbfmu_indicators(const double *x, const double *u, const double *p, double t, const double *shift, "
     "double *found, double *work);",
-    "void mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work);",
+    "int mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work);",
     "void mbfmu_rearm(const double *before, const double *x, const double *u, const double *p, double t, "
     "const int *changed, double *shift, double *work);",
     "int mbfmu_update(const double *x, const double *u, const double *p, double t, double *shift, double *x1, "
@@ -199,9 +199,11 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
 def _exchanging(bundle: Bundle) -> dict[str, float]:
     """Return the definitions of a kernel for a solver of its own."""
     counting = bundle.nx - 1 > bundle.n_scheme
+    closed, gaps = bundle.closed
+    modes = {"IMPACTS_AT": closed + gaps, "STICKS_AT": closed + 2 * gaps, "SLIPS": bundle.slips}
     return {
         "EXCHANGE": 1, "N_SCHEME": bundle.n_scheme, "COUNTING": int(counting),
-        **({"CONSTRAINED": 1} if bundle.drift else {}),
+        **({"CONSTRAINED": 1} if bundle.drift else {}), **(modes if bundle.guards else {}),
     }  # fmt: skip
 
 

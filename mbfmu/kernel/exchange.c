@@ -5,13 +5,16 @@
  *   drift         with CONSTRAINED: the way back onto the constraints, and their largest violation
  *   FORMULA_step  with h = 0: brings a state onto the constraints, counts angles and holds inputs
  *   COUNTING      whether there are angles to count or inputs to hold
+ *   IMPACTS_AT, STICKS_AT, SLIPS with SWITCHED: the entries of x that count impacts and tell which slip rates stick, and
+ *                 the number of these
  *
  * A solver sees the guards a little higher than they are, by a `shift`, so that they are below zero wherever it stops at
  * what it takes for zero. A guard that an event leaves at zero or below, such as that of a gap that opens there, is
  * shifted to where it is above, until it is positive at an accepted point. What begins there begins gently: a gap that
  * its force leaves at zero grows with the third power of time, and the errors of a solver are larger at first. So its
  * guard has a MARGIN, without which each of its steps ends in an event. After an impact it has none: a gap leaves at a
- * speed, and one that hits deeper each time would not come to rest.
+ * speed, and one that hits much deeper each time would not come to rest. Where it falls all the same as it leaves, its
+ * flight is lower than the solver's errors, and it gets the MARGIN.
  */
 
 #ifdef CONSTRAINED
@@ -85,13 +88,18 @@ void mbfmu_indicators(const double *x, const double *u, const double *p, double 
     for (int i = 0; i < GUARDS; ++i) found[i] += shift[i];
 }
 
-/* Take the shift from guards that are positive at an accepted point. */
-void mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work) {
+/* Take the shift from guards that are positive at an accepted point; return whether one is below zero with its shift, so
+ * that the solver has missed an event. */
+int mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work) {
     double found[GUARDS];
     struct memory m = carve(work);
+    int missed = 0;
     watch(x, u, u, p, t, 0, found, &m);
-    for (int i = 0; i < GUARDS; ++i)
+    for (int i = 0; i < GUARDS; ++i) {
+        missed |= found[i] + shift[i] < 0;
         if (found[i] > 0) shift[i] = LATE;
+    }
+    return missed;
 }
 
 /* Choose the shift of the guards after a start or an event: from the state `before` to x, `changed` tells which guards
@@ -102,15 +110,19 @@ void mbfmu_rearm(const double *before, const double *x, const double *u, const d
     struct memory m = carve(work);
     watch(x, u, u, p, t, 0, found, &m);
     for (int i = 0; i < GUARDS; ++i) {
-        const int flew = i < GAPS && before[CLOSED_AT + i] == 0 && x[CLOSED_AT + i] == 0 && shift[i] < MARGIN / 2;
+        const int hit = i < GAPS && x[CLOSED_AT + i] == 0 && x[IMPACTS_AT + i] != before[IMPACTS_AT + i];
+        /* the depth of hits between which no accepted point is above zero: it grows with the square of their number, as
+         * a solver's errors may keep up flights for ever that are lower than they are */
+        const double deeper = LATE + 2 * sqrt(LATE * fabs(found[i]));
         if (found[i] > 0) shift[i] = LATE;
-        else if (changed[i] || shift[i] + found[i] < LATE / 2) shift[i] = (flew ? LATE : MARGIN) - found[i];
+        else if (changed[i] || shift[i] + found[i] < LATE / 2) shift[i] = (hit ? deeper : MARGIN) - found[i];
     }
 }
 
 /* Change the modes until none of the guards has fallen; `seen` are the guards that a solver saw, before the state was
  * projected; `changed` takes note of those that have. After the first change an open gap may be below zero, where the
- * event was found late; it opens then. */
+ * event was found late; it opens then. A slip that turns was at rest for the first change, whatever is left of it there;
+ * one that is left on the other side of rest by more than a MARGIN slides the way that it has. */
 static int change_until_steady(const double *seen, double *x, const double *u, const double *p, double t,
                                const double *shift, int *changed, double *status, struct memory *m, double *work) {
     const double still[NU + 1] = {0};
@@ -120,9 +132,11 @@ static int change_until_steady(const double *seen, double *x, const double *u, c
         mbfmu_indicators(x, u, p, t, shift, found, work);
         for (int i = 0; i < GUARDS; ++i) {
             const int opening = i < GAPS && x[CLOSED_AT + i] == 0;
-            const int fallen = round ? found[i] - shift[i] < JUMPED && !opening : fmin(found[i], seen[i]) < LATE / 2;
+            const int turning = changed[i] && i >= GAPS && i < GAPS + SLIPS && x[STICKS_AT + i - GAPS] == 0;
+            const double least = turning ? -MARGIN : JUMPED;
+            const int fallen = round ? found[i] - shift[i] < least && !opening : fmin(found[i], seen[i]) < LATE / 2;
             if (isnan(found[i])) return NOT_FINITE;
-            x[FALLEN_AT + i] = fallen;
+            x[FALLEN_AT + i] = fallen && !turning;
             any |= fallen;
             changed[i] |= fallen;
         }

@@ -91,11 +91,14 @@ enum outcome core_update(struct core *m, struct update *done) {
                         "each event, and the period must be positive; check the parameters it depends on",
                         now->time);
     if (code == MANY_EVENTS)
-        return core_say(&m->host, REFUSED, "no modes of contacts at t = %.9g s agree with the forces after %d changes",
+        return core_say(&m->host, REFUSED,
+                        "no modes of contacts at t = %.9g s agree with the forces after %d changes; if the solver's "
+                        "steps are long, take shorter ones",
                         now->time, MOST_CHANGES);
     if (code != OK)
         return core_say(&m->host, REFUSED,
-                        "the event at t = %.9g s has no solution: the equations did not converge (last correction %.2g)",
+                        "the event at t = %.9g s has no solution: the equations did not converge (last correction "
+                        "%.2g); if the solver's steps are long, take shorter ones",
                         now->time, status[S_CORRECTION]);
     done->states = 0;
     for (int i = 0; i < N_STATES; ++i) done->states |= m->x1[PLACES[i]] != now->x[PLACES[i]];
@@ -114,7 +117,7 @@ enum outcome core_accept(struct core *m, int *wanted) {
                         now->time, status[S_CORRECTION]);
     memcpy(now->x, m->x1, sizeof now->x);
 #ifdef SWITCHED
-    mbfmu_arm(now->x, now->u, now->p, now->time, now->shift, m->work);
+    *wanted |= mbfmu_arm(now->x, now->u, now->p, now->time, now->shift, m->work);
 #endif
     note_change(m);
     return DONE;
