@@ -17,7 +17,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.dae.absolute import _coordinates
 from mbfmu.dae.bodies import Bodies
 from mbfmu.errors import MassError, UsageError, ValueRangeError
-from mbfmu.model import Beam, BodyShape, Component, FreeMotion, Revolute, System, World, connect, flatten
+from mbfmu.model import Beam, BodyShape, Component, Fixed, FreeMotion, Revolute, System, World, connect, flatten
 
 Array = npt.NDArray[np.float64]
 
@@ -69,6 +69,18 @@ def test_frequencies_of_a_cantilever_converge_to_the_closed_form(planar: bool) -
         errors.append(np.abs(found[:2] / wanted - 1).max())
     assert errors[2] < 1e-8
     assert errors[2] < errors[1] / 100 < errors[0] / 1e4
+
+
+def test_a_cantilever_sags_under_its_weight_as_in_closed_form() -> None:
+    beam = BEAM | {"E": 1e12}
+    root = connect("world.frame_b", "root.frame_a"), connect("root.frame_b", "beam.frame_a")
+    model = System(
+        "sagging", planar=True, components=(World(), Fixed("root"), Beam("beam", **beam, modes=4)), connections=root
+    )
+    found = {item.name: item.value for item in mbfmu.equilibrium(model).items}
+    tip = sum(found[f"beam.eta[{mode}]"] for mode in range(1, 5))
+    sag = beam["rho"] * beam["A"] * 9.81 * beam["L"] ** 4 / (8 * beam["E"] * beam["I_z"])
+    assert tip == pytest.approx(-sag, rel=1e-6)
 
 
 @pytest.mark.slow

@@ -201,10 +201,15 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
 
 def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:
     shape = bodies.shapes[path]
-    for number, (eta, rate) in enumerate(zip(shape.eta.elements(), shape.rate.elements(), strict=True), 1):
-        name, rate_name = f"{path}.eta[{number}]", f"{path}.eta_t[{number}]"
+    names = [f"{path}.eta[{number}]" for number in range(1, shape.eta.numel() + 1)]
+    for name, eta in zip(names, shape.eta.elements(), strict=True):
         table.add(name, "m", "shape coordinate", eta, "output")
+    rates = [f"{path}.eta_t[{number}]" for number in range(1, len(names) + 1)]
+    for rate_name, name, rate in zip(rates, names, shape.rate.elements(), strict=True):
         table.add(rate_name, "m/s", "rate of the shape coordinate", rate, "output", name)
+    for number, (rate_name, rate) in enumerate(zip(rates, shape.rate.elements(), strict=True), 1):
+        text = "acceleration of the shape coordinate"
+        table.derive(f"{path}.eta_tt[{number}]", "m/s2", text, rate, "output", rate_name)
 
 
 def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None:

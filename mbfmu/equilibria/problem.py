@@ -241,12 +241,13 @@ class Problem:
 
 
 def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the coordinates, of their rates and of their accelerations, of all joints or of the model."""
+    """Return the names of coordinates, rates and accelerations of all joints and flexible bodies, or of the model."""
     if not dae.n:
         return (), (), ()
-    joints = {item.name for item in dae.skeleton.joints} if dae.skeleton else {""}
-    shown = [item for item in dae.outputs if item.kind == "output"]
-    own = [item for item in shown if dae.full_names.get(item.name, item.name).rpartition(".")[0] in joints]
+    shown = {dae.full_names.get(item.name, item.name): item for item in dae.outputs if item.kind == "output"}
+    owners = {item.name for item in dae.skeleton.joints} if dae.skeleton else {""}
+    owners |= {name.rpartition(".")[0] for name in dae.coordinates if name in shown}
+    own = [item for name, item in shown.items() if name.rpartition(".")[0] in owners]
     differentiated = {item.derivative_of for item in own}
     gains = [item for item in own if item.derivative_of and item.name not in differentiated]
     rates = tuple(item.derivative_of for item in gains if item.derivative_of)
