@@ -9,7 +9,7 @@ import numpy as np
 
 from mbfmu.dae.network import Network
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
-from mbfmu.errors import MassError, ModelError
+from mbfmu.errors import FrameConnectionError, MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.flexible import FlexibleBody
@@ -171,6 +171,10 @@ class Bodies:
         self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups = rigid_groups(mechanism, local)
+        if still := [path for path in groups[0].parts if path in self.shapes]:
+            raise FrameConnectionError(
+                f"'{still[0]}' is flexible and part of the world, which does not move: put a Fixed joint between them"
+            )
         self.anchors = anchors_of(mechanism, groups)
         self.tree: Tree = spanning_tree(mechanism, groups, self.anchors, self._freedom())
         self.lacking: dict[int, str] = {}
