@@ -25,7 +25,9 @@ class Description:
     __signature__ = _Signature()
 
     def __new__(cls, *_: Any, **given: Any) -> Any:
-        known = {item.name: item.metadata.get("quantity") for item in fields(cls) if item.init}  # type: ignore[arg-type]
+        taken = fields(cls)  # type: ignore[arg-type]
+        ordered = sorted(taken, key=lambda item: item.kw_only)
+        known = {item.name: item.metadata.get("quantity") for item in ordered if item.init}
         for name in given:
             if name not in known:
                 meant = [key for key, item in known.items() if item and name.lower() in item.description.split()]
