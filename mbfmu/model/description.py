@@ -26,7 +26,7 @@ class Description:
 
     def __new__(cls, *_: Any, **given: Any) -> Any:
         taken = fields(cls)  # type: ignore[arg-type]
-        ordered = sorted(taken, key=lambda item: item.kw_only)
+        ordered = sorted(taken, key=lambda item: item.kw_only is True)
         known = {item.name: item.metadata.get("quantity") for item in ordered if item.init}
         for name in given:
             if name not in known:
