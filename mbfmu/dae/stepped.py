@@ -1,7 +1,8 @@
 """Equations whose contact forces a stepper decides, step by step, instead of modes and events.
 
 The mean force of each gap and slip rate over the last step is a first-order state; so is that of each gap without its
-impacts, and so are the residuals of the laws of contact in that step. The stepper sets them; as equations they are constant.
+impacts, and so are the residuals of the laws of contact in that step. The stepper sets them; as equations they are
+constant.
 """
 
 from dataclasses import replace

@@ -1,12 +1,12 @@
-"""The laws of contact for impulses w on velocities v = v_f + Y w: Gauss-Seidel passes, and Newton steps where they stall.
+"""The laws of contact for impulses w on velocities v = v_f + Y w: Gauss-Seidel passes, and Newton steps where needed.
 
 Impulses are in units of the rates that they change: that of a row on its own has a slope of 1. With rates
 gamma = W v + offset, bounds b and limits F the laws are
 
     0 <= w_N,   gamma_N >= b,   one of them an equality;      |w_T| <= F(w_N),   w_T = F(w_N) against gamma_T unless 0
 
-or w = P_k(w, gamma), where P_k projects w - k (gamma - b) on the impulses allowed, for any k > 0 (Alart & Curnier, Comput.
-Methods Appl. Mech. Eng. 92, 1991). A pass takes this contact by contact with k = 1. A Newton step solves
+or w = P_k(w, gamma), where P_k projects w - k (gamma - b) on the impulses allowed, for any k > 0 (Alart & Curnier,
+Comput. Methods Appl. Mech. Eng. 92, 1991). A pass takes this contact by contact with k = 1. A Newton step solves
 
     v' = v_f + Y (P_k(w, gamma) + K W (v' - v)),    K = d P_k / d gamma
 
@@ -52,7 +52,7 @@ class ContactLaws:
     Attributes:
         moved: Function (w, v_f, Y) -> v.
         residuals: Function (v, w, W, numbers, p, t, h) -> residuals of the laws (see `stepped`), shape (3,).
-        braked: Function (w, numbers, p, t, h) -> what frictions took beyond that of impacts, N.s or N.m.s, shape (r_T,).
+        braked: Function (w, numbers, p, t, h) -> frictions beyond those of impacts, N.s or N.m.s, shape (r_T,).
     """
 
     def __init__(self, switches: Switches, n_p: int, rows: Any, responses: Any) -> None:

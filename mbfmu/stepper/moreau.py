@@ -22,6 +22,8 @@ LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
 SHORT = 1e-20
 """Square of a way that is so short that rows are those at its middle."""
+CLOSED = 1e-16
+"""Gap, m or rad, that is round-off of a closed one, so that no speed over a short step follows from it."""
 JAMMED = 2.0
 """Impulse of a bounce beyond which it yields, over that of an impact without others and without friction."""
 
@@ -29,9 +31,9 @@ JAMMED = 2.0
 def moreau(dae: Dae) -> Scheme:
     """Return a scheme of Moreau's kind whose motion keeps the energy, of order 1, or 2 without contacts.
 
-    (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Gonzalez, J. Nonlinear Sci. 6,
-    1996.) A step is an impact at q_0, then a motion to q_1 by the midpoint rule. With C = [Phi_q; G], gaps g and slips
-    gamma_T, and means m over the motion, the impact is
+    (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Gonzalez, J. Nonlinear
+    Sci. 6, 1996.) A step is an impact at q_0, then a motion to q_1 by the midpoint rule. With C = [Phi_q; G], gaps g
+    and slips gamma_T, and means m over the motion, the impact is
 
         M(q_0) (v_+ - v_0) = W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda,    C v_+ + c = 0
         0 <= Lambda_N  and  gdot_+ >= b,  one of them zero
@@ -108,7 +110,9 @@ def moreau(dae: Dae) -> Scheme:
         residuals = ca.fmax(
             laws.residuals(v_p, w_0, W, numbers, *other), laws.residuals(v_m, w_1, W_1, numbers_1, *other)
         )
-        found = ca.vertcat((impulses[0] + impulses[1]) / h, parts(impulses[1], contacts.r_N, contacts.r_T)[0] / h, residuals)
+        found = ca.vertcat(
+            (impulses[0] + impulses[1]) / h, parts(impulses[1], contacts.r_N, contacts.r_T)[0] / h, residuals
+        )
     return Scheme(
         name="moreau",
         options={},
@@ -197,7 +201,7 @@ class _Contacts:
         bounces = ca.logic_and(
             rows.gap < h * approach, ca.logic_and(approach > switches.rest(p), e * approach > reach)
         )  # fmt: skip
-        bound = ca.if_else(bounces, e * approach, -ca.fmax(0, rows.gap) / h)
+        bound = ca.if_else(bounces, e * approach, -ca.fmax(0, rows.gap - CLOSED) / h)
         most = ca.if_else(bounces, JAMMED * (1 + e) * approach, UNBOUNDED)
         _, forces, pressing, _ = self.split(z)
         normal = self._normal(switches, forces)
@@ -205,9 +209,7 @@ class _Contacts:
         slow, speed = self._speeds(switches, rows.slip)
         fixed = h * self._sizes(switches, slow, speed, normal)
         bare = h * self._sizes(switches, slow, speed, ca.SX.zeros(self.r_T))
-        kept = ca.vertcat(
-            ca.SX(0, 1), *(0 if item.gap is None else pressing[item.gap] for item in switches.frictions)
-        )
+        kept = ca.vertcat(ca.SX(0, 1), *(0 if item.gap is None else pressing[item.gap] for item in switches.frictions))
         last = h * self._sizes(switches, slow, speed, kept)
         added = ca.SX.zeros(self.r_T)
         for j, item in enumerate(switches.frictions):
@@ -249,7 +251,7 @@ class _Contacts:
     def _motion(self) -> list[SX]:
         """Return the results of `motion`, with matrices whole."""
         dae, switches, n = self.dae, self.switches, self.dae.n
-        q, v, u, p, t, h = self._q, self._v, self._u, self._p, self._t, self._h
+        q, u, p, t, h = self._q, self._u, self._p, self._t, self._h
         q_1, v_m, v_p, own_1, own = self._q_1, self._v_m, self._v_p, self._own_1, self.split(self._z)[0]
         middle, end = t + h / 2, t + h
         q_m, z_m = (q + q_1) / 2, self.joined((own + own_1) / 2, ca.SX.zeros(self._count))
@@ -270,13 +272,17 @@ class _Contacts:
         shift, _ = placing.solve(still, -dae.Phi(q_1, p, end) - P @ (q + h * v_m - q_1))
         results = [v_f, shift, flown]
         if switches:
-            rows = Rows(dae, q_m, v, p, middle)
+            place, rate = ca.SX.sym("place", n), ca.SX.sym("rate", n)
+            W_N = ca.substitute(ca.jacobian(switches.gap(place, p, middle), place), place, q_m)
+            slip = switches.slip(q_c, rate, p, middle)
+            slip_0 = ca.substitute(slip, rate, ca.SX.zeros(n))
             gap = switches.gap(q_1, p, end)
-            W_N = _discrete(rows.W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
-            W = ca.sparsify(ca.vertcat(W_N, rows.W_T))
+            W_N = _discrete(W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
+            W = ca.sparsify(ca.vertcat(W_N, ca.jacobian(slip, rate)))
             Y, own_mass = _responses(factor, W, over(W.T), switches)
-            bound = -(gap + W_N @ (q + shift - q_1)) / h
-            offset = ca.vertcat(ca.SX.zeros(self.r_N), rows.slip_0)
+            begun = gap + W_N @ (q + shift - q_1)
+            bound = (ca.fmin(CLOSED, ca.fmax(-CLOSED, begun)) - begun) / h
+            offset = ca.vertcat(ca.SX.zeros(self.r_N), slip_0)
             most = UNBOUNDED * ca.SX.ones(self.r_N)
             results += [W, Y, ca.vertcat(2 * own_mass, offset, bound, most)]  # half of an impulse acts on v_m
         else:
