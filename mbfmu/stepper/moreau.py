@@ -196,7 +196,10 @@ class _Contacts:
         W = ca.sparsify(ca.vertcat(rows.W_N, rows.W_T))
         over, C = dae.over_mass(q, p), ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
         Y, own_mass = _responses(SchurFactor(over, C), W, over(W.T), switches)
-        reach = ca.fabs(rows.W_N) @ ca.fabs(h * dae.acceleration(q, v, self._bare, u, p, t)[0])
+        change, reach = h * dae.acceleration(q, v, self._bare, u, p, t)[0], ca.SX.zeros(self.r_N)
+        for i in range(self.r_N):
+            own = rows.W_N[i, :]
+            reach[i] = ca.norm_2(own) * ca.norm_2(change[own.sparsity().get_col()])
         e, approach = switches.restitution(p), -rows.gap_rate
         bounces = ca.logic_and(
             rows.gap < h * approach, ca.logic_and(approach > switches.rest(p), e * approach > reach)
