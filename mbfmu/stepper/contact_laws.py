@@ -31,7 +31,10 @@ PASSES = 8
 NEGLIGIBLE = 1e-13
 """Change of all impulses in a pass, as rates, m/s or rad/s, that needs no Newton step."""
 WEIGHTS = 1e-3, 1e-2
-"""Least and largest weight of the proximal term, which falls with the change of the impulses in a pass."""
+"""Least and largest weight of the proximal term, which is the change of the impulses in a pass in between."""
+TOLERATED = 3.0
+"""Change in a pass after a Newton step, relative to that without it, up to which the step is taken: it may have to lead
+through worse impulses to better ones."""
 YIELDING = 0.3
 """Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
 UNBOUNDED = 1e300
@@ -101,7 +104,7 @@ class ContactLaws:
     def _newton_or_not(self) -> Any:
         """Return the Function (whether, w, left, v_f, W, Y, numbers, p, t, h) -> w and left after a Newton step.
 
-        The step is taken only if passes after it change less than as many passes without it.
+        The step is taken only if passes after it do not change much more than as many passes without it.
         """
         sizes = (self._r, 1, self._n, self._W.numel(), self._Y.numel(), self._numbers.numel())
         given = [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]
@@ -116,8 +119,8 @@ class ContactLaws:
         tried = self._allowed(P + ca.mtimes(across, change), numbers, *other)
         plain, left_plain = self._passes(w, v_f, W, Y, numbers, other)
         tried, left_tried = self._passes(tried, v_f, W, Y, numbers, other)
-        better = left_tried < left_plain
-        results = [ca.if_else(better, tried, plain), ca.fmin(left_tried, left_plain)]
+        taken = left_tried < TOLERATED * left_plain
+        results = [ca.if_else(taken, tried, plain), ca.if_else(taken, left_tried, left_plain)]
         stepped = ca.Function("newton", given, results)
         return ca.Function.if_else("better", stepped, ca.Function("as_is", given, [w, left]))
 
