@@ -14,8 +14,8 @@ from mbfmu.dae.switches import Switches
 from mbfmu.stepper.contact_laws import UNBOUNDED, ContactLaws, function, nonzeros, parts
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
-UNIT = 1e-2
-"""Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-11."""
+UNIT = 0.1
+"""Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-10."""
 SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that sticks."""
 LOCKED = 1e-6
