@@ -32,9 +32,10 @@ NEGLIGIBLE = 1e-13
 """Change of all impulses in a pass, as rates, m/s or rad/s, that needs no Newton step."""
 WEIGHTS = 1e-3, 1e-2
 """Least and largest weight of the proximal term, which is the change of the impulses in a pass in between."""
+PATIENCE = 14
+"""Number of corrections in which a Newton step has to lead to better impulses; later it may lead through worse ones."""
 TOLERATED = 3.0
-"""Change in a pass after a Newton step, relative to that without it, up to which the step is taken: it may have to lead
-through worse impulses to better ones."""
+"""Change in a pass after a later Newton step, relative to that without it, up to which the step is taken."""
 YIELDING = 0.3
 """Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
 UNBOUNDED = 1e300
@@ -77,11 +78,14 @@ class ContactLaws:
         self._better = self._newton_or_not()
         self.residuals, self.braked = self._residuals(), self._beyond_impacts()
 
-    def improved(self, w: Any, v_f: Any, W: Any, Y: Any, numbers: Any, other: Sequence[Any]) -> tuple[Any, Any]:
+    def improved(
+        self, w: Any, count: Any, v_f: Any, W: Any, Y: Any, numbers: Any, other: Sequence[Any]
+    ) -> tuple[Any, Any]:
         """Return better impulses, and the 1-norm of their change in the last pass, which is 0 where the laws hold.
 
         Args:
             w: impulses, MX, shape (r,).
+            count: number of corrections before.
             v_f: velocities without impulses, MX, shape (n,).
             W: nonzeros of the rows, MX.
             Y: nonzeros of the responses, MX.
@@ -92,7 +96,7 @@ class ContactLaws:
             other: p, t, h.
         """
         w, left = self._passes(w, v_f, W, Y, numbers, other)
-        return self._better(left > NEGLIGIBLE, w, left, v_f, W, Y, numbers, *other)  # type: ignore[no-any-return]
+        return self._better(left > NEGLIGIBLE, w, count, left, v_f, W, Y, numbers, *other)  # type: ignore[no-any-return]
 
     def _passes(self, w: Any, v_f: Any, W: Any, Y: Any, numbers: Any, other: Sequence[Any]) -> tuple[Any, Any]:
         v, before = self.moved(w, v_f, Y), w
@@ -102,14 +106,14 @@ class ContactLaws:
         return w, ca.norm_1(w - before)
 
     def _newton_or_not(self) -> Any:
-        """Return the Function (whether, w, left, v_f, W, Y, numbers, p, t, h) -> w and left after a Newton step.
+        """Return the Function (whether, w, count, left, v_f, W, Y, numbers, p, t, h) -> w and left after a Newton step.
 
-        The step is taken only if passes after it do not change much more than as many passes without it.
+        The step is taken only if passes after it change less than as many passes without it, or later not much more.
         """
-        sizes = (self._r, 1, self._n, self._W.numel(), self._Y.numel(), self._numbers.numel())
+        sizes = (self._r, 1, 1, self._n, self._W.numel(), self._Y.numel(), self._numbers.numel())
         given = [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]
         given += [ca.MX.sym(item.name() if item.is_scalar() else "p", item.numel()) for item in self._other]
-        w, left, v_f, W, Y, numbers, *other = given
+        w, count, left, v_f, W, Y, numbers, *other = given
         v = self.moved(w, v_f, Y)
         weight = ca.fmin(WEIGHTS[1], ca.fmax(WEIGHTS[0], left))
         P, K = self._linear(w, v, W, numbers, 1 / weight, *other)
@@ -119,7 +123,7 @@ class ContactLaws:
         tried = self._allowed(P + ca.mtimes(across, change), numbers, *other)
         plain, left_plain = self._passes(w, v_f, W, Y, numbers, other)
         tried, left_tried = self._passes(tried, v_f, W, Y, numbers, other)
-        taken = left_tried < TOLERATED * left_plain
+        taken = left_tried < ca.if_else(count < PATIENCE, 1, TOLERATED) * left_plain
         results = [ca.if_else(taken, tried, plain), ca.if_else(taken, left_tried, left_plain)]
         stepped = ca.Function("newton", given, results)
         return ca.Function.if_else("better", stepped, ca.Function("as_is", given, [w, left]))

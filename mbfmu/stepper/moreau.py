@@ -73,20 +73,21 @@ def moreau(dae: Dae) -> Scheme:
         held = ca.MX.sym("held", sum(sizes))
         W, Y, numbers, normal = parts(held, *sizes)
         stages.append(Let(held, ca.vertcat(*contacts.impact(x, problem.u(t), *other))))
-        struck = ca.MX.sym("struck", 1 + r)
-        w_0 = struck[1:]
-        w, left = laws.improved(w_0, v, W, Y, numbers, other)
-        stages.append(Stage(struck, ca.MX.zeros(1 + r), correction=ca.vertcat(left / UNIT, w - w_0), watched=1))
+        struck = ca.MX.sym("struck", 2 + r)
+        w_0 = struck[2:]
+        w, left = laws.improved(w_0, struck[1], v, W, Y, numbers, other)
+        stages.append(Stage(struck, ca.MX.zeros(2 + r), correction=ca.vertcat(left / UNIT, 1, w - w_0), watched=1))
         after = ca.MX.sym("after", n + contacts.friction.numel_out(0))
         v_p, friction = parts(after, n, contacts.friction.numel_out(0))
         end = laws.moved(w_0, v, Y)
         braked = laws.braked(w_0, numbers, *other)
         stages.append(Let(after, ca.vertcat(end, contacts.friction(x, end, braked, normal, *other))))
 
-    y = ca.MX.sym("y", min(r, 1) + 2 * n + own.numel() + r)
-    _, q_1, v_m, z_1, w_1 = parts(y, min(r, 1), n, n, own.numel(), r)
     units = ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places]) * UNIT
-    q_1, v_m, z_1 = parts(y[min(r, 1) : y.numel() - r] * units, n, n, own.numel())
+    some = min(r, 1)
+    y = ca.MX.sym("y", some + units.numel() + some + r)
+    _, moved, count, w_1 = parts(y, some, units.numel(), some, r)
+    q_1, v_m, z_1 = parts(moved * units, n, n, own.numel())
 
     def rows(q_1: Any, v_m: Any, z_1: Any) -> Any:
         return contacts.motion.call([q_1, v_m, z_1, x, v_p, problem.u(t + h / 2), *other])
@@ -95,14 +96,15 @@ def moreau(dae: Dae) -> Scheme:
     start = ca.vertcat(q + h * v_p, v_p, own) / units
     if r:
         numbers_1 = ca.vertcat(own_numbers, friction)
-        w, left = laws.improved(w_1, v_f, W_1, Y_1, numbers_1, other)
+        w, left = laws.improved(w_1, count, v_f, W_1, Y_1, numbers_1, other)
         v_2 = laws.moved(w, v_f, Y_1)
         first = rows(q + h * v_p, v_p, own)[-1]
-        guess = ca.vertcat(0, start, h * forces / first[:r])
-        better = ca.vertcat(y[0] + left / UNIT, ca.vertcat(q + h * v_2 + shift, v_2, own + h * flown) / units, w)
+        guess = ca.vertcat(0, start, 0, h * forces / first[:r])
+        moved = ca.vertcat(q + h * v_2 + shift, v_2, own + h * flown) / units
+        better = ca.vertcat(y[0] + left / UNIT, moved, count + 1, w)
     else:
         guess, better = start, ca.vertcat(q + h * v_f + shift, v_f, own + h * flown) / units
-    stages.append(Stage(y, guess, correction=better - y, watched=y.numel() - r))
+    stages.append(Stage(y, guess, correction=better - y, watched=some + units.numel()))
     v_1 = contacts.closed(q_1, 2 * v_m - v_p, *other)
     found = ca.MX(0, 1)
     if r:
