@@ -32,7 +32,9 @@ NEGLIGIBLE = 1e-13
 """Change of all impulses in a pass, as rates, m/s or rad/s, that needs no Newton step."""
 WEIGHTS = 1e-3, 1e-2
 """Least and largest weight of the proximal term, which is the change of the impulses in a pass in between."""
-PATIENCE = 14
+STEPS = 2
+"""Number of Newton steps in each correction, at most."""
+PATIENCE = 8
 """Number of corrections in which a Newton step has to lead to better impulses; later it may lead through worse ones."""
 TOLERATED = 3.0
 """Change in a pass after a later Newton step, relative to that without it, up to which the step is taken."""
@@ -96,7 +98,9 @@ class ContactLaws:
             other: p, t, h.
         """
         w, left = self._passes(w, v_f, W, Y, numbers, other)
-        return self._better(left > NEGLIGIBLE, w, count, left, v_f, W, Y, numbers, *other)  # type: ignore[no-any-return]
+        for _ in range(STEPS):
+            w, left = self._better(left > NEGLIGIBLE, w, count, left, v_f, W, Y, numbers, *other)
+        return w, left
 
     def _passes(self, w: Any, v_f: Any, W: Any, Y: Any, numbers: Any, other: Sequence[Any]) -> tuple[Any, Any]:
         v, before = self.moved(w, v_f, Y), w
