@@ -1,8 +1,7 @@
 """Equations whose contact forces a stepper decides, step by step, instead of modes and events.
 
-The mean force of each gap and slip rate over the last step is a first-order state; so is that of each gap without its
-impacts, and so are the residuals of the laws of contact in that step. The stepper sets them; as equations they are
-constant.
+The mean force of each gap and slip rate over the last step is a first-order state, and so are the residuals of the laws
+of contact in that step. The stepper sets them; as equations they are constant.
 """
 
 from dataclasses import replace
@@ -42,15 +41,12 @@ def stepped(dae: Dae) -> Dae:
     forces += [
         StateSignal(f"{item.name}.f_t{end}", EFFORTS[item.unit], "", None, controlled=False) for item, end in rates
     ]
-    pressing = [
-        StateSignal(f"{item.name}.f_motion", EFFORTS[item.unit], "", None, controlled=False) for item in found.gaps
-    ]
     residuals = [StateSignal(name, unit, "", None, controlled=False) for name, unit, _ in RESIDUALS]
     longer = replace(
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
         sampled=tuple(outer.index(k) for k in dae.sampled),
-        states=(*dae.states, *forces, *pressing, *residuals),
+        states=(*dae.states, *forces, *residuals),
         switches=replace(found, forces=dae.n_z),
     )
     q, v, z, u, p, t = given = longer.symbols()
@@ -90,7 +86,7 @@ def stepped(dae: Dae) -> Dae:
         add(f"{item.name}.slip{end}", f"{item.unit}/s", "slip rate", rows.slip[j])
         text = "mean friction over the last step, along the slip rate"
         add(forces[r_N + j].name, forces[r_N + j].unit, text, force[r_N + j])
-    for place, (name, unit, text) in enumerate(RESIDUALS, len(forces) + len(pressing)):
+    for place, (name, unit, text) in enumerate(RESIDUALS, len(forces)):
         add(name, unit, text, force[place])
     whole = replace(
         longer,

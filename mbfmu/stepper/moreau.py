@@ -1,6 +1,8 @@
-"""moreau: time stepping with impulses for many contacts, with gaps and joints on positions and velocities."""
+"""moreau: time stepping with impulses for many contacts, with gaps and joints projected on positions and velocities."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -9,50 +11,51 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.stepped import RESIDUALS
-from mbfmu.dae.switched import Rows
+from mbfmu.dae.switched import Rows, eliminated
 from mbfmu.dae.switches import Switches
-from mbfmu.stepper.contact_laws import UNBOUNDED, ContactLaws, function, nonzeros, parts
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
-UNIT = 0.1
-"""Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-10."""
+PASSES = 8
+"""Number of passes over all contacts in each correction."""
+FINE = 1e-3
+"""Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-12."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that sticks."""
+"""Largest slip rate, m/s or rad/s, that sticks at the start of a step."""
 LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
+REGULAR = 1e-13
+"""Part of its trace that is added to the matrix of an extrapolation, which is singular where passes differ little."""
 SHORT = 1e-20
 """Square of a way that is so short that rows are those at its middle."""
-CLOSED = 1e-16
-"""Gap, m or rad, that is round-off of a closed one, so that no speed over a short step follows from it."""
 JAMMED = 2.0
 """Impulse of a bounce beyond which it yields, over that of an impact without others and without friction."""
+YIELDING = 0.3
+"""Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
+AT_REST = 1e-200
+"""Square of a change, of which that of passes at rest is a small part."""
 
 
 def moreau(dae: Dae) -> Scheme:
-    """Return a scheme of Moreau's kind whose motion keeps the energy, of order 1, or 2 without contacts.
+    """Return the scheme of Moreau and Jean with combined projection, of order 1, or 2 without contacts.
 
-    (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Gonzalez, J. Nonlinear
-    Sci. 6, 1996.) A step is an impact at q_0, then a motion to q_1 by the midpoint rule. With C = [Phi_q; G], gaps g
-    and slips gamma_T, and means m over the motion, the impact is
+    (Moreau, Unilateral contact and dry friction in finite freedom dynamics, CISM 302, 1988; Jean, Comput. Methods Appl.
+    Mech. Eng. 177, 1999; Acary, Comput. Methods Appl. Mech. Eng. 256, 2013.) With means m over the step, at which all
+    rows are taken, C = [Phi_q; G], gaps g >= 0 and slips gamma_T:
 
-        M(q_0) (v_+ - v_0) = W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda,    C v_+ + c = 0
-        0 <= Lambda_N  and  gdot_+ >= b,  one of them zero
+        M(q_m) (v_1 - v_0) = h force(q_m, v_m) + W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda - C_1^T nu
+        q_1 = q_0 + h v_m + M^-1 (W_N^T tau - Phi_q^T mu)
+        C v_m + c = 0,    C_1 v_1 + c_1 = 0,    Phi(q_1) = 0
+        0 <= Lambda_N  and  gdot_1 >= b,    0 <= tau  and  g(q_1) >= 0,    one of each pair zero
+        |Lambda_T| <= F(Lambda_N),    gamma_T1 = 0 or Lambda_T at the limit, against gamma_T1
 
-    with rows at q_0: b = -e gdot_0 if the gap bounces, as it would close in the step and leaves faster than forces
-    change its rate meanwhile; else b = -g_0/h, so that it does not close before the step's end. The motion is
+    The impulses act where a gap is closed or would close in the step. There b = -e gdot_0 if it approaches faster than
+    what rests can within a step; else b = min(0, -gdot_0 - 2 g_0/h), so that it is closed at the end of the step.
+    Either way Lambda_N (gdot_0 + gdot_1) <= 0: no impact without friction adds energy, however many there are at once.
+    Where the impulse of a bounce is far above that of an impact alone, b yields: with friction, bodies may be jammed so
+    that no impulses would do. The sizes of frictions are those of the slip rates at the start of the step.
 
-        M(q_m) (v_1 - v_+) = h force(q_m, v_m) + W_N^T Lambda_N + W_T^T Lambda_T - C^T lambda - C_1^T nu
-        q_1 = q_0 + h v_m - M^-1 Phi_q^T mu,    C v_m + c = 0,    C_1 v_1 + c_1 = 0,    Phi(q_1) = 0
-        0 <= Lambda_N  and  g(q_1) >= 0,  one of them zero
-
-    with rows at q_m, and W_N (q_1 - q_0) = g(q_1) - g(q_0). So no impulse of a gap adds energy in a motion, as
-    Lambda_N (g_1 - g_0) <= 0. Friction is within its limit and against the slip, gamma_T+ in an impact and the mean
-    gamma_Tm in a motion, so that Lambda_T gamma_Tm <= 0. What a motion with friction leaves of the slip, a part of its
-    friction stops in the next impact, and is then missing in the motion.
-
-    An impact without bounces takes energy, and so does one without friction. Where the impulse of a bounce is far above
-    that of an impact alone, b yields: with friction, bodies may be jammed so that no impulses would do.
-
+    Each correction makes all rows anew for the step end so far, and takes Gauss-Seidel passes over all contacts, on
+    velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Rev. 29, 1987).
     State x = [q; v; z]; z has the mean forces of the contacts.
 
     Args:
@@ -60,74 +63,56 @@ def moreau(dae: Dae) -> Scheme:
     """
     problem = Problem(dae, ca.MX)
     given, t, h, n = problem.given, problem.t, problem.h, problem.n
+    contacts = _Contacts(dae)
+    r, r_N = contacts.r, contacts.r_N
     x = ca.MX.sym("x", problem.n_y)
     q, v, z = problem.split(x)
-    contacts = _Contacts(dae)
-    own, forces, _, _ = contacts.split(z)
-    other = (given.p, t, h)
-    stages: list[Stage | Let] = []
-    v_p, r = v, contacts.r
-    if r:
-        laws = contacts.laws
-        sizes = [contacts.impact.numel_out(k) for k in range(contacts.impact.n_out())]
-        held = ca.MX.sym("held", sum(sizes))
-        W, Y, numbers, normal = parts(held, *sizes)
-        stages.append(Let(held, ca.vertcat(*contacts.impact(x, problem.u(t), *other))))
-        struck = ca.MX.sym("struck", 2 + r)
-        w_0 = struck[2:]
-        w, left = laws.improved(w_0, struck[1], v, W, Y, numbers, other)
-        stages.append(Stage(struck, ca.MX.zeros(2 + r), correction=ca.vertcat(left / UNIT, 1, w - w_0), watched=1))
-        after = ca.MX.sym("after", n + contacts.friction.numel_out(0))
-        v_p, friction = parts(after, n, contacts.friction.numel_out(0))
-        end = laws.moved(w_0, v, Y)
-        braked = laws.braked(w_0, numbers, *other)
-        stages.append(Let(after, ca.vertcat(end, contacts.friction(x, end, braked, normal, *other))))
+    own, forces, _ = contacts.split(z)
 
-    units = ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places]) * UNIT
-    some = min(r, 1)
-    y = ca.MX.sym("y", some + units.numel() + some + r)
-    _, moved, count, w_1 = parts(y, some, units.numel(), some, r)
-    q_1, v_m, z_1 = parts(moved * units, n, n, own.numel())
+    ahead = ca.MX.sym("ahead", contacts.ahead.numel_out(0))
+    first = Let(ahead, contacts.ahead(x, problem.u(t), given.p, t, h))
+    fine = ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places]) * FINE
+    y = ca.MX.sym("y", fine.numel() + r + r_N + n)
+    v_1, q_1, z_1 = _parts(y[: fine.numel()] * fine, n, n, own.numel())
+    w, tau, closing = _parts(y[fine.numel() :], r, r_N, n)
 
-    def rows(q_1: Any, v_m: Any, z_1: Any) -> Any:
-        return contacts.motion.call([q_1, v_m, z_1, x, v_p, problem.u(t + h / 2), *other])
+    def rows(q_1: Any, v_1: Any, z_1: Any) -> Any:
+        return contacts.ends.call([q_1, v_1, z_1, x, problem.u(t + h / 2), ahead, given.p, t, h])
 
-    v_f, shift, flown, W_1, Y_1, own_numbers = rows(q_1, v_m, z_1)
-    start = ca.vertcat(q + h * v_p, v_p, own) / units
-    if r:
-        numbers_1 = ca.vertcat(own_numbers, friction)
-        w, left = laws.improved(w_1, count, v_f, W_1, Y_1, numbers_1, other)
-        v_2 = laws.moved(w, v_f, Y_1)
-        first = rows(q + h * v_p, v_p, own)[-1]
-        guess = ca.vertcat(0, start, 0, h * forces / first[:r])
-        moved = ca.vertcat(q + h * v_2 + shift, v_2, own + h * flown) / units
-        better = ca.vertcat(y[0] + left / UNIT, moved, count + 1, w)
-    else:
-        guess, better = start, ca.vertcat(q + h * v_f + shift, v_f, own + h * flown) / units
-    stages.append(Stage(y, guess, correction=better - y, watched=some + units.numel()))
-    v_1 = contacts.closed(q_1, 2 * v_m - v_p, *other)
-    found = ca.MX(0, 1)
-    if r:
-        impulses = numbers[:r] * w_0, own_numbers[:r] * w_1
-        residuals = ca.fmax(
-            laws.residuals(v_p, w_0, W, numbers, *other), laws.residuals(v_m, w_1, W_1, numbers_1, *other)
-        )
-        found = ca.vertcat(
-            (impulses[0] + impulses[1]) / h, parts(impulses[1], contacts.r_N, contacts.r_T)[0] / h, residuals
-        )
+    v_f, missing, q_f, flown, W, Y, numbers, gaps = rows(q_1, v_1, z_1)
+    closing = closing + missing
+    v_f = v_f + closing
+    law = (W, Y, numbers, ahead, given.p, t, h)
+    w_2 = _accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, (Y,)) if r else w
+    v_2 = contacts.moved(w_2, v_f, Y) if r else v_f
+    q_f = q_f + h / 2 * (v_2 - v_1)
+    tau_2, q_2 = tau, q_f
+    if r_N:
+        push = Y[: contacts.pushes]
+        tau_2 = _accelerated(
+            lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,)
+        )  # fmt: skip
+        q_2 = contacts.pushed(tau_2, q_f, push)
+    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown) / fine, w_2, tau_2, closing)
+
+    _, _, _, _, _, _, start, _ = rows(q + h * v, v, own)
+    guess = [ca.vertcat(v, q + h * v, own) / fine, *([h * forces / start[:r]] if r else []), ca.MX.zeros(r_N + n)]
+    stage = Stage(y, ca.vertcat(*guess), correction=better - y, watched=fine.numel())
+    _, _, _, _, W, _, numbers, _ = rows(q_1, v_1, z_1)
+    found = contacts.found(v_1, w, W, numbers, ahead, given.p, t, h) if r else ca.MX(0, 1)
     return Scheme(
         name="moreau",
         options={},
         order=1 if r else 2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, given, (), x),
-        step=Formula(x, given, tuple(stages), ca.vertcat(q_1, v_1, contacts.joined(z_1, found))),
+        step=Formula(x, given, (first, stage), ca.vertcat(q_1, v_1, contacts.joined(z_1, found))),
         read=ca.Function("read", [x, given.p, t], [*problem.split(x)]),
     )
 
 
 class _Contacts:
-    """The functions of a step, with impulses in units of the rates that they change.
+    """The functions of a step, with the impulses of gaps and slips in units of the rates that they change.
 
     Args:
         dae: the equations.
@@ -135,14 +120,11 @@ class _Contacts:
     Attributes:
         r, r_N: number of rows, and of those of gaps.
         own_places: places in z of the states that are not those of contacts.
-        impact: Function (x, u, p, t, h) -> nonzeros of the rows and of the responses, numbers of the laws (see
-            `ContactLaws`), and normal forces that are not those of gaps.
-        friction: Function (x, v, braked, normal, p, t, h) -> the numbers of the laws for a motion after an impact that
-            do not change in it.
-        motion: Function (q_1, v_m, z_1, x, v_+, u, p, t, h) -> mean velocity without impulses, change of the place by
-            joints, mean of z', nonzeros of the rows and of the responses, and the first numbers of the laws.
-        closed: Function (q_1, v_1, p, t, h) -> v_1 on the constraints.
-        laws: the laws of contact.
+        ahead: what holds throughout the step.
+        ends: what the end of the step gives: velocities, places, and the rows.
+        pass_v, pass_q: a pass over all contacts, on velocities and on positions.
+        moved, pushed: velocities and places with impulses.
+        found: mean forces and residuals.
     """
 
     def __init__(self, dae: Dae) -> None:
@@ -153,182 +135,261 @@ class _Contacts:
         self.r = self.r_N + self.r_T
         start = dae.switches.forces if dae.switches else dae.n_z
         assert start is not None
-        self._first, self._count = start, (self.r + self.r_N + len(RESIDUALS) if self.r else 0)
+        self._first, self._count = start, (self.r + len(RESIDUALS) if self.r else 0)
         self.own_places = [k for k in range(dae.n_z) if not start <= k < start + self._count]
         n = dae.n
         self._x = ca.SX.sym("x", 2 * n + dae.n_z)
-        self._q, self._v, self._z = parts(self._x, n, n, dae.n_z)
+        self._q, self._v, self._z = _parts(self._x, n, n, dae.n_z)
         self._u, self._p, self._t, self._h = (
             ca.SX.sym(*item) for item in (("u", len(dae.inputs)), ("p", dae.n_p), ("t", 1), ("h", 1))
         )
-        self._q_1, self._v_m, self._v_p = (ca.SX.sym(name, n) for name in ("q_1", "v_m", "v_p"))
-        self._own_1 = ca.SX.sym("z_1", len(self.own_places))
-        self._bare = self.joined(self.split(self._z)[0], ca.SX.zeros(self._count))
-        motion = self._motion()
-        if self.switches:
-            impact = self._impact(self.switches)
-            patterns = [impact[k].sparsity() + motion[k + 3].sparsity() for k in range(2)]
-            impact[:2], motion[3:5] = (
-                [nonzeros(ca.project(item, pattern)) for item, pattern in zip(matrices, patterns, strict=True)]
-                for matrices in (impact[:2], motion[3:5])
-            )
-            self.impact = function("impact", [self._x, self._u, self._p, self._t, self._h], impact)
-            self.friction = self._friction(self.switches)
-            self.laws = ContactLaws(self.switches, dae.n_p, *patterns)
-        given = [self._q_1, self._v_m, self._own_1, self._x, self._v_p, self._u, self._p, self._t, self._h]
-        self.motion, self.closed = function("motion", given, motion), self._closed()
+        self._held = ca.SX.sym("ahead", 2 * self.r_N + 3 * self.r_T + self.r_N)
+        (
+            self._active, self._bounces, self._closed_gap, self._slow, self._speed, self._limit
+        ) = _parts(self._held, self.r_N, self.r_N, self.r_N, self.r_T, self.r_T, self.r_T)  # fmt: skip
+        self.ahead = self._ahead()
+        self.ends = self._ends()
+        if self.r:
+            self.pass_v, self.moved = self._pass_v(), self._with("moved", self._patterns[1], self.r)
+            self.found = self._found()
+        if self.r_N:
+            self.pass_q, self.pushed = self._pass_q(), self._with("pushed", self._patterns[2], self.r_N)
 
-    def split(self, z: Any) -> tuple[Any, Any, Any, Any]:
-        """Return the states that are not those of contacts, mean forces, those of gaps in the motion, and residuals."""
-        r_N = self.r_N if self.r else 0
-        before, forces, pressing, residuals, after = parts(
-            z, self._first, self.r, r_N, self._count - self.r - r_N, self.dae.n_z - self._first - self._count
+    def split(self, z: Any) -> tuple[Any, Any, Any]:
+        """Return the states that are not those of contacts, the mean forces and the residuals."""
+        before, forces, residuals, after = _parts(
+            z, self._first, self.r, self._count - self.r, self.dae.n_z - self._first - self._count
         )
-        return ca.vertcat(before, after), forces, pressing, residuals
+        return ca.vertcat(before, after), forces, residuals
 
     def joined(self, own: Any, found: Any) -> Any:
         """Return z from the states that are not those of contacts, and what is found."""
-        before, after = parts(own, self._first, own.numel() - self._first)
+        before, after = _parts(own, self._first, own.numel() - self._first)
         return ca.vertcat(before, found, after)
 
-    def _impact(self, switches: Switches) -> list[SX]:
-        """Return the results of `impact`, with matrices whole."""
-        dae, q, v, z, u, p, t, h = self.dae, self._q, self._v, self._z, self._u, self._p, self._t, self._h
-        rows = Rows(dae, q, v, p, t)
-        W = ca.sparsify(ca.vertcat(rows.W_N, rows.W_T))
-        over, C = dae.over_mass(q, p), ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
-        Y, own_mass = _responses(SchurFactor(over, C), W, over(W.T), switches)
-        change, reach = h * dae.acceleration(q, v, self._bare, u, p, t)[0], ca.SX.zeros(self.r_N)
-        for i in range(self.r_N):
-            own = rows.W_N[i, :]
-            reach[i] = ca.norm_2(own) * ca.norm_2(change[own.sparsity().get_col()])
-        e, approach = switches.restitution(p), -rows.gap_rate
-        bounces = ca.logic_and(
-            rows.gap < h * approach, ca.logic_and(approach > switches.rest(p), e * approach > reach)
-        )  # fmt: skip
-        bound = ca.if_else(bounces, e * approach, -ca.fmax(0, rows.gap - CLOSED) / h)
-        most = ca.if_else(bounces, JAMMED * (1 + e) * approach, UNBOUNDED)
-        _, forces, pressing, _ = self.split(z)
-        normal = self._normal(switches, forces)
-        numbers = ca.vertcat(own_mass, rows.gap_t, rows.slip_0, bound, most)
-        slow, speed = self._speeds(switches, rows.slip)
-        fixed = h * self._sizes(switches, slow, speed, normal)
-        bare = h * self._sizes(switches, slow, speed, ca.SX.zeros(self.r_T))
-        kept = ca.vertcat(ca.SX(0, 1), *(0 if item.gap is None else pressing[item.gap] for item in switches.frictions))
-        last = h * self._sizes(switches, slow, speed, kept)
-        added = ca.SX.zeros(self.r_T)
-        for j, item in enumerate(switches.frictions):
-            most, without = (fixed[j], -fixed[j]) if item.gap is None else (last[j], -bare[j])
-            brakes = own_mass[self.r_N + j] * speed[j] <= most
-            kept[j], added[j] = ca.if_else(brakes, kept[j], 0), ca.if_else(brakes, 0, without)
-        numbers = ca.vertcat(numbers, slow, speed, kept, added, fixed)
-        return [W, Y, numbers, normal]
-
-    def _normal(self, switches: Switches, forces: SX) -> SX:
-        """Return the normal forces that are not those of gaps, of the last step."""
-        dae, q, v, z, u, p, t = self.dae, self._q, self._v, self._z, self._u, self._p, self._t
-        a, lambda_ = dae.acceleration(q, v, z, u, p, t)
-        size = u.numel() + len(switches.acting)
-        acting = switches.inputs(size, u, forces)
-        return ca.fabs(switches.normal(q, v, z[: switches.normal.numel_in(2)], a, lambda_, acting, p, t))
-
-    def _speeds(self, switches: Switches, slip: SX) -> tuple[SX, SX]:
-        """Return which slips are at rest, and their speeds."""
-        speed = ca.SX.zeros(self.r_T)
-        for group in switches.groups:
-            for j in group:
-                speed[j] = ca.norm_2(ca.vertcat(*(slip[k] for k in group)))
-        return speed <= SLOW, speed
-
-    def _sizes(self, switches: Switches, slow: SX, speed: SX, normal: SX) -> SX:
-        """Return the limits of frictions."""
-        p, t = self._p, self._t
-        return ca.if_else(slow, switches.static(normal, p, t), switches.sliding(speed, normal, p, t))
-
-    def _friction(self, switches: Switches) -> Any:
-        v, braked, normal = ca.SX.sym("v", self.dae.n), ca.SX.sym("braked", self.r_T), ca.SX.sym("normal", self.r_T)
-        p, t, h = self._p, self._t, self._h
-        slow, speed = self._speeds(switches, switches.slip(self._q, v, p, t))
-        fixed = h * self._sizes(switches, slow, speed, normal)
-        found = ca.vertcat(slow, speed, ca.SX.zeros(self.r_T), -braked, fixed)
-        return function("friction", [self._x, v, braked, normal, p, t, h], [found])
-
-    def _motion(self) -> list[SX]:
-        """Return the results of `motion`, with matrices whole."""
-        dae, switches, n = self.dae, self.switches, self.dae.n
-        q, u, p, t, h = self._q, self._u, self._p, self._t, self._h
-        q_1, v_m, v_p, own_1, own = self._q_1, self._v_m, self._v_p, self._own_1, self.split(self._z)[0]
-        middle, end = t + h / 2, t + h
-        q_m, z_m = (q + q_1) / 2, self.joined((own + own_1) / 2, ca.SX.zeros(self._count))
-        P, P_m = dae.Phi_q(q_1, p, end), dae.Phi_q(q_m, p, middle)
-        C_m = ca.vertcat(P_m, dae.G(q_m, p, middle))
-        c_m = ca.vertcat(dae.Phi_t(q_m, p, middle), dae.g(q_m, p, middle))
-        over = dae.over_mass(q_m, p)
-        q_c, still = q_m, ca.SX(n, 1)
-        if dae.m:  # masses are those of a place on the constraints, where they are constant for what turns alike
-            closing = SchurFactor(over, P_m)
-            for _ in range(2):
-                q_c = q_c + closing.solve(still, -dae.Phi(q_c, p, middle))[0]
-            over = dae.over_mass(q_c, p)
-        factor, placing = SchurFactor(over, C_m), SchurFactor(over, P)
-        flown = self.split(dae.flow(q_c, v_m, z_m, u, p, middle))[0]
-        free = v_p + h / 2 * dae.free_acceleration(q_c, v_m, z_m, u, p, middle)
-        v_f, _ = factor.constrained(free, -c_m)
-        shift, _ = placing.solve(still, -dae.Phi(q_1, p, end) - P @ (q + h * v_m - q_1))
-        results = [v_f, shift, flown]
+    def _ahead(self) -> Any:
+        """Return (x, u, p, t, h) -> which gaps act, and which bounce; gaps, frictions at rest, slips, limits."""
+        dae, switches = self.dae, self.switches
+        q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
+        found = ca.SX(0, 1)
         if switches:
-            place, rate = ca.SX.sym("place", n), ca.SX.sym("rate", n)
-            W_N = ca.substitute(ca.jacobian(switches.gap(place, p, middle), place), place, q_m)
-            slip = switches.slip(q_c, rate, p, middle)
-            slip_0 = ca.substitute(slip, rate, ca.SX.zeros(n))
+            rows = Rows(dae, q, v, p, t)
+            own, forces, _ = self.split(z)
+            bare = self.joined(own, ca.SX.zeros(self._count))
+            change = h * dae.acceleration(q, v, bare, u, p, t)[0]
+            later = switches.gap(q + h * (v + change / 2), p, t + h)
+            reach = ca.fabs(rows.W_N) @ ca.fabs(change)
+            active = ca.fmin(rows.gap, later) <= h / 2 * reach
+            bounces = rows.gap_rate < -ca.fmax(switches.rest(p), reach)
+            a, lambda_ = dae.acceleration(q, v, z, u, p, t)
+            inputs = [*(item.input for item in switches.gaps), *(item.input for item in switches.frictions)]
+            inner = {number: place for place, number in enumerate(inputs)}
+            outside = iter(range(u.numel()))
+            size = u.numel() + len(inner)
+            acting = [forces[inner[k]] if k in inner else u[next(outside)] for k in range(size)]
+            normal = switches.normal(
+                q, v, z[: switches.normal.numel_in(2)], a, lambda_, ca.vertcat(ca.SX(0, 1), *acting), p, t
+            )
+            speed = ca.SX.zeros(self.r_T)
+            for group in switches.groups:
+                for j in group:
+                    speed[j] = ca.norm_2(ca.vertcat(*(rows.slip[k] for k in group)))
+            slow, N = speed <= SLOW, ca.fabs(normal)
+            limit = h * ca.if_else(slow, switches.static(N, p, t), switches.sliding(speed, N, p, t))
+            found = ca.vertcat(active, bounces, rows.gap, slow, speed, limit)
+        return _function("ahead", [self._x, u, p, t, h], [found])
+
+    def _ends(self) -> Any:
+        """Return (q_1, v_1, z_1, x, u, ahead, p, t, h) -> what the end of the step gives.
+
+        That is: velocities without impulses, what they lack of the constraints, places without impulses on positions,
+        means of z', nonzeros of the rows and of the changes by impulses, own masses with offsets and bounds, and gaps.
+        """
+        dae, switches, n = self.dae, self.switches, self.dae.n
+        q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
+        q_1, v_1 = ca.SX.sym("q_1", n), ca.SX.sym("v_1", n)
+        own_1 = ca.SX.sym("z_1", len(self.own_places))
+        own, _, _ = self.split(z)
+        middle, end = t + h / 2, t + h
+        q_m, v_m = (q + q_1) / 2, (v + v_1) / 2
+        zero = ca.SX.zeros(self._count)
+        flown = dae.flow(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
+        flown = self.split(flown)[0]
+        over = dae.over_mass(q_m, p)
+        P, C = dae.Phi_q(q_1, p, end), ca.vertcat(dae.Phi_q(q_1, p, end), dae.G(q_1, p, end))
+        c = ca.vertcat(dae.Phi_t(q_1, p, end), dae.g(q_1, p, end))
+        C_m = ca.vertcat(dae.Phi_q(q_m, p, middle), dae.G(q_m, p, middle))
+        c_m = ca.vertcat(dae.Phi_t(q_m, p, middle), dae.g(q_m, p, middle))
+        factor, closing = SchurFactor(over, C_m), SchurFactor(over, C)
+        placing = SchurFactor(over, P) if dae.k else closing
+        free = v + h * dae.free_acceleration(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
+        v_f, _ = factor.constrained(free, -2 * c_m - C_m @ v)
+        missing, _ = closing.solve(ca.SX(n, 1), -c - C @ v_1)
+        q_f = q + h * v_m
+        shift, _ = placing.solve(ca.SX(n, 1), -dae.Phi(q_1, p, end) - P @ (q_f - q_1))
+        results = [v_f, missing, q_f + shift, flown]
+        if switches:
+            rows = Rows(dae, q_m, v, p, middle)
             gap = switches.gap(q_1, p, end)
-            W_N = _discrete(W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
-            W = ca.sparsify(ca.vertcat(W_N, ca.jacobian(slip, rate)))
-            Y, own_mass = _responses(factor, W, over(W.T), switches)
-            begun = gap + W_N @ (q + shift - q_1)
-            bound = (ca.fmin(CLOSED, ca.fmax(-CLOSED, begun)) - begun) / h
-            offset = ca.vertcat(ca.SX.zeros(self.r_N), slip_0)
-            most = UNBOUNDED * ca.SX.ones(self.r_N)
-            results += [W, Y, ca.vertcat(2 * own_mass, offset, bound, most)]  # half of an impulse acts on v_m
+            W_N = _discrete(rows.W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
+            W = ca.sparsify(ca.vertcat(W_N, rows.W_T))
+            Y = self._responses(factor, W)
+            own_mass = _own_masses(W, Y, over(W.T), switches)
+            slow = -(W_N @ v + rows.gap_t)
+            bound = ca.if_else(
+                self._bounces, switches.restitution(p) * slow, ca.fmin(0, slow - 2 * ca.fmax(self._closed_gap, 0) / h)
+            )
+            most = JAMMED * ca.fmax(0, bound - (W_N @ v_f + rows.gap_t))
+            Y = ca.sparsify(Y @ ca.diag(own_mass))
+            Y_p = Y[:, : self.r_N]
+            offset = ca.vertcat(rows.gap_t, rows.slip_0)
+            self._patterns = W.sparsity(), Y.sparsity(), Y_p.sparsity()
+            self.pushes = Y_p.nnz()
+            gaps = gap - W_N @ q_1
+            results += [_nonzeros(W), _nonzeros(Y), ca.vertcat(own_mass, offset, bound, most), gaps]
         else:
-            results += [ca.SX(0, 1)] * 3
-        return results
+            results += [ca.SX(0, 1)] * 4
+        return _function("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
 
-    def _closed(self) -> Any:
-        dae, p, t, h = self.dae, self._p, self._t, self._h
-        q, v, end = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n), t + h
-        C = ca.vertcat(dae.Phi_q(q, p, end), dae.G(q, p, end))
-        c = ca.vertcat(dae.Phi_t(q, p, end), dae.g(q, p, end))
-        missing, _ = SchurFactor(dae.over_mass(q, p), C).solve(ca.SX(dae.n, 1), -c - C @ v)
-        return function("closed", [q, v, p, t, h], [v + missing])
+    def _responses(self, factor: SchurFactor, W: SX) -> SX:
+        columns = [factor.solve(W[i, :].T, ca.SX(factor.C.shape[0], 1))[0] for i in range(W.shape[0])]
+        return ca.sparsify(ca.horzcat(ca.SX(self.dae.n, 0), *columns))
+
+    def _with(self, name: str, pattern: Any, count: int) -> Any:
+        """Return the Function (w, start, Y) -> start + Y w."""
+        w, start, Y = ca.SX.sym("w", count), ca.SX.sym("start", self.dae.n), ca.SX.sym("Y", pattern.nnz())
+        return _function(name, [w, start, Y], [start + ca.SX(pattern, Y) @ w])
+
+    def _numbers(self) -> tuple[SX, tuple[SX, SX, SX, SX]]:
+        """Return symbols of own masses, offsets, bounds and largest impulses of bounces, whole and in parts."""
+        numbers = ca.SX.sym("numbers", 2 * self.r + 2 * self.r_N)
+        own_mass, offset, bound, most = _parts(numbers, self.r, self.r, self.r_N, self.r_N)
+        return numbers, (own_mass, offset, bound, most)
+
+    def _limits(self, own_mass: SX, w: Sequence[SX]) -> Callable[[int], SX]:
+        """Return the map from the number of a slip rate to the limit of its impulse, in units of its own mass."""
+        switches, p, t, h = self.switches, self._p, self._t, self._h
+        assert switches is not None
+        N, speed = ca.SX.sym("N", self.r_T), ca.SX.sym("speed", self.r_T)
+        static, sliding = switches.static(N, p, t), switches.sliding(speed, N, p, t)
+
+        def limit(j: int) -> SX:
+            gap = switches.frictions[j].gap
+            if gap is None:
+                return self._limit[j] / own_mass[self.r_N + j]
+            pressing = own_mass[gap] * w[gap] / h
+            size = ca.if_else(self._slow[j], static[j], sliding[j])
+            (size,) = ca.substitute([size], [N, speed], [_only(N, j, pressing), _only(speed, j, self._speed[j])])
+            return h * size / own_mass[self.r_N + j]
+
+        return limit
+
+    def _pass_v(self) -> Any:
+        """Return the Function (w, v, W, Y, numbers, ahead, p, t, h) -> w and v after a pass."""
+        switches, r_N = self.switches, self.r_N
+        assert switches is not None
+        inner, (W, Y, w, v), rates, change = self._sweep(self._patterns[1], self.r, self._patterns[0])
+        numbers, (own_mass, offset, bound, most) = self._numbers()
+        limit = self._limits(own_mass, w)
+        by_gap: dict[int | None, list[tuple[int, ...]]] = {}
+        for group in switches.groups:
+            by_gap.setdefault(switches.frictions[group[0]].gap, []).append(group)
+        for i in [*range(r_N), None]:
+            if i is not None:
+                wanted = ca.fmax(0, w[i] - (rates(i) + offset[i] - bound[i]))
+                more = ca.fmax(0, wanted - most[i])
+                wanted -= ca.if_else(self._bounces[i], YIELDING / (1 + YIELDING) * more, 0)
+                change(i, ca.if_else(self._active[i], wanted, 0))
+            for group in by_gap.get(i, []):
+                places = [r_N + j for j in group]
+                ahead = [w[k] - (rates(k) + offset[k]) for k in places]
+                largest = limit(group[0])
+                size = ca.norm_2(ca.vertcat(*ahead))
+                factor = ca.if_else(size > largest, largest / ca.if_else(size > 0, size, 1), 1)
+                for k, item in zip(places, ahead, strict=True):
+                    change(k, factor * item)
+        given = [*inner, W, Y, numbers, self._held, self._p, self._t, self._h]
+        return _function("pass_v", given, [ca.vertcat(*w), ca.vertcat(*v)])
+
+    def _pass_q(self) -> Any:
+        """Return the Function (tau, q, W, Y, gaps) -> tau and q after a pass."""
+        inner, (W, Y, w, q), places, change = self._sweep(self._patterns[2], self.r_N, self._patterns[0])
+        gaps = ca.SX.sym("gaps", self.r_N)
+        for i in range(self.r_N):
+            change(i, ca.fmax(0, w[i] - (places(i) + gaps[i])))
+        return _function("pass_q", [*inner, W, Y, gaps], [ca.vertcat(*w), ca.vertcat(*q)])
+
+    def _sweep(self, changes: Any, count: int, rows: Any) -> Any:
+        """Return the symbols of a pass, and the maps that give the rate of a row and change its impulse."""
+        w, v = ca.SX.sym("w", count), ca.SX.sym("v", self.dae.n)
+        W, Y = ca.SX.sym("W", rows.nnz()), ca.SX.sym("Y", changes.nnz())
+        across, own_w, own_v = ca.SX(rows, W).T, w.elements(), v.elements()
+        along = ca.SX(changes, Y)
+
+        def rates(i: int) -> SX:
+            column = across[:, i]
+            terms = zip(column.sparsity().row(), column.nonzeros(), strict=True)
+            return sum((entry * own_v[k] for k, entry in terms), ca.SX(0))
+
+        def change(i: int, wanted: SX) -> None:
+            column, step = along[:, i], wanted - own_w[i]
+            for k, entry in zip(column.sparsity().row(), column.nonzeros(), strict=True):
+                own_v[k] = own_v[k] + entry * step
+            own_w[i] = wanted
+
+        return (w, v), (W, Y, own_w, own_v), rates, change
+
+    def _found(self) -> Any:
+        """Return the Function (v_1, w, W, numbers, ahead, p, t, h) -> mean forces and residuals."""
+        switches, r_N, h = self.switches, self.r_N, self._h
+        assert switches is not None
+        v, w, W = ca.SX.sym("v", self.dae.n), ca.SX.sym("w", self.r), ca.SX.sym("W", self._patterns[0].nnz())
+        numbers, (own_mass, offset, bound, most) = self._numbers()
+        pressing, _ = _parts(w, r_N, self.r_T)
+        bound -= ca.if_else(self._bounces, YIELDING * ca.fmax(0, pressing - most), 0)
+        rate = ca.SX(self._patterns[0], W) @ v + offset
+        limit = self._limits(own_mass, w.elements())
+        signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
+        signorini += [
+            ca.if_else(self._active[i], ca.fabs(ca.fmin(w[i], rate[i] - bound[i])), 0) for i in range(r_N)
+        ]  # fmt: skip
+        for group in switches.groups:
+            force, slip = (ca.vertcat(*(item[r_N + j] for j in group)) for item in (w, rate))
+            largest = limit(group[0])
+            coulomb.append(ca.fmax(0, ca.norm_2(force) - largest))
+            lost = ca.dot(force, slip) + largest * ca.norm_2(slip)
+            dissipation.append(own_mass[r_N + group[0]] * ca.fabs(lost))
+        residuals = (ca.mmax(ca.vertcat(*items)) for items in (signorini, coulomb, dissipation))
+        found = ca.vertcat(own_mass * w / h, *residuals)
+        return _function("found", [v, w, W, numbers, self._held, self._p, self._t, h], [found])
 
 
-def _responses(factor: SchurFactor, W: SX, free: SX, switches: Switches) -> tuple[SX, SX]:
-    """Return the velocities that unit impulses of the rows give in units of their own masses, and these masses.
-
-    A row's own mass is that which it moves on its own, one for both rows of a pair.
+def _accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any, Y: tuple[Any, ...]) -> Any:
+    """Return impulses after some passes and an extrapolation, which is taken only if a further pass changes it less.
 
     Args:
-        factor: of the constraints.
-        W: rows, shape (r, n).
-        free: what impulses would change without constraints, shape (n, r).
-        switches: gaps and frictions.
+        sweep: a pass, (w, v) -> (w, v).
+        moved: Function (w, start, *Y) -> v.
+        w: impulses, MX.
+        start: v without impulses, MX.
+        Y: further arguments of `moved`.
     """
-    columns = [factor.solve(W[i, :].T, ca.SX(factor.C.shape[0], 1))[0] for i in range(W.shape[0])]
-    Y = ca.sparsify(ca.horzcat(*columns))
-    inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
-    for group in switches.groups:
-        places = [len(switches.gaps) + j for j in group]
-        largest = inverse[places[0]]
-        for i in places[1:]:
-            largest = ca.fmax(largest, inverse[i])
-        for i in places:
-            inverse[i] = largest
-    own_mass = 1 / ca.vertcat(*inverse)
-    return ca.sparsify(Y @ ca.diag(own_mass)), own_mass
+    v, seen = moved(w, start, *Y), [w]
+    for _ in range(PASSES):
+        w, v = sweep(seen[-1], v)
+        seen.append(w)
+    changes = ca.horzcat(*(after - before for before, after in pairwise(seen)))
+    R = ca.mtimes(changes.T, changes)
+    R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(PASSES)
+    symbols = ca.SX.sym("R", PASSES, PASSES)
+    weights = _function("weights", [symbols], [eliminated(symbols, ca.SX.ones(PASSES))])(R)
+    further = ca.mtimes(ca.horzcat(*seen[1:]), weights / ca.sum1(weights))
+    tried, _ = sweep(further, moved(further, start, *Y))
+    better = ca.norm_1(tried - further) < ca.norm_1(changes[:, -1])
+    return ca.if_else(better, tried, seen[-1])
 
 
-def _discrete(W: SX, way: SX, gaps: Any) -> SX:
+def _discrete(W: SX, way: SX, gaps: Callable[[SX], SX]) -> SX:
     """Return rows that give the changes of gaps over a way to its fourth power, on the pattern of those at its middle.
 
     (After the discrete gradient of Gonzalez, J. Nonlinear Sci. 6, 1996.) With them a body that rolls on another gains
@@ -337,7 +398,7 @@ def _discrete(W: SX, way: SX, gaps: Any) -> SX:
     Args:
         W: the rows at the middle, shape (r_N, n).
         way: change of the coordinates, shape (n,).
-        gaps: function of the place on the way, from -1/2 to 1/2 -> gaps, SX, shape (r_N,).
+        gaps: function of the place on the way, from -1/2 to 1/2 -> gaps, shape (r_N,).
     """
     s, found = ca.SX.sym("s"), []
     bent = gaps(s)
@@ -348,6 +409,43 @@ def _discrete(W: SX, way: SX, gaps: Any) -> SX:
         own = ca.SX(W[i, :].sparsity(), 1) * way.T
         found.append(W[i, :] + bent[i] / (ca.sumsqr(own) + SHORT) * own)
     return ca.vertcat(ca.SX(0, W.shape[1]), *found)
+
+
+def _own_masses(W: SX, Y: SX, free: SX, switches: Switches) -> SX:
+    """Return the mass that each row moves on its own, one for both rows of a pair."""
+    r_N = len(switches.gaps)
+    inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
+    for group in switches.groups:
+        largest = inverse[r_N + group[0]]
+        for j in group[1:]:
+            largest = ca.fmax(largest, inverse[r_N + j])
+        for j in group:
+            inverse[r_N + j] = largest
+    return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+
+
+def _only(symbols: SX, place: int, value: SX) -> SX:
+    """Return the symbols with one entry replaced."""
+    found = ca.SX(symbols)
+    found[place] = value
+    return found
+
+
+def _nonzeros(matrix: SX) -> SX:
+    """Return the nonzeros of a matrix as a column."""
+    return ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())
+
+
+def _parts(column: Any, *sizes: int) -> list[Any]:
+    """Return a column in parts of these sizes."""
+    places = [0]
+    for size in sizes:
+        places.append(places[-1] + size)
+    return [ca.reshape(column[i:j], j - i, 1) for i, j in pairwise(places)]
+
+
+def _function(name: str, given: list[SX], results: list[SX]) -> Any:
+    return ca.Function(name, given, ca.cse([ca.densify(item) for item in results]))
 
 
 @dataclass(frozen=True)
@@ -365,5 +463,5 @@ FAMILY = Family(
     order="1; without contacts 2",
     preserves="position and velocity constraints at every step end, and gaps that stay open or closed",
     needs="any model whose forces are not stiff for the step; the stepper for many contacts",
-    source="Moreau, CISM 302 (1988); Gonzalez, J. Nonlinear Sci. 6 (1996)",
+    source="Moreau, CISM 302 (1988); Jean (1999); Acary, CMAME 256 (2013)",
 )
