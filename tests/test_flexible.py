@@ -106,7 +106,7 @@ def test_frequencies_of_a_free_beam_converge_to_the_closed_form(
     assert errors[2] < errors[1] / 10 < errors[0] / 100
 
 
-@pytest.mark.parametrize("gamma", ["2", "6"])
+@pytest.mark.parametrize("gamma", [pytest.param("2", marks=pytest.mark.further), "6"])
 def test_a_beam_that_rotates_stiffens_in_and_out_of_the_plane_as_published(gamma: str) -> None:
     reference = json.loads((REFERENCES / "flexible.json").read_text())["rotating"][gamma]
     wanted = {"lead_lag": reference["lead_lag"][:2], "flap": reference["flap"][:2]}
@@ -122,6 +122,7 @@ def test_a_beam_that_rotates_stiffens_in_and_out_of_the_plane_as_published(gamma
             assert found[:4] == pytest.approx(sorted((*wanted["lead_lag"], *wanted["flap"])), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_beam_that_is_spun_up_lags_behind_as_the_reference_does() -> None:
     reference = json.loads((REFERENCES / "flexible.json").read_text())["spin_up"]
     run = mbfmu.simulate(

@@ -217,7 +217,7 @@ def test_an_input_that_changes_within_the_step_costs_no_order(scheme: str) -> No
     assert np.log2(errors[0] / errors[1]) == pytest.approx(on("two_link", scheme).scheme.order, abs=0.15)
 
 
-@pytest.mark.parametrize("scheme", IMPLICIT)
+@pytest.mark.parametrize("scheme", thorough(zip(IMPLICIT), lambda scheme: scheme in [*IMPLICIT][::3]))
 def test_a_body_without_constraints_is_integrated_too(scheme: str) -> None:
     hung = System(
         name="hung",

@@ -60,6 +60,7 @@ def test_a_chain_moves_by_the_same_bits_with_loops(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (len(c_sources(chain_bundle(N, False, "joint", "direct")[1])["step.c"]) for N in (40, 80))
     assert long < 1.1 * short

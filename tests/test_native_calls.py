@@ -61,9 +61,10 @@ class Kind(NamedTuple):
     kind: str
 
 
-QUICK = [Kind("ball", "3.0", "cs"), Kind("ball", "3.0", "me")]
+QUICK = [Kind("ball", "3.0", "me")]
 KINDS = [
     *QUICK,
+    Kind("ball", "3.0", "cs"),
     *(Kind(name, *of) for name in ("crank", "pendulum") for of in (("3.0", "cs"), ("3.0", "me"), ("2.0", "me"))),
 ]
 

@@ -860,7 +860,7 @@ BLOCKS = st.builds(
 
 
 @given(BLOCKS, st.floats(1e-9, 1e9), st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["k", "2*k"]))
-@examples()
+@examples(0.5)
 def test_every_block_and_wire_written_and_read_is_the_same(block: Block, period: float, number: Any) -> None:
     sampled = Sampled(Block("s", (Port("u"),), (), block.defined[:1], (), block.description), period) if (
         not {"x", "a"} & set(re.findall("[a-z]+", block.defined[0].value))
