@@ -91,7 +91,8 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
         if isinstance(model, LagrangianSystem):
             return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
-    flexible = flatten(model, formulas, choices).of(FlexibleBody)
+    mechanism = flatten(model, formulas, choices)
+    flexible = mechanism.of(FlexibleBody)
     if flexible and coordinates not in {None, "absolute"}:
         raise UsageError(
             f"joint coordinates take rigid bodies only, and '{next(iter(flexible))}' is flexible: take --coordinates "
@@ -99,7 +100,7 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
         )
     coordinates = "absolute" if flexible else coordinates
     if coordinates is None:
-        tree = JointTree(flatten(model, formulas, choices))
+        tree = JointTree(mechanism)
         coordinates = "joint" if tree.smaller else "absolute"
         dae = tree.dae() if tree.smaller else absolute(model, formulas=formulas, choices=choices)
     elif coordinates in COORDINATES:

@@ -58,8 +58,8 @@ def _coordinates(bodies: Bodies) -> Coordinates:
         rates.append((rate[:dim], turning))
         if not bodies.planar:
             intrinsic.append((bodies.owner(number), ca.sumsqr(pose.angle) - 1))
-    for path, shape in bodies.shapes.items():
-        names += [f"{path}.eta[{number}]" for number in range(1, shape.eta.numel() + 1)]
+    for shape in bodies.shapes.values():
+        names += shape.names
         q.append(shape.eta)
         v.append(shape.rate)
     empty = ca.SX(0, 1)

@@ -45,12 +45,19 @@ class Shape:
     """The shape coordinates of a flexible part and their rates, SX symbols, shape (n,).
 
     Args:
+        path: full name of the part.
         eta: the coordinates.
         rate: their rates.
     """
 
+    path: str
     eta: SX
     rate: SX
+
+    @property
+    def names(self) -> list[str]:
+        """Full names of the coordinates."""
+        return [f"{self.path}.eta[{number}]" for number in range(1, self.eta.numel() + 1)]
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,7 @@ class Bodies:
 
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
+        integrals: the integrals over the mass of the flexible parts, by full name.
         lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
@@ -151,7 +159,9 @@ class Bodies:
         self.network = Network(mechanism, self.symbols, self.t, self.formulas)
         self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values(), *self.network.d.values())
         self.shapes = {
-            path: Shape(*(ca.SX.sym(name, part.count(self.planar)) for name in (f"{path}.eta", f"der({path}.eta)")))
+            path: Shape(
+                path, *(ca.SX.sym(name, part.count(self.planar)) for name in (f"{path}.eta", f"der({path}.eta)"))
+            )
             for path, part in mechanism.of(FlexibleBody).items()
         }
         since = self.t - changed[0] if sampled else ca.SX(0)
@@ -166,6 +176,10 @@ class Bodies:
             )
             for path, component in mechanism.components.items()
         }  # fmt: skip
+        self.integrals = {
+            path: part.integrals(self.values[path], self.shapes[path].rate)
+            for path, part in mechanism.of(FlexibleBody).items()
+        }
         joints = mechanism.of(Joint).items()
         found = {path: self._open_rows(path, joint) for path, joint in joints}
         self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
@@ -321,8 +335,8 @@ class Bodies:
         m, first = ca.SX(0), ca.SX(self.dim, 1)
         for path in group.parts:
             part, p, pose = self.mechanism.components[path], self.values[path], group.poses[f"{path}.frame_a"]
-            if isinstance(part, FlexibleBody):
-                own = part.integrals(p, self.shapes[path].rate)
+            if path in self.integrals:
+                own = self.integrals[path]
                 (mass,) = self.numbers(own.m)
                 if not float(mass) > 0:
                     raise MassError(f"'{path}' bends but its mass is {float(mass):g} kg: give it one")

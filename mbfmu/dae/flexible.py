@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.model.flexible import FlexibleBody, MassIntegrals, kinetic_energy, momenta
+from mbfmu.model.flexible import MassIntegrals, kinetic_energy, momenta
 from mbfmu.model.frame import SX, Frame, Pose, identity
+from mbfmu.model.relative import moment_of
 
 
 def kinetic(bodies: Bodies, number: int) -> SX:
@@ -34,9 +35,8 @@ def regularising(bodies: Bodies, number: int) -> SX:
     J = ca.SX(0)
     for _, item, *_ in _parts(bodies, number):
         J += ca.trace(item.J)
-    if bodies.shapes:
-        eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
-        J = ca.substitute(J, eta, ca.SX.zeros(eta.numel()))
+    eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
+    J = ca.substitute(J, eta, ca.SX.zeros(eta.numel()))
     return 4 * J / 3 * ca.dot(bodies.q[columns], bodies.v[columns]) ** 2 / 2
 
 
@@ -45,11 +45,7 @@ def angular_momentum(bodies: Bodies, number: int) -> SX:
     total = ca.SX(1 if bodies.planar else 3, 1)
     for frame, item, first_t, v, w in _parts(bodies, number):
         linear, spin = momenta(item, first_t, v, w)
-        force = frame.R @ linear
-        if bodies.planar:
-            total += frame.r_0[0] * force[1] - frame.r_0[1] * force[0] + spin
-        else:
-            total += ca.cross(frame.r_0, force) + frame.R @ spin
+        total += moment_of(frame.r_0, frame.R @ linear) + (spin if bodies.planar else frame.R @ spin)
     return total
 
 
@@ -57,14 +53,12 @@ def _parts(bodies: Bodies, number: int) -> Iterator[tuple[Frame, MassIntegrals, 
     """Yield frame, integrals, rate of `first`, velocity and angular velocity of each part with mass."""
     group = bodies.groups[number]
     for path in group.parts:
-        part, p = bodies.mechanism.components[path], bodies.values[path]
         pose = group.poses[f"{path}.frame_a"]
-        if isinstance(part, FlexibleBody):
-            frame, shape = bodies.frame(number, pose), bodies.shapes[path]
-            item = part.integrals(p, shape.rate)
+        if path in bodies.shapes:
+            frame, item, shape = bodies.frame(number, pose), bodies.integrals[path], bodies.shapes[path]
             first_t = ca.jtimes(item.first, shape.eta, shape.rate)
         else:
-            inertia = part.inertia(p)  # type: ignore[attr-defined]
+            inertia = bodies.mechanism.components[path].inertia(bodies.values[path])  # type: ignore[attr-defined]
             if inertia is None:
                 continue
             frame = bodies.frame(number, pose @ Pose(inertia.r_CM, identity(bodies.planar).angle))

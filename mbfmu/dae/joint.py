@@ -24,14 +24,13 @@ from mbfmu.dae.recursive import (
     lever,
     link_rates,
     mass_matrix,
-    moment_of,
 )
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parts import Inertia
-from mbfmu.model.relative import cross
+from mbfmu.model.relative import cross, moment_of
 from mbfmu.model.system import System
 
 Array = npt.NDArray[np.float64]

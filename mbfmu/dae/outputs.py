@@ -11,7 +11,6 @@ from mbfmu.dae.dae import Signal
 from mbfmu.dae.flexible import angular_momentum
 from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.dae.reactions import cut_wrenches, force_work, outer_wrenches, wrench
-from mbfmu.dae.recursive import moment_of
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.flexible import FlexibleBody
@@ -19,6 +18,7 @@ from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import BodyShape, MovingPart
+from mbfmu.model.relative import moment_of
 from mbfmu.model.sensors import Measured, Sensor
 
 
@@ -201,11 +201,10 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
 
 def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:
     shape = bodies.shapes[path]
-    names = [f"{path}.eta[{number}]" for number in range(1, shape.eta.numel() + 1)]
-    for name, eta in zip(names, shape.eta.elements(), strict=True):
+    for name, eta in zip(shape.names, shape.eta.elements(), strict=True):
         table.add(name, "m", "shape coordinate", eta, "output")
-    rates = [f"{path}.eta_t[{number}]" for number in range(1, len(names) + 1)]
-    for rate_name, name, rate in zip(rates, names, shape.rate.elements(), strict=True):
+    rates = [f"{path}.eta_t[{number}]" for number in range(1, len(shape.names) + 1)]
+    for rate_name, name, rate in zip(rates, shape.names, shape.rate.elements(), strict=True):
         table.add(rate_name, "m/s", "rate of the shape coordinate", rate, "output", name)
     for number, (rate_name, rate) in enumerate(zip(rates, shape.rate.elements(), strict=True), 1):
         text = "acceleration of the shape coordinate"

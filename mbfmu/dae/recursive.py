@@ -23,7 +23,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.model.frame import skew
-from mbfmu.model.relative import cross
+from mbfmu.model.relative import cross, moment_of
 
 SX = Any
 
@@ -90,11 +90,6 @@ class LinkRates:
     v: tuple[SX, ...]
     b_w: tuple[SX, ...]
     b_v: tuple[SX, ...]
-
-
-def moment_of(r: SX, f: SX) -> SX:
-    """Return r x f, in space or in the plane."""
-    return ca.cross(r, f) if r.numel() == 3 else r[0] * f[1] - r[1] * f[0]
 
 
 def lever(r: SX) -> SX:

@@ -26,6 +26,11 @@ def cross(w: SX, x: SX) -> SX:
     return ca.cross(w, x) if x.numel() == 3 else w * ca.vertcat(-x[1], x[0])
 
 
+def moment_of(r: SX, f: SX) -> SX:
+    """Return r x f, in space or in the plane."""
+    return ca.cross(r, f) if r.numel() == 3 else r[0] * f[1] - r[1] * f[0]
+
+
 def velocity_seen(a: Frame, b: Frame, arm: SX) -> SX:
     """Return the velocity of a point of b for an observer moving with a, m/s, resolved in the world frame.
 

@@ -12,6 +12,7 @@ from mbfmu.model.component import Value, quantity
 from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals
 from mbfmu.model.flexible.shapes import Shapes, nodes, orthogonal, shapes
 from mbfmu.model.frame import SX, Pose, identity
+from mbfmu.model.relative import moment_of
 
 MOST_MODES = 20
 """Largest number of shape functions of a kind."""
@@ -93,7 +94,7 @@ class Beam(FlexibleBody):
             dm = m * share
             first += dm * r
             J += dm * (ca.sumsqr(r) if p.planar else ca.sumsqr(r) * ca.SX.eye(3) - r @ r.T)
-            spin += dm * (r[0] * r_t[1] - r[1] * r_t[0] if p.planar else ca.cross(r, r_t))
+            spin += dm * moment_of(r, r_t)
             own += dm * ca.sumsqr(r_t) / 2
         if not p.planar:
             twist, turn_t = shapes(1, self.torsion), self._parts(p.planar, rate)[3]

@@ -10,6 +10,7 @@ import casadi as ca
 from mbfmu.model.component import Quantity, Vector, start
 from mbfmu.model.frame import SX
 from mbfmu.model.parts import MovingPart
+from mbfmu.model.relative import cross, moment_of
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,7 @@ def kinetic_energy(body: MassIntegrals, first_t: SX, v: SX, w: SX) -> SX:
         v: velocity of frame_a, m/s, resolved in frame_a.
         w: angular velocity, rad/s, resolved in frame_a.
     """
-    turned = _turned(w, body.first)
-    return (body.m * ca.dot(v, v) + ca.dot(w, body.J @ w)) / 2 + ca.dot(v, turned + first_t) + ca.dot(
+    return (body.m * ca.dot(v, v) + ca.dot(w, body.J @ w)) / 2 + ca.dot(v, cross(w, body.first) + first_t) + ca.dot(
         w, body.spin
     ) + body.own  # fmt: skip
 
@@ -113,11 +113,4 @@ def momenta(body: MassIntegrals, first_t: SX, v: SX, w: SX) -> tuple[SX, SX]:
         v: velocity of frame_a, m/s, resolved in frame_a.
         w: angular velocity, rad/s, resolved in frame_a.
     """
-    linear = body.m * v + _turned(w, body.first) + first_t
-    if v.numel() == 2:
-        return linear, body.first[0] * v[1] - body.first[1] * v[0] + body.J * w + body.spin
-    return linear, ca.cross(body.first, v) + body.J @ w + body.spin
-
-
-def _turned(w: SX, r: SX) -> SX:
-    return w * ca.vertcat(-r[1], r[0]) if r.numel() == 2 else ca.cross(w, r)
+    return body.m * v + cross(w, body.first) + first_t, moment_of(body.first, v) + body.J @ w + body.spin
