@@ -1,5 +1,7 @@
 """Time stepping with impulses: against runs from event to event, and on heaps of spheres, where laws hold each step."""
 
+import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,9 +9,11 @@ import pytest
 from harness import Array
 
 import mbfmu
+from mbfmu.dae import derive
 from mbfmu.kernel import vector
 from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter, System
 from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.stepper.energy_limit import energy_limit
 
 RESIDUALS = ("contacts.signorini", "contacts.coulomb", "contacts.dissipation")
 JOINTS = ("constraint.position", "constraint.velocity")
@@ -66,6 +70,10 @@ def test_impulses_step_by_step_converge_at_first_order_to_the_run_from_event_to_
     assert errors[2] < 3e-4
 
 
+STEPS = 300
+"""Steps of 2 ms of the pile of twenty: its fall."""
+GROWN = 1e-12
+"""Growth of the energy in a step that is round-off, J: 1.1e-14 was measured of 20 spheres, which store 12 J."""
 COUNT = 3
 """Spheres of the heap."""
 
@@ -125,11 +133,32 @@ def test_neither_bodies_nor_joints_drift(fallen: dict[str, Array]) -> None:
     assert max(y[name].max() for name in JOINTS) < 1e-12
 
 
-@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
-def test_impulses_without_friction_never_add_energy(heap: Heap, e: float) -> None:
-    y, _ = fall(heap, 500, e=e, mu=0.0)
-    assert np.diff(y["energy.total"]).max() < 1e-9
-    assert y["energy.total"][-1] < y["energy.total"][0] - (0.1 if e < 1 else 0)
+@pytest.mark.parametrize(("e", "mu"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.5), (0.2, 0.3), (0.8, 0.8), (1.0, 0.3)])
+def test_contacts_never_add_energy(heap: Heap, e: float, mu: float) -> None:
+    y, _ = fall(heap, 500, e=e, mu=mu)
+    assert np.diff(y["energy.total"]).max() < GROWN
+    assert y["energy.total"][-1] < y["energy.total"][0] - (0.1 if (e, mu) != (1, 0) else 0)
+    spun = max(y[f"free{i}.w_rel[{k}]"].max() for i in range(1, COUNT + 1) for k in (1, 2, 3))
+    assert spun > 1 or not mu
+
+
+def test_a_motion_is_slowed_to_the_energy_before_and_what_was_put_in() -> None:
+    """The ball at 1 m, at rest: g = 9.81 m/s2, so that it may have v = sqrt(2 g (1 - y)) at y, and not be above 1 m."""
+    dae = derive(ball(), by_step=True)
+    p = dae.extended(dae.p_default())
+    limited = partial(energy_limit(dae), 1.0, 0.0, np.zeros(dae.n_z))
+    for y, v, expected in (
+        (0.9, -2.0, (0.9, -math.sqrt(2 * 9.81 * 0.1))),
+        (0.9, -1.0, (0.9, -1.0)),
+        (1.1, 0.5, (1.0, 0.0)),
+    ):
+        found = [float(item) for item in limited(y, v, [], p, 0.0, 1e-3)]
+        assert found == pytest.approx(expected, rel=1e-15)
+
+
+def test_motions_that_a_belt_drives_are_not_slowed() -> None:
+    assert energy_limit(derive(stick_slip(), by_step=True)) is None
+    assert energy_limit(derive(incline(), by_step=True)) is not None
 
 
 def test_the_impulses_of_the_floor_are_those_of_weight_and_momentum(heap: Heap) -> None:
@@ -148,13 +177,15 @@ def test_a_state_that_is_restored_gives_the_same_bits(heap: Heap) -> None:
 
 
 @pytest.mark.slow
-def test_the_laws_hold_in_a_pile_of_twenty() -> None:
+def test_the_laws_hold_in_a_pile_of_twenty_and_its_energy_never_grows() -> None:
     this = prepare(mbfmu.load("pile"), "moreau", {}, 2e-3)
     names, u, p = [item.name for item in this.dae.outputs], vector([]), vector(this.dae.p_default())
-    x = this.initial_state()
-    for k in range(300):
+    x, before = this.initial_state(), np.inf
+    for k in range(STEPS):
         x, status = this.kernel.advance(x, u, u, p, k * 2e-3, 2e-3, 1)
         assert status.code == 0, status
         y = dict(zip(names, this.kernel.outputs(x, u, p, (k + 1) * 2e-3), strict=False))
         assert max(y[name] for name in RESIDUALS) < 1e-10
         assert min(y[name] for name in y if name.endswith(".gap")) > -1e-14
+        assert y["energy.total"] < before + GROWN
+        before = y["energy.total"]

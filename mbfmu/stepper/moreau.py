@@ -13,12 +13,15 @@ from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.stepped import RESIDUALS
 from mbfmu.dae.switched import Rows, eliminated
 from mbfmu.dae.switches import Switches
+from mbfmu.stepper.energy_limit import energy_limit
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
-PASSES = 8
+PASSES = 16
 """Number of passes over all contacts in each correction."""
 FINE = 1e-3
 """Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-12."""
+FINE_IMPULSE = 0.05
+"""The same for impulses, which may still grow while velocities rest: the laws of contact are then met to 5e-11."""
 SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that sticks at the start of a step."""
 LOCKED = 1e-6
@@ -54,6 +57,8 @@ def moreau(dae: Dae) -> Scheme:
     Where the impulse of a bounce is far above that of an impact alone, b yields: with friction, bodies may be jammed so
     that no impulses would do. The sizes of frictions are those of the slip rates at the start of the step.
 
+    In the end `energy_limit` slows the motion where it would gain energy, as with friction it may.
+
     Each correction makes all rows anew for the step end so far, and takes Gauss-Seidel passes over all contacts, on
     velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Rev. 29, 1987).
     State x = [q; v; z]; z has the mean forces of the contacts.
@@ -71,10 +76,11 @@ def moreau(dae: Dae) -> Scheme:
 
     ahead = ca.MX.sym("ahead", contacts.ahead.numel_out(0))
     first = Let(ahead, contacts.ahead(x, problem.u(t), given.p, t, h))
-    fine = ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places]) * FINE
-    y = ca.MX.sym("y", fine.numel() + r + r_N + n)
-    v_1, q_1, z_1 = _parts(y[: fine.numel()] * fine, n, n, own.numel())
-    w, tau, closing = _parts(y[fine.numel() :], r, r_N, n)
+    fine = FINE * ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places])
+    fine = ca.vertcat(fine, FINE_IMPULSE * ca.DM.ones(r))
+    y = ca.MX.sym("y", fine.numel() + r_N + n)
+    v_1, q_1, z_1, w = _parts(y[: fine.numel()] * fine, n, n, own.numel(), r)
+    tau, closing = _parts(y[fine.numel() :], r_N, n)
 
     def rows(q_1: Any, v_1: Any, z_1: Any) -> Any:
         return contacts.ends.call([q_1, v_1, z_1, x, problem.u(t + h / 2), ahead, given.p, t, h])
@@ -93,13 +99,19 @@ def moreau(dae: Dae) -> Scheme:
             lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,)
         )  # fmt: skip
         q_2 = contacts.pushed(tau_2, q_f, push)
-    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown) / fine, w_2, tau_2, closing)
+    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown, w_2) / fine, tau_2, closing)
 
     _, _, _, _, _, _, start, _ = rows(q + h * v, v, own)
-    guess = [ca.vertcat(v, q + h * v, own) / fine, *([h * forces / start[:r]] if r else []), ca.MX.zeros(r_N + n)]
-    stage = Stage(y, ca.vertcat(*guess), correction=better - y, watched=fine.numel())
+    guess = ca.vertcat(v, q + h * v, own, *([h * forces / start[:r]] if r else []))
+    stage = Stage(y, ca.vertcat(guess / fine, ca.MX.zeros(r_N + n)), correction=better - y, watched=fine.numel())
     _, _, _, _, W, _, numbers, _ = rows(q_1, v_1, z_1)
     found = contacts.found(v_1, w, W, numbers, ahead, given.p, t, h) if r else ca.MX(0, 1)
+    limit = energy_limit(dae) if r else None
+    if limit:
+        z_m = contacts.joined((own + z_1) / 2, ca.MX.zeros(z.numel() - own.numel()))
+        limited = limit(q, v, z_m, q_1, v_1, problem.u(t + h / 2), given.p, t, h)
+        touched = ca.norm_1(ca.vertcat(w, tau)) > 0
+        q_1, v_1 = (ca.if_else(touched, *pair) for pair in zip(limited, (q_1, v_1), strict=True))
     return Scheme(
         name="moreau",
         options={},
