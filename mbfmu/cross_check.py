@@ -85,7 +85,7 @@ def write_cross_check(
     timeout: float | None = None,
     progress: Progress = lambda _: None,
 ) -> CrossCheck:
-    """Run an FMU for co-simulation by FMI 2.0 and write its set of cross-check files, all of them or none.
+    """Run an FMU for co-simulation and write its set of cross-check files, all of them or none.
 
     The inputs are sampled first; the reference solution is the run with these samples, so that it is met again by a
     master that reads the table of inputs.
@@ -331,7 +331,7 @@ def _read_me(
         [
             f"Cross-check of {model}, by the FMI Cross-Check Rules 4.1",
             "",
-            "FMI 2.0 for co-simulation (fmus/2.0/cs)",
+            f"FMI {description.fmiVersion} for co-simulation (fmus/{description.fmiVersion}/cs)",
             f"Platforms: {platforms}",
             f"Exported by: {description.generationTool or 'a tool that the FMU does not name'}",
             f"Reference solution by: mbfmu {mbfmu.__version__} as master, with parameters at their start values",

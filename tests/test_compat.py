@@ -327,11 +327,11 @@ def test_wrong_arguments_give_one_message(
 def test_other_kinds_of_fmus_are_refused_by_name(make: Maker, tmp_path: Path) -> None:
     with pytest.raises(FmuError, match="is for model exchange only: have its tool export it for co-simulation"):
         write_cross_check(make(ONLY_EXCHANGE), tmp_path / "set")
-    for xml, version in ((FMI_1, "1.0"), (FMI_3, "3.0")):
+    for xml, reason in ((FMI_1, "is of FMI 1.0"), (FMI_3, "is not for co-simulation: of FMI 3.0 only that is run")):
         path = tmp_path / "other.fmu"
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", xml)
-        with pytest.raises(FmuError, match=rf"is of FMI {version}; only FMI 2\.0 is supported"):
+        with pytest.raises(FmuError, match=reason):
             write_cross_check(path, tmp_path / "set")
     with pytest.raises(FmuError, match="there is no FMU"):
         write_cross_check(tmp_path / "none.fmu", tmp_path / "set")

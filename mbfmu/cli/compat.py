@@ -11,7 +11,7 @@ from mbfmu.cli.console import Report, Tell
 
 def compat(
     tell: Tell,
-    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation by FMI 2.0, of any tool")],
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation, of any tool")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to make")],
     stop: Annotated[
         float | None, typer.Option("--stop", metavar="T", help="stop time, s; default: that of the FMU")

@@ -17,6 +17,7 @@ misuse.py    rules on nonsense, and on what is logged
 exchange.py  rules on model exchange
 steps3.py    rules on co-simulation by FMI 3.0
 main.py      applies them
-drive.py     makes one run of an FMU, for mbfmu.simulate
+drive.py     makes runs of an FMU, for mbfmu.simulate and sweeps
+scalars.py   an FMU of FMI 3.0 as a master of FMI 2.0 drives it
 report.py    the JSON lines
 """

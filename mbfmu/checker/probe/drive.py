@@ -1,8 +1,8 @@
 """Runs of an FMU, each from a plan and rows that say what to do to a table of numbers.
 
 A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
-zero is an output point: the inputs are given, and the variables recorded. An FMU that is not for co-simulation by
-FMI 2.0 is run by FMPy's own loop instead.
+zero is an output point: the inputs are given, and the variables recorded. An FMU for model exchange is run by FMPy's
+own loop instead.
 """
 
 import json
@@ -27,6 +27,7 @@ from fmpy.util import add_remoting, can_simulate
 
 from .instance import step
 from .report import begin
+from .scalars import Ended, instantiate, scalars
 
 MOST_NOTICES = 5
 """Largest number of different messages of an FMU that are kept as notices."""
@@ -209,16 +210,19 @@ class _Unit:
                 self._instance = None
         if self._instance is not None:
             return
-        self._description = fmpy.read_model_description(self._folder, validate=False)
+        self._description = scalars(fmpy.read_model_description(self._folder, validate=False))
         able, remote = can_simulate(fmpy.supported_platforms(self._folder))
         if not able:
             raise Failure(f": it has no library for this platform ({fmpy.platform})")
         if remote:
             add_remoting(self._folder, host_platform=fmpy.platform, remote_platform=remote)
-        kind = "ModelExchange" if self._description.coSimulation is None else "CoSimulation"
-        self._instance = fmpy.instantiate_fmu(
-            self._folder, self._description, kind, logger=self._messages.note, debug_logging=True
-        )
+        if followed(self._description):
+            name = self._description.coSimulation.modelIdentifier
+            self._instance = instantiate(self._folder, self._description, name, self._messages.note)
+        else:
+            self._instance = fmpy.instantiate_fmu(
+                self._folder, self._description, "ModelExchange", logger=self._messages.note, debug_logging=True
+            )
 
 
 def followed(description: Any) -> bool:
@@ -234,7 +238,7 @@ def follow(
     messages: Messages,
     tell: Callable[[float], None] = lambda _: None,
 ) -> Table:
-    """Initialise an instance for co-simulation by FMI 2.0 and do what the rows say; the caller ends it.
+    """Initialise an instance for co-simulation and do what the rows say; the caller ends it.
 
     Args:
         instance: an instance of FMPy.
@@ -270,7 +274,8 @@ def follow(
         raise
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         if getattr(error, "status", None) == fmi2Discard:
-            text = f" stopped at t = {_successful(instance, time):g} s: {messages.or_else('it discarded the step')}"
+            why = messages.or_else(error if isinstance(error, Ended) else "it discarded the step")
+            text = f" stopped at t = {_successful(instance, time):g} s: {why}"
             raise Failure(text, refused=True) from None
         raise Failure(f" failed at t = {time:g} s: {messages.or_else(error)}") from None
     return record.table
@@ -288,7 +293,7 @@ def _beginning(messages: Messages) -> Iterator[None]:
 
 
 def _initialise(instance: Any, description: Any, plan: Plan) -> None:
-    """Initialise an instance for co-simulation by FMI 2.0 with the start values of a plan."""
+    """Initialise an instance for co-simulation with the start values of a plan."""
     experiment = description.defaultExperiment
     tolerance = None if experiment is None or experiment.tolerance is None else float(experiment.tolerance)
     instance.setupExperiment(tolerance=tolerance, startTime=plan.start)

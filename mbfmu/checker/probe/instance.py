@@ -45,6 +45,23 @@ class NotApplicable(Exception):  # noqa: N818 - it is no error
     """A rule has nothing to judge in this FMU; the text says why."""
 
 
+def callbacks_of(logger: Callable[..., None], printf: bool = True) -> Any:
+    """Return the functions that an FMU of FMI 2.0 may call.
+
+    Args:
+        logger: called with environment, name, status, category and message.
+        printf: whether the message is a format of printf with arguments; otherwise it is taken as it is. What puts them
+            in has one logger for the whole process, the last.
+    """
+    callbacks = fmi2CallbackFunctions()
+    callbacks.logger = fmi2CallbackLoggerTYPE(logger)
+    callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
+    callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
+    if printf:
+        addLoggerProxy(byref(callbacks))
+    return callbacks
+
+
 def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None:
     """Do a step, and wait for its end if the FMU may go on by itself."""
     try:
@@ -132,16 +149,8 @@ class Probe:
         self.spoken: set[str] = set()
         """Rules on messages that have been broken."""
         self._names = (f"check{n}" for n in count())
-        self._callbacks = self._make_callbacks()
-
-    def _make_callbacks(self) -> Any:
-        callbacks = fmi2CallbackFunctions()
-        callbacks.logger = fmi2CallbackLoggerTYPE(self._logged)
-        callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
-        callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
-        if not self.job["pythonfmu"]:  # its messages come without arguments, so they are looked at as they are
-            addLoggerProxy(byref(callbacks))
-        return callbacks
+        # messages of pythonfmu come without arguments, so they are looked at as they are
+        self._callbacks = callbacks_of(self._logged, printf=not job["pythonfmu"])
 
     def _logged(self, _environment: Any, _name: bytes, status: int, category: Any, message: Any) -> None:
         text = (message or b"").decode(errors="replace").strip()
