@@ -197,8 +197,7 @@ class _Part:
     def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
         import fmpy
 
-        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages
-        from mbfmu.checker.probe.scalars import instantiate
+        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages, instantiate
 
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)

@@ -41,8 +41,7 @@ def linearize_fmu(
     """
     import fmpy
 
-    from mbfmu.checker.probe.drive import KINDS, Messages
-    from mbfmu.checker.probe.scalars import instantiate
+    from mbfmu.checker.probe.drive import KINDS, Messages, instantiate
 
     description = read_fmu(path)
     if not _has_derivatives(path, description):

@@ -21,13 +21,14 @@ from typing import Any
 import fmpy
 import numpy as np
 import numpy.typing as npt
-from fmpy.fmi2 import fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.fmi2 import FMU2Slave, fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.fmi3 import FMU3Slave
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
 
-from .instance import step
+from .instance import callbacks_of, step
 from .report import begin
-from .scalars import Ended, instantiate, scalars
+from .scalars import Ended, Scalars, scalars, starts_of
 
 MOST_NOTICES = 5
 """Largest number of different messages of an FMU that are kept as notices."""
@@ -223,6 +224,35 @@ class _Unit:
             self._instance = fmpy.instantiate_fmu(
                 self._folder, self._description, "ModelExchange", logger=self._messages.note, debug_logging=True
             )
+
+
+def instantiate(folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True) -> Any:
+    """Return an instance for co-simulation with the functions of FMPy's class for FMI 2.0.
+
+    Args:
+        folder: folder that the FMU is unpacked to.
+        description: FMPy's description; that of an FMU of FMI 3.0 with scalar variables.
+        name: name of the instance.
+        note: called with environment, name, status, category and message of what the FMU says.
+        alone: whether the process has no other instance: only then are arguments put into messages of FMI 2.0.
+    """
+    made = {
+        "guid": description.guid,
+        "unzipDirectory": folder,
+        "modelIdentifier": description.coSimulation.modelIdentifier,
+        "instanceName": name,
+    }
+    if not description.fmiVersion.startswith("3."):
+        slave = FMU2Slave(**made)
+        slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
+        return slave
+    slave = FMU3Slave(**made)
+    slave.instantiate(
+        loggingOn=True, logMessage=lambda environment, status, category, message: note(
+            environment, name, status, category, message
+        ),
+    )  # fmt: skip
+    return Scalars(slave, starts_of(description))
 
 
 def followed(description: Any) -> bool:

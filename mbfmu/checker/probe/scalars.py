@@ -5,16 +5,14 @@ whole-number types Integer. Binary values, clocks, arrays of texts and very larg
 does not have, so that a master can leave them out and name them. Events lie within steps, and no step ends early.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 from fmpy import fmi3
-from fmpy.fmi2 import FMU2Slave, fmi2Discard
-
-from .instance import callbacks_of
+from fmpy.fmi2 import fmi2Discard
 
 LARGEST = 10_000
 """Largest number of elements of an array whose elements are variables."""
@@ -24,6 +22,13 @@ TYPES = {"Float64": "Real", "Float32": "Real", **dict.fromkeys(WHOLE, "Integer")
 """Types of FMI 2.0 for those of FMI 3.0 that it does not have."""
 SAME = ("Boolean", "String", "Enumeration")
 """Types that both versions have."""
+
+
+RENAMED = {
+    "newDiscreteStates": "updateDiscreteStates",
+    "getDerivatives": "getContinuousStateDerivatives",
+}
+"""Methods of FMPy's class for FMI 3.0 that do what those of another name do for FMI 2.0."""
 
 
 class Place(NamedTuple):
@@ -85,33 +90,13 @@ def _of_functions(kind: str) -> str:
     return "Int64" if kind == "Enumeration" else kind
 
 
-def instantiate(folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True) -> Any:
-    """Return an instance for co-simulation with the functions of FMPy's class for FMI 2.0.
-
-    Args:
-        folder: folder that the FMU is unpacked to.
-        description: FMPy's description; that of an FMU of FMI 3.0 with scalar variables.
-        name: name of the instance.
-        note: called with environment, name, status, category and message of what the FMU says.
-        alone: whether the process has no other instance: only then are arguments put into messages of FMI 2.0.
-    """
-    made = {
-        "guid": description.guid,
-        "unzipDirectory": folder,
-        "modelIdentifier": description.coSimulation.modelIdentifier,
-        "instanceName": name,
-    }
-    if not description.fmiVersion.startswith("3."):
-        slave = FMU2Slave(**made)
-        slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
-        return slave
-    slave = fmi3.FMU3Slave(**made)
-    slave.instantiate(
-        loggingOn=True, logMessage=lambda environment, status, category, message: note(
-            environment, name, status, category, message
-        ),
-    )  # fmt: skip
-    return Scalars(slave, description)
+def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
+    """Return value references of variables with the start values of all their elements, from scalar variables."""
+    found: dict[int, list[Any]] = {}
+    for item in description.modelVariables:
+        if isinstance(item.valueReference, Place) and item.start is not None and item.alias is None:
+            found.setdefault(item.valueReference.reference, []).append(value_of(item.type, item.start))
+    return list(found.items())
 
 
 class Ended(Exception):  # noqa: N818 - it tells how a step ended
@@ -127,21 +112,18 @@ class Scalars:
 
     Args:
         slave: FMPy's instance.
-        description: FMPy's description with scalar variables.
+        starts: start values of all elements by value reference.
     """
 
-    def __init__(self, slave: Any, description: Any) -> None:
+    def __init__(self, slave: Any, starts: Iterable[tuple[int, list[Any]]]) -> None:
         self._slave = slave
-        self._starts: dict[int, list[Any]] = {}
-        for item in description.modelVariables:
-            if isinstance(item.valueReference, Place) and item.start is not None and item.alias is None:
-                self._starts.setdefault(item.valueReference.reference, []).append(_value(item.type, item.start))
+        self._starts = dict(starts)
         self._last: dict[int, list[Any]] = {}
         self._experiment: dict[str, float | None] = {}
         self._reached = 0.0
-        for name in ("exitInitializationMode", "terminate", "freeInstance", "getFMUState", "setFMUState",
-                     "freeFMUState"):  # fmt: skip
-            setattr(self, name, getattr(slave, name))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._slave, RENAMED.get(name, name))
 
     def setupExperiment(self, **given: float | None) -> None:
         """Keep start time, stop time and tolerance for the initialisation."""
@@ -158,11 +140,16 @@ class Scalars:
 
     def doStep(self, currentCommunicationPoint: float, communicationStepSize: float) -> None:
         """Do a step; states of earlier times may be set later."""
-        _, ends, early, self._reached = self._slave.doStep(currentCommunicationPoint, communicationStepSize, False)
+        _, ends, early, self._reached = self.advance(currentCommunicationPoint, communicationStepSize)
         if ends:
             raise Ended("it ended the run")
         if early:
             raise RuntimeError("fmi3DoStep returned early though this was not allowed")
+
+    def advance(self, time: float, size: float) -> tuple[bool, bool, bool, float]:
+        """Do a step; return whether an event is met, whether the run ends, whether it is early, and the time, s."""
+        found: tuple[bool, bool, bool, float] = self._slave.doStep(time, size, False)
+        return found
 
     def getRealStatus(self, _: int) -> float:
         """Return the time up to which the last step came, s."""
@@ -200,21 +187,37 @@ class Scalars:
     def getDirectionalDerivative(
         self, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float]
     ) -> list[float]:
-        """Return the derivatives of elements along a direction."""
-        rows, columns = ({place.reference: place.size for place in places} for places in (unknowns, knowns))
-        direction = dict.fromkeys(((reference, k) for reference, size in columns.items() for k in range(size)), 0.0)
-        direction.update({(place.reference, place.element): value for place, value in zip(knowns, seed, strict=True)})
-        found = self._slave.getDirectionalDerivative(
-            list(rows), list(columns), list(direction.values()), sum(rows.values())
-        )
-        places = ((reference, k) for reference, size in rows.items() for k in range(size))
-        values = dict(zip(places, found, strict=True))
-        return [values[place.reference, place.element] for place in unknowns]
+        """Return the derivatives of the unknowns along a direction of the knowns."""
+        return self._derivative(self._slave.getDirectionalDerivative, unknowns, knowns, seed, knowns, unknowns)
+
+    def getAdjointDerivative(
+        self, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float]
+    ) -> list[float]:
+        """Return the derivatives of a weighted sum of the unknowns by the knowns."""
+        return self._derivative(self._slave.getAdjointDerivative, unknowns, knowns, seed, unknowns, knowns)
+
+    def _derivative(
+        self, call: Any, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float],
+        given: Sequence[Place], wanted: Sequence[Place],
+    ) -> list[float]:  # fmt: skip
+        """Return the elements that are wanted of a derivative, from the seeds of those that are given."""
+        seeds = dict.fromkeys(_every(given), 0.0)
+        seeds.update({(place.reference, place.element): value for place, value in zip(given, seed, strict=True)})
+        rows, columns = (list(dict.fromkeys(place.reference for place in places)) for places in (unknowns, knowns))
+        every = _every(wanted)
+        values = dict(zip(every, call(rows, columns, list(seeds.values()), len(every)), strict=True))
+        return [values[place.reference, place.element] for place in wanted]
 
     def _array(self, place: Place) -> list[Any]:
         """Return the elements of the variable of a place as they were set last."""
         last = self._last.get(place.reference) or self._starts.get(place.reference)
         return list(last) if last else [0] * place.size
+
+
+def _every(places: Sequence[Place]) -> list[tuple[int, int]]:
+    """Return value reference and element for all elements of the variables of places."""
+    sizes = {place.reference: place.size for place in places}
+    return [(reference, element) for reference, size in sizes.items() for element in range(size)]
 
 
 def _by_type(places: Iterable[Place]) -> dict[str, dict[int, int]]:
@@ -225,7 +228,7 @@ def _by_type(places: Iterable[Place]) -> dict[str, dict[int, int]]:
     return found
 
 
-def _value(kind: str, text: str) -> Any:
+def value_of(kind: str, text: str) -> Any:
     """Return a start value of a type of FMI 2.0."""
     if kind == "Real":
         return float(text)
