@@ -196,14 +196,8 @@ class _Part:
 
     def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
         import fmpy
-        from fmpy.fmi2 import (
-            FMU2Slave,
-            defaultCallbacks,
-            fmi2CallbackFunctions,
-            fmi2CallbackLoggerTYPE,
-        )
 
-        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages
+        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages, instantiate
 
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)
@@ -216,17 +210,7 @@ class _Part:
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
             unpacked = fmpy.extract(str(path), unzipdir=str(folder))
-            self.slave = FMU2Slave(
-                guid=self.description.guid,
-                unzipDirectory=unpacked,
-                modelIdentifier=self.description.coSimulation.modelIdentifier,
-                instanceName=name,
-            )
-            callbacks = fmi2CallbackFunctions()
-            callbacks.logger = fmi2CallbackLoggerTYPE(self.messages.note)
-            callbacks.allocateMemory = defaultCallbacks.allocateMemory
-            callbacks.freeMemory = defaultCallbacks.freeMemory
-            self.slave.instantiate(callbacks=callbacks, loggingOn=True)
+            self.slave = instantiate(unpacked, self.description, name, self.messages.note, alone=False)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
             raise FmuError(f"'{path}' cannot be started: {self._said(error)}") from None
         stack.callback(self.slave.freeInstance)
@@ -239,13 +223,13 @@ class _Part:
         """Set variables by name."""
         for kind, names in self._by_kind(values).items():
             given = [self._values[name](values[name]) for name in names]
-            self._call("a value", getattr(self.slave, f"set{kind}"), [self._reference(name) for name in names], given)
+            self._call("a value", getattr(self.slave, f"set{kind}"), self._references(names), given)
 
     def get(self, names: Sequence[str]) -> list[float]:
         """Return values by name, a truth value as 1 or 0."""
         found: dict[str, float] = {}
         for kind, some in self._by_kind(names).items():
-            values = self._call("a value", getattr(self.slave, f"get{kind}"), [self._reference(name) for name in some])
+            values = self._call("a value", getattr(self.slave, f"get{kind}"), self._references(some))
             found.update(zip(some, map(float, values), strict=True))
         return [found[name] for name in names]
 
@@ -258,7 +242,7 @@ class _Part:
         slopes = {name: slope for name, slope in slopes.items() if self.is_real(name)}
         if not slopes:
             return
-        references = [self._reference(name) for name in slopes]
+        references = self._references(slopes)
         count = len(references)
         self._call(
             "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
@@ -294,8 +278,8 @@ class _Part:
             found.setdefault(self._kinds[name], []).append(name)
         return found
 
-    def _reference(self, name: str) -> int:
-        return int(self.variables[name].valueReference)
+    def _references(self, names: Iterable[str]) -> list[Any]:
+        return [self.variables[name].valueReference for name in names]
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:

@@ -25,6 +25,7 @@ from mbfmu.fmu_run import TIMEOUT, FmuRun, fmu_run, read_fmu, start_value, unit_
 from mbfmu.inputs import Constant, Course, InputValue, Switched, Table, courses, pieces
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.model_run import POINTS, Progress
+from mbfmu.related_files import NAME, VERSION, Related, with_related
 from mbfmu.result import roles
 
 Array = npt.NDArray[np.float64]
@@ -83,9 +84,10 @@ def write_cross_check(
     show: Sequence[str] = (),
     start: float | None = None,
     timeout: float | None = None,
+    inside: bool = False,
     progress: Progress = lambda _: None,
 ) -> CrossCheck:
-    """Run an FMU for co-simulation by FMI 2.0 and write its set of cross-check files, all of them or none.
+    """Run an FMU for co-simulation and write its set of cross-check files, all of them or none.
 
     The inputs are sampled first; the reference solution is the run with these samples, so that it is met again by a
     master that reads the table of inputs.
@@ -101,6 +103,7 @@ def write_cross_check(
         show: names or patterns of the variables of the reference solution; empty: the outputs, at most ten.
         start: begin of the run, s; None: that of the DefaultExperiment.
         timeout: seconds after which an FMU that does not answer is ended; None: 60.
+        inside: whether the FMU of the set has the other files inside, with their roles (see `related_files`).
         progress: called with the fraction done.
 
     Raises:
@@ -144,12 +147,11 @@ def write_cross_check(
         "RelTol": _tolerance(description),
         "OutputIntervalLength": float(f"{every * asked.own:.15g}"),
     }
-    files = {
-        f"{model}.fmu": content,
-        **tables,
-        f"{model}_ref.opt": "".join(f"{name}, {value!r}\n" for name, value in options.items()).encode("utf-8"),
-        "ReadMe.txt": _read_me(fmu, description, options, shown, tuple(given)).encode("utf-8"),
-    }
+    tables[f"{model}_ref.opt"] = "".join(f"{name}, {value!r}\n" for name, value in options.items()).encode("utf-8")
+    text = _read_me(fmu, description, options, shown, tuple(given), inside)
+    if inside:
+        content = with_related(content, [_related(name, item) for name, item in tables.items()], text)
+    files = {f"{model}.fmu": content, **tables, "ReadMe.txt": text.encode("utf-8")}
     return CrossCheck(
         model,
         write_folder(folder, files),
@@ -308,8 +310,32 @@ def _tolerance(description: Any) -> float:
     return found if 0.0 < found < math.inf else TOLERANCE
 
 
+ROLES = {
+    "_ref.csv": ("text/csv", "result", "the reference solution; a row holds the inputs that act from its time on"),
+    "_in.csv": (
+        "text/csv", "testcase",
+        "the inputs; lines between rows for Real, else held; two rows with one time are a jump",
+    ),
+    "_ref.opt": (
+        "text/plain", "configuration",
+        "the span, the communication step and the spacing of the rows of the reference solution, s",
+    ),
+}  # fmt: skip
+"""MIME type, role by FMI-LS-REF and description of the files of a set, by the end of their names."""
+
+
+def _ending(name: str) -> str:
+    """Return the end of the name of a file of a set, after that of the model."""
+    return next(ending for ending in ROLES if name.endswith(ending))
+
+
+def _related(name: str, content: bytes) -> Related:
+    """Return a file of a set as one on the FMU."""
+    return Related(name, *ROLES[_ending(name)], content)
+
+
 def _read_me(
-    fmu: Path, description: Any, options: Mapping[str, float], shown: Sequence[str], inputs: Sequence[str]
+    fmu: Path, description: Any, options: Mapping[str, float], shown: Sequence[str], inputs: Sequence[str], inside: bool
 ) -> str:
     """Return the text that says what the files are, how they were made and how they are made again."""
     import fmpy
@@ -318,20 +344,16 @@ def _read_me(
     platforms = ", ".join(fmpy.supported_platforms(str(fmu))) or "none"
     span = f"--start {options['StartTime']!r} --stop {options['StopTime']!r} --step {options['StepSize']!r}"
     given = [f"--input {shlex.quote(f'{name}={model}_in.csv')}" for name in inputs]
-    command = ["mbfmu compat", shlex.quote(f"{model}.fmu"), "-o again", span, *given]
-    files = {
-        f"{model}.fmu": "the FMU, unchanged",
-        f"{model}_ref.csv": "the reference solution; a row holds the inputs that act from its time on",
-        f"{model}_in.csv": "the inputs; lines between rows for Real, else held; two rows with one time are a jump",
-        f"{model}_ref.opt": "the span, the communication step and the spacing of the rows of the reference solution, s",
-    }
+    command = ["mbfmu compat", shlex.quote(f"{model}.fmu"), "-o again", span, *given, *["--inside"] * inside]
+    whole = f"the FMU, with the other files inside by {NAME} {VERSION}" if inside else "the FMU, unchanged"
+    files = {f"{model}.fmu": whole, **{model + ending: text for ending, (*_, text) in ROLES.items()}}
     if not inputs:
         del files[f"{model}_in.csv"]
     return "\n".join(
         [
             f"Cross-check of {model}, by the FMI Cross-Check Rules 4.1",
             "",
-            "FMI 2.0 for co-simulation (fmus/2.0/cs)",
+            f"FMI {description.fmiVersion} for co-simulation (fmus/{description.fmiVersion}/cs)",
             f"Platforms: {platforms}",
             f"Exported by: {description.generationTool or 'a tool that the FMU does not name'}",
             f"Reference solution by: mbfmu {mbfmu.__version__} as master, with parameters at their start values",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,23 +26,36 @@ TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
 
 
-def read_fmu(path: Path) -> Any:
-    """Return FMPy's model description of an .fmu file of FMI 2.0.
+def read_fmu(path: Path, content: bytes | None = None) -> Any:
+    """Return FMPy's model description of an .fmu file, with the scalar variables that a master of FMI 2.0 sees.
+
+    Args:
+        path: path of the file.
+        content: its bytes if they are known.
 
     Raises:
-        FmuError: the file is missing, of another version of FMI, or FMPy cannot read it.
+        FmuError: the file is missing, of another version than FMI 2.0 and 3.0, for model exchange by FMI 3.0, or FMPy
+            cannot read it.
     """
     import fmpy
 
-    if not path.is_file():
+    from mbfmu.checker.probe.scalars import scalars
+
+    if content is None and not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
     try:
-        version = fmpy.read_model_description(str(path), validate=False).fmiVersion
-        description = fmpy.read_model_description(str(path)) if version == "2.0" else None
+        source = str(path) if content is None else BytesIO(content)
+        version = fmpy.read_model_description(source, validate=False).fmiVersion
+        three = version.startswith("3.")
+        description = scalars(fmpy.read_model_description(source)) if three or version == "2.0" else None
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
     if description is None:
-        raise FmuError(f"'{path}' is of FMI {version}; only FMI 2.0 is supported: have its tool export it as FMI 2.0")
+        raise FmuError(f"'{path}' is of FMI {version}: have its tool export it as FMI 2.0 or 3.0")
+    if three and description.coSimulation is None:
+        raise FmuError(
+            f"'{path}' is not for co-simulation: of FMI 3.0 only that is run; have its tool export it so, or as FMI 2.0"
+        )
     return description
 
 
@@ -136,11 +150,18 @@ class FmuRun:
             seconds: wall time, s.
             messages: what the FMU said.
         """
+        from mbfmu.checker.probe.drive import VALUES
+
         variables = {item.name: item for item in self.description.modelVariables}
         notices = [*messages]
-        texts = [name for name, item in variables.items() if item.causality == "output" and item.type == "String"]
+        outputs = {name: item for name, item in variables.items() if item.causality == "output"}
+        texts = [name for name, item in outputs.items() if item.type == "String"]
         if texts:
             notices.append(f"texts are left out of the result: {', '.join(texts)}")
+        known = (*VALUES, "String", "Clock")  # a clock has ticked or not at an event, and there is none between steps
+        others = [f"{name} ({_kind(item)})" for name, item in outputs.items() if item.type not in known]
+        if others:
+            notices.append(f"left out of the result: {', '.join(others)}")
         wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
         if wrong:
             notices.append(f"not finite at times: {', '.join(wrong)}")
@@ -197,6 +218,8 @@ def fmu_run(
     for name in given:
         if variables[name].causality != "input":
             raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
+        if variables[name].type not in VALUES:
+            raise UsageError(f"input '{name}' of '{path}' is {_kind(variables[name])}, which keeps its start value")
     first, source = _start_of(path, description, start)
     if not (math.isfinite(stop) and stop > first):
         raise UsageError(f"the stop time is {stop} s; it must be a time after the start, {first:g} s{source}")
@@ -307,6 +330,10 @@ def start_value(variable: Any, value: Any) -> Any:
 
     if variable.type == "String":
         return str(value)
+    if variable.type not in VALUES:
+        raise UsageError(f"{variable.name} is {_kind(variable)}, which keeps its start value")
+    if variable.causality == "structuralParameter":
+        raise UsageError(f"{variable.name} is a structural parameter, which keeps its start value {variable.start}")
     words = _words(variable)
     text = value.strip() if isinstance(value, str) else value
     try:
@@ -318,6 +345,11 @@ def start_value(variable: Any, value: Any) -> Any:
     wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")
     named = f" or {nearest('', words).removeprefix('known: ')}" if variable.type == "Enumeration" and words else ""
     raise UsageError(f"{variable.name} = {value!r}: it must be {wanted}{named}")
+
+
+def _kind(variable: Any) -> str:
+    """Return what a variable is whose type FMI 2.0 does not have, or whose elements are no variables."""
+    return f"of type {variable.type}" + (f" with the shape {list(variable.shape)}" if variable.shape else "")
 
 
 def _motions(variables: Mapping[str, Any]) -> set[str]:

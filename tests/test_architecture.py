@@ -36,6 +36,7 @@ ORDER = (
     "model_run",
     "fmu_run",
     "fmu_process",
+    "related_files",
     "cross_check",
     "simulation",
     "stepping",

@@ -808,7 +808,10 @@ def test_an_fmu_for_model_exchange_alone_has_no_rule_of_cosimulation(tmp_path: P
 
 XML_3 = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="Native" instantiationToken="{5c1f}">
-  <CoSimulation modelIdentifier="native" canGetAndSetFMUState="true" canSerializeFMUState="true"/>
+  <CoSimulation modelIdentifier="native" canGetAndSetFMUState="true" canSerializeFMUState="true"
+    providesDirectionalDerivatives="true" providesAdjointDerivatives="true" providesPerElementDependencies="true"
+    canHandleVariableCommunicationStepSize="true" hasEventMode="true" mightReturnEarlyFromDoStep="true"
+    canReturnEarlyAfterIntermediateUpdate="true" providesIntermediateUpdate="true"/>
   <UnitDefinitions><Unit name="m"/></UnitDefinitions>
   <LogCategories><Category name="logStatusError"/></LogCategories>
   <DefaultExperiment startTime="1" stopTime="3" stepSize="0.125"/>
@@ -822,11 +825,17 @@ XML_3 = """<?xml version="1.0" encoding="UTF-8"?>
       <Dimension valueReference="4"/></Float64>
     <Clock name="tick" valueReference="6" causality="input" intervalVariability="constant" intervalDecimal="0.5"/>
     <Int32 name="count" valueReference="7" variability="discrete" clocks="6"/>
+    <Clock name="passed" valueReference="8" causality="output" intervalVariability="triggered"/>
+    <Float64 name="z" valueReference="9"/>
+    <Float64 name="k" valueReference="10" causality="parameter" variability="tunable" start="0.5"/>
   </ModelVariables>
   <ModelStructure>
     <Output valueReference="2" dependencies=""/>
-    <ContinuousStateDerivative valueReference="3" dependencies="1" dependenciesKind="dependent"/>
+    <Output valueReference="8"/>
+    <ContinuousStateDerivative valueReference="3" dependencies="1 2" dependenciesKind="dependent dependent"/>
     <InitialUnknown valueReference="3"/>
+    <InitialUnknown valueReference="8"/>
+    <EventIndicator valueReference="9"/>
   </ModelStructure>
 </fmiModelDescription>
 """
@@ -855,8 +864,10 @@ EDITS_3: list[tuple[str, str, str]] = [
     ("unique-names", 'clocks="6"/>', 'clocks="6"><Alias name="u"/></Int32>'),
     ("start-count", 'start="1 2"', 'start="1 2 3"'),
     ("start-count", '<Dimension valueReference="4"/>', '<Dimension valueReference="40"/>'),
-    ("structure-references", 'dependencies="1" ', 'dependencies="9" '),
-    ("structure-references", 'dependenciesKind="dependent"', 'dependenciesKind="dependent dependent"'),
+    ("structure-references", 'dependencies="1 2" ', 'dependencies="1 99" '),
+    ("structure-references", 'dependenciesKind="dependent dependent"', 'dependenciesKind="dependent"'),
+    ("capability-flags", ' hasEventMode="true"', ""),
+    ("capability-flags", ' providesIntermediateUpdate="true"', ""),
     ("structure-complete", '<Output valueReference="2" dependencies=""/>', ""),
     ("structure-complete", '<InitialUnknown valueReference="3"/>', ""),
     ("structure-complete", '<InitialUnknown valueReference="3"/>', 2 * '<InitialUnknown valueReference="3"/>'),
@@ -901,7 +912,7 @@ def test_each_fault_in_an_archive_of_fmi_3_breaks_its_own_rule(
 def test_a_good_fmu_of_fmi_3_has_no_problems_and_says_what_is_judged(tmp_path: Path) -> None:
     found = report(pack(still(), tmp_path / "x.fmu"), strict=True)
     assert [item for item in found if item.status == "fail"] == []
-    assert of("fmi-version", found)[0].message.startswith("The FMU is of FMI 3.0: judged are archive, description and")
+    assert of("fmi-version", found)[0].message.startswith("The FMU is of FMI 3.0: judged are archive, description,")
     assert of("alias", found)[0].message == "the FMU is of FMI 3.0: the rule is not judged"
     assert of("log-category", found)[0].section == "2.4.5"
 
@@ -910,71 +921,243 @@ C_3 = r"""
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-typedef struct { double t, u, y; } I;
+#ifndef EXCHANGE
+#define EXCHANGE 0
+#endif
+#define EVENT 2.0625
+typedef struct { double t, u, y, p[2], k; int count, ready, passed, waits; } M;
+typedef void Log(void*, int, const char*, const char*);
+typedef void Update(void*, double, _Bool, _Bool, _Bool, _Bool, _Bool*, double*);
+typedef struct { M m; _Bool events, early; Log* log; Update* update; } I;
+typedef const unsigned* R;
 static int alive;
+static int say(I* s, int status, const char* text) { s->log(0, status, "logStatusError", text); return status; }
+static void begin(I* s) { const M m = {0, 1, 0, {1, 2}, 0.5}; s->m = m; }
+static I* make(const char* token, Log* log) {
+    if (strcmp(token, "{5c1f}")) { log(0, 3, "logStatusError", "wrong token"); return 0; }
+    I* s = calloc(1, sizeof *s); begin(s); s->log = log; alive++; return s; }
 const char* fmi3GetVersion(void) { return "3.0"; }
-static void begin(I* s) { s->t = 0.0; s->u = 1.0; s->y = 0.0; }
-void* fmi3InstantiateCoSimulation(const char* name) { I* s = malloc(sizeof *s); begin(s); alive++; return s; }
+void* fmi3InstantiateCoSimulation(const char* name, const char* token, const char* resources, _Bool visible,
+    _Bool logging, _Bool events, _Bool early, R required, size_t n, void* environment, Log* log, Update* update) {
+    I* s = make(token, log); /* made */
+    if (s) s->events = events, s->early = early, s->update = update;
+    return s; }
+void* fmi3InstantiateModelExchange(const char* name, const char* token, const char* resources, _Bool visible,
+    _Bool logging, void* environment, Log* log) { return make(token, log); }
 void fmi3FreeInstance(I* s) { free(s); alive--; /* freed */ }
 int fmi3EnterInitializationMode(I* s, _Bool known, double tolerance, double start, _Bool ends, double stop) {
-    s->t = start; return 0; }
+    s->m.t = start; s->m.waits = 0; s->m.passed = 0; s->m.ready = ends ? 2 : 1; return 0; }
 int fmi3Reset(I* s) { begin(s); /* reset */ return 0; }
-int fmi3GetFloat64(I* s, const unsigned vr[], size_t n, double value[], size_t m) {
-    for (size_t i = 0; i < n; i++) value[i] = vr[i] == 0 ? s->t : vr[i] == 1 ? s->u : s->y;
+static double rate(M* m) { return m->u - m->y; }
+int fmi3GetFloat64(I* s, R vr, size_t n, double value[], size_t count) {
+    M* m = &s->m;
+    size_t j = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (vr[i] == 5) { value[j++] = m->p[0]; value[j++] = m->p[1]; continue; }
+        if (vr[i] > 10) return say(s, 3, "unknown value reference"); /* get */
+        value[j++] = vr[i] == 0 ? m->t : vr[i] == 1 ? m->u : vr[i] == 2 ? m->y : vr[i] == 3 ? rate(m) /* rate */
+            : vr[i] == 10 ? m->k : EVENT - m->t;
+    }
+    return j == count ? 0 : 3;
+}
+int fmi3SetFloat64(I* s, R vr, size_t n, const double value[], size_t count) {
+    M* m = &s->m;
+    for (size_t i = 0; i < n; i++)
+        if (vr[i] == 1) m->u = value[0];
+        else if (vr[i] == 2) m->y = value[0];
+        else if (vr[i] == 10) m->k = value[0];
+        else if (vr[i] == 5 && !m->ready) memcpy(m->p, value, sizeof m->p);
+        else return say(s, 3, "cannot be set"); /* refuse */
     return 0;
 }
-int fmi3GetFMUState(I* s, void** state) { *state = malloc(sizeof *s); memcpy(*state, s, sizeof *s); return 0; }
-int fmi3SetFMUState(I* s, void* state) { memcpy(s, state, sizeof *s); /* set */ return 0; }
+int fmi3GetFMUState(I* s, void** state) { *state = malloc(sizeof(M)); memcpy(*state, &s->m, sizeof(M)); return 0; }
+int fmi3SetFMUState(I* s, void* state) { memcpy(&s->m, state, sizeof(M)); /* set */ return 0; }
 int fmi3FreeFMUState(I* s, void** state) { free(*state); *state = 0; return 0; }
-int fmi3SerializedFMUStateSize(I* s, void* state, size_t* n) { *n = sizeof *s; return 0; }
+int fmi3SerializedFMUStateSize(I* s, void* state, size_t* n) { *n = sizeof(M); return 0; }
 int fmi3SerializeFMUState(I* s, void* state, char bytes[], size_t n) { memcpy(bytes, state, n); return 0; }
 int fmi3DeserializeFMUState(I* s, const char bytes[], size_t n, void** state) {
-    *state = malloc(n); memcpy(*state, bytes, n); return 0; }
-int fmi3DoStep(I* s, double t, double h, _Bool free, _Bool* event, _Bool* end, _Bool* early, double* last) {
-    s->y += h * (s->u - s->y); /* step */
-    s->t = *last = t + h;
-    *event = *end = *early = 0;
+    *state = malloc(n); memcpy(*state, bytes, n); /* restored */ return 0; }
+int fmi3UpdateDiscreteStates(I* s, _Bool* again, _Bool* end, _Bool* nominals, _Bool* values, _Bool* timed, double* t) {
+    s->m.passed = 0; /* updated */
+    s->m.waits = 0;
+    *end = *nominals = *values = 0; *again = 0; /* again */
+    *timed = EXCHANGE == 0 && s->m.t < 2.75, *t = 2.75; /* next */
     return 0;
 }
+int fmi3GetClock(I* s, R vr, size_t n, _Bool value[]) {
+    for (size_t i = 0; i < n; i++) value[i] = s->m.passed; return 0; }
+int fmi3SetClock(I* s, R vr, size_t n, const _Bool value[]) { s->m.count++; return 0; }
+int fmi3GetIntervalDecimal(I* s, R vr, size_t n, double interval[], int qualifier[]) {
+    for (size_t i = 0; i < n; i++) interval[i] = 0.5, qualifier[i] = 1; return 0; }
+int fmi3GetShiftDecimal(I* s, R vr, size_t n, double shift[]) { for (size_t i = 0; i < n; i++) shift[i] = 0; return 0; }
+int fmi3DoStep(I* s, double t, double h, _Bool free, _Bool* event, _Bool* end, _Bool* early, double* last) {
+    M* m = &s->m;
+    double to = t + h, when = t;
+    _Bool wanted = 0;
+    *event = *end = *early = 0;
+    if (!m->ready) return say(s, 3, "not initialised"); /* unready */
+    if (!(h > 0)) return say(s, 2, "no such step"); /* size */
+    if (!isfinite(m->u)) return say(s, 2, "no such input"); /* input */
+    if (m->ready == 2 && to > 1.0 + 5.5 * 0.125) return say(s, 3, "past the stop time");
+    if (s->update) s->update(0, t + h / 2, 1, 1, 1, s->early, &wanted, &when); /* update */
+    if (s->early && t < EVENT && to > EVENT) to = EVENT; /* cut */
+    if (wanted && when < to) to = when; /* wanted */
+    if (s->events && to == EVENT) *event = 1, m->passed = 1, m->waits = 1;
+    *early = to < t + h; /* early */
+    m->y += (to - t) * m->k * rate(m); /* step */
+    m->t = *last = to;
+    return 0;
+}
+static double J(unsigned of, unsigned by) { return of == 2 && by == 1 ? 0.25 : of == 3 ? (by == 1 ? 1.0 : -1.0) : 0.0; }
+int fmi3GetDirectionalDerivative(I* s, R of, size_t m, R by, size_t n, const double in[], size_t ni, double out[],
+                                 size_t no) {
+    for (size_t i = 0; i < m; i++) { out[i] = 0; for (size_t j = 0; j < n; j++) out[i] += J(of[i], by[j]) * in[j]; }
+    return 0; /* forward */ }
+int fmi3GetAdjointDerivative(I* s, R of, size_t m, R by, size_t n, const double in[], size_t ni, double out[],
+                             size_t no) {
+    for (size_t j = 0; j < n; j++) { out[j] = 0; for (size_t i = 0; i < m; i++) out[j] += J(of[i], by[j]) * in[i]; }
+    return 0; /* backward */ }
+int fmi3GetNumberOfVariableDependencies(I* s, unsigned vr, size_t* n) { *n = vr == 3 ? 2 : 0; return 0; }
+int fmi3GetVariableDependencies(I* s, unsigned vr, size_t of[], unsigned on[], size_t element[], int kind[], size_t n) {
+    for (size_t i = 0; i < n; i++) of[i] = 1, on[i] = 1 + i, element[i] = 1, kind[i] = 5; /* dependencies */
+    return 0; }
+int fmi3GetNumberOfContinuousStates(I* s, size_t* n) { *n = 1; return 0; }
+int fmi3GetNumberOfEventIndicators(I* s, size_t* n) { *n = 1; return 0; }
+int fmi3SetTime(I* s, double t) { s->m.t = t; /* time */ return 0; }
+int fmi3GetContinuousStates(I* s, double x[], size_t n) { x[0] = s->m.y; return 0; }
+int fmi3SetContinuousStates(I* s, const double x[], size_t n) { s->m.y = x[0]; /* states */ return 0; }
+int fmi3GetContinuousStateDerivatives(I* s, double dx[], size_t n) { dx[0] = rate(&s->m); /* rates */ return 0; }
+int fmi3GetNominalsOfContinuousStates(I* s, double x[], size_t n) { x[0] = 1.0; return 0; }
+int fmi3GetEventIndicators(I* s, double z[], size_t n) { z[0] = EVENT - s->m.t; return 0; }
+int fmi3CompletedIntegratorStep(I* s, _Bool free, _Bool* event, _Bool* end) { *event = *end = 0; return 0; }
+int fmi3Terminate(I* s) { s->m.ready = 0; /* ended */ return 0; }
 """
 STUBS = [name for name in steps3.FUNCTIONS if f"{name}(" not in C_3]
 C_3 += "".join(f"int {name}(void) {{ return 0; }}\n" for name in STUBS)
 
 STEPS_3: list[tuple[str, str, str]] = [
     ("functions-exported", "int fmi3GetBinary(void)", "int other(void)"),
-    ("step-mode", "/* step */", "if (t > 2.0) s->y = NAN;"),
-    ("step-mode", "/* step */", "abort();"),
-    ("rollback", "/* set */", "s->y += 1e-9;"),
-    ("reset-anew", "/* reset */", "s->y = 1e-9;"),
-    ("side-by-side", "/* step */", "s->y += 1e-9 * (alive - 1);"),
-    ("process-end", "/* freed */", "atexit(abort);"),
+    ("instantiate", "/* made */", "return 0;"),
+    ("initialise", "0; /* again */", "1;"),
+    ("output-finite", "/* step */", "if (t > 2.0) m->y = NAN;"),
+    ("step", "/* step */", "abort();"),
+    ("state", "/* set */", "s->m.y += 1e-9;"),
+    ("serialized-state", "/* restored */", "((M*)*state)->y += 1e-9;"),
+    ("state-elsewhere", "/* restored */", "if (alive > 1 || s->m.t < 1.5) ((M*)*state)->y += 1e-9;"),
+    ("reset", "/* reset */", "s->m.y = 1e-9;"),
+    ("instances", "/* step */", "m->y += 1e-9 * (alive - 1);"),
+    ("exit", "/* freed */", "atexit(abort);"),
+    ("terminate", "/* ended */", "return 3;"),
+    ("early-step", 'return say(s, 3, "not initialised"); /* unready */', ";"),
+    ("negative-step", "if (!(h > 0))", "if (h == 0)"),
+    ("nan-input", "if (!isfinite(m->u))", "if (isinf(m->u))"),
+    ("late-parameter", "vr[i] == 5 && !m->ready", "vr[i] == 5"),
+    ("tunable-parameter", "m->k = value[0];", ";"),
+    ("event-mode", "*t = 2.75; /* next */", "*t = s->m.t - 1.0;"),
+    ("intermediate-update", "t + h / 2, 1, 1, 1", "t + 2 * h, 1, 1, 1"),
+    ("intermediate-update", "if (s->update) s->update", "if (0) s->update"),
+    ("intermediate-update", "if (wanted && when < to) to = when;", "if (wanted) to = t + h / 4;"),
+    ("clock-interval", "interval[i] = 0.5", "interval[i] = 0.25"),
+    ("clock-interval", "shift[i] = 0;", "shift[i] = -1;"),
+    ("clock-tick", "s->m.passed = 0; /* updated */", ";"),
+    ("adjoint-derivative", "return 0; /* backward */", "if (!EXCHANGE) out[0] *= 2; return 0;"),
+    ("directional-derivative", "return 0; /* forward */", "out[0] += 1; return 0;"),
+    ("variable-dependencies", "on[i] = 1 + i", "on[i] = 5 + i"),
+    ("variable-dependencies", "element[i] = 1, kind", "element[i] = 2, kind"),
+    ("variable-dependencies", "kind[i] = 5;", "kind[i] = 6;"),
+    ("guid-mismatch", 'if (strcmp(token, "{5c1f}"))', "if (0)"),
+    ("stop-time", "m->ready == 2 && ", "0 && "),
+    ("unknown-reference", "if (vr[i] > 10) return", "if (0) return"),
 ]
 """A rule, and what to change in the C code of an FMU of FMI 3.0 to break it."""
+EXCHANGES_3: list[tuple[str, str, str]] = [
+    (
+        "state-number",
+        "{ *n = 1; return 0; }\nint fmi3GetNumberOfEventIndicators",
+        "{ *n = 2; return 0; }\nint fmi3GetNumberOfEventIndicators",
+    ),
+    ("state-adjoint", "return 0; /* backward */", "out[0] *= 2; return 0;"),
+    ("state-derivative", "of == 3 ? (by == 1 ? 1.0 : -1.0)", "of == 3 ? 2.0"),
+    ("exchange-initialise", "0; /* again */", "1;"),
+    ("integration", "/* rates */", "if (s->m.t > 1.5) dx[0] = NAN;"),
+    ("state-values", "/* rates */", "dx[0] += 1e-9;"),
+    ("set-states", "/* states */", "s->m.y += 1e-9;"),
+    ("exchange-time", "s->m.t = t; /* time */", ";"),
+    ("exchange-state", "/* set */", "s->m.y += 1e-9;"),
+    ("exchange-reset", "/* reset */", "s->m.y = 1e-9;"),
+    ("exchange-exit", "/* freed */", "atexit(abort);"),
+]
+"""The same for model exchange."""
+EXCHANGE_3 = re.sub(
+    r"<CoSimulation.*?/>",
+    '<ModelExchange modelIdentifier="native" canGetAndSetFMUState="true" canSerializeFMUState="true" '
+    'providesDirectionalDerivatives="true" providesAdjointDerivatives="true"/>',
+    XML_3,
+    flags=re.DOTALL,
+)
 
 
-def stepped(folder: Path, old: str = "", new: str = "") -> Path:
+def three(folder: Path, old: str = "", new: str = "", xml: str = XML_3) -> Path:
     """A good FMU of FMI 3.0 in C, with one change to its code."""
     source, library = folder / "native.c", folder / "native.so"
     source.write_text(C_3.replace(old, new) if old else C_3, encoding="utf-8")
-    subprocess.run([COMPILER or "", "-shared", "-fPIC", "-w", "-o", str(library), str(source), "-lm"], check=True)
+    kind = f"-DEXCHANGE={int('<ModelExchange' in xml)}"
+    subprocess.run([COMPILER or "", "-shared", "-fPIC", "-w", kind, "-o", str(library), str(source), "-lm"], check=True)
     name = f"binaries/{fmpy.platform_tuple}/native{fmpy.sharedLibraryExtension}"
-    return pack({DESCRIPTION: XML_3.encode(), name: library.read_bytes()}, folder / "native.fmu")
+    return pack({DESCRIPTION: xml.encode(), name: library.read_bytes()}, folder / "native.fmu")
 
 
 @needs_compiler
-@pytest.mark.parametrize(("rule", "old", "new"), STEPS_3)
+@pytest.mark.parametrize(("rule", "old", "new"), thorough(STEPS_3, lambda *fault: fault in firsts(STEPS_3)))
 def test_each_fault_of_a_running_fmu_of_fmi_3_breaks_its_own_rule(
     tmp_path: Path, rule: str, old: str, new: str
 ) -> None:
     assert C_3.count(old) == 1
-    assert rules(check(stepped(tmp_path, old, new))) == {rule}
+    found = report(three(tmp_path, old, new), strict=True)
+    assert rules(item for item in found if item.status == "fail") == {rule}
+
+
+BARE_3 = re.sub(
+    r' *<(Clock|Int32) .*\n| *<Output valueReference="8"/>\n| *<InitialUnknown valueReference="8"/>\n', "", XML_3
+)
+"""A description without clocks, so that the FMU is stepped without event mode too."""
+RETURNS_3: list[tuple[str, str, str, str]] = [
+    ("early-return", XML_3.replace(' mightReturnEarlyFromDoStep="true"', ""), "", ""),
+    ("step", BARE_3, "s->early && t < EVENT", "t < EVENT"),
+    ("early-return", BARE_3, "s->events && to == EVENT", "to == 2.0"),
+]
+"""A rule, a description, and what to change in the C code to break it."""
 
 
 @needs_compiler
-def test_a_good_fmu_of_fmi_3_that_runs_breaks_no_rule(tmp_path: Path) -> None:
-    found = report(stepped(tmp_path), strict=True)
+@pytest.mark.parametrize(("rule", "xml", "old", "new"), RETURNS_3)
+def test_steps_end_early_only_where_it_is_announced_and_allowed(
+    tmp_path: Path, rule: str, xml: str, old: str, new: str
+) -> None:
+    assert check(three(tmp_path, xml=BARE_3)) == []
+    problems = check(three(tmp_path, old, new, xml))
+    assert rule in rules(problems)
+    assert old or rules(problems) == {rule}
+
+
+@needs_compiler
+@pytest.mark.parametrize(("rule", "old", "new"), EXCHANGES_3)
+def test_each_fault_in_model_exchange_by_fmi_3_breaks_its_own_rule(
+    tmp_path: Path, rule: str, old: str, new: str
+) -> None:
+    assert C_3.count(old) == 1
+    found = report(three(tmp_path, old, new, EXCHANGE_3), strict=True)
+    assert rules(item for item in found if item.status == "fail") == {rule}
+
+
+@needs_compiler
+@pytest.mark.parametrize(("xml", "tried"), [(XML_3, STEPS_3), (EXCHANGE_3, EXCHANGES_3)])
+def test_a_good_fmu_of_fmi_3_that_runs_breaks_no_rule(
+    tmp_path: Path, xml: str, tried: list[tuple[str, str, str]]
+) -> None:
+    found = report(three(tmp_path, xml=xml), strict=True)
     assert [item for item in found if item.status == "fail"] == []
-    assert {rule for rule, *_ in STEPS_3} <= {item.rule for item in found if item.status == "pass"}
+    assert {rule for rule, *_ in tried} <= {item.rule for item in found if item.status == "pass"}
 
 
 def test_the_functions_that_are_looked_for_are_those_of_the_header() -> None:
@@ -985,7 +1168,7 @@ def test_the_functions_that_are_looked_for_are_those_of_the_header() -> None:
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     tried = {rule for rule, *_ in (*EDITS, *PACKINGS, *DYNAMIC, *NATIVES, *EXCHANGES, *EXCHANGE_EDITS)}
-    tried |= {rule for rule, *_ in (*EDITS_3, *PACKINGS_3, *STEPS_3)}
+    tried |= {rule for rule, *_ in (*EDITS_3, *PACKINGS_3, *STEPS_3, *EXCHANGES_3, *RETURNS_3)}
     elsewhere = {"file", "extension", "zip", "zip-size", "zip-method", "zip-stored", "xml-doctype", "fmpy", "unpack"}
     assert {rule.name for rule in RULES} == tried | elsewhere
 
@@ -1033,7 +1216,8 @@ def test_when_the_time_for_all_rules_is_over_the_rest_is_not_tried(
 ) -> None:
     monkeypatch.setattr(dynamic, "LONGEST", 0)
     found = report(pack(runnable(), tmp_path / "x.fmu"))
-    tried = [item for rule in (*dynamic.VITAL, *dynamic.OTHERS) if not rule.strict for item in of(rule.name, found)]
+    (stepped, *_) = dynamic.INTERFACES
+    tried = [item for rule in (*stepped.vital, *stepped.others) if not rule.strict for item in of(rule.name, found)]
     assert {(item.status, item.message) for item in tried} == {
         ("not applicable", "not tried: the FMU took more than 0 s")
     }
@@ -1172,7 +1356,7 @@ def test_names_sections_and_claims_of_rules_are_sound() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
-        assert re.fullmatch(r"\d(\.\d)*|practice", rule.section)
+        assert re.fullmatch(r"\d(\.\d+)*|practice", rule.section)
         assert rule.claim.endswith(".")
 
 
@@ -1290,6 +1474,10 @@ def test_the_documentation_has_every_rule_with_its_section_and_claim() -> None:
     rows = {tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines() if line[:1] == "|"}
     for rule in RULES:
         assert (f"`{rule.name}`", rule.section, rule.claim) in rows
+    shared = dynamic.BY_VERSION["2.0"].keys() & dynamic.BY_VERSION["3.0"].keys()
+    for section, name in ((dynamic.BY_VERSION["3.0"][name].section, name) for name in shared):
+        told = f"`{name}`" if section == outcome.PRACTICE else f"`{name}` ({section})"
+        assert told in " ".join(text[text.index("### FMI 3.0") :].split())
 
 
 # -- what is static -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 from fmpy.util import read_csv, read_ref_opt_file, validate_result
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 from test_foreign import COMPILER, DISCARD, FMI_1, FMI_3, FREE, SOURCE, Maker, built
 
 import mbfmu
@@ -23,6 +25,7 @@ from mbfmu.files import write_folder
 from mbfmu.inputs import Table, course
 from mbfmu.result import read_table
 
+EXTRA = "extra/org.fmi-standard.fmi-ls-ref/"
 SPAN = {"stop": 0.2}
 TORQUE = {"shoulder.tau": "20*sin(15*time)"}
 ONLY_EXCHANGE = (
@@ -324,14 +327,55 @@ def test_wrong_arguments_give_one_message(
     assert [path.name for path in tmp_path.iterdir()] == ["foreign.fmu"]
 
 
+ROLE = re.compile("document|model|parameter|testcase|experiment|result|report|configuration|other")
+"""Some of the roles of FMI-LS-REF."""
+
+
+def test_the_fmu_of_a_set_has_the_others_inside_with_their_roles(two_link_fmu: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    done = write_cross_check(two_link_fmu, folder, inputs=TORQUE, inside=True, **SPAN)
+    names = {path.name for path in done.files if path.suffix in {".csv", ".opt"}}
+    with zipfile.ZipFile(two_link_fmu) as old, zipfile.ZipFile(folder / "two_link.fmu") as new:
+        added = {*new.namelist()} - {*old.namelist()}
+        assert added == {f"{EXTRA}{name}" for name in (*names, "fmi-ls-manifest.xml")} | {
+            "documentation/fmi-ls-ref.txt"
+        }
+        assert all(new.read(name) == old.read(name) for name in old.namelist())
+        assert all(new.read(EXTRA + name) == (folder / name).read_bytes() for name in names)
+        assert new.read("documentation/fmi-ls-ref.txt") == (folder / "ReadMe.txt").read_bytes()
+        root = etree.fromstring(new.read(f"{EXTRA}fmi-ls-manifest.xml"))
+    assert root.tag == "fmiReferences"
+    assert root.get("{http://fmi-standard.org/fmi-ls-manifest}fmi-ls-name") == "org.fmi-standard.fmi-ls-ref"
+    assert {item.get("source"): item.get("role") for item in root} == {
+        "two_link_ref.csv": "result", "two_link_in.csv": "testcase", "two_link_ref.opt": "configuration",
+    }  # fmt: skip
+    assert all(ROLE.fullmatch(item.get("role")) and item.tag == "Related" and item.get("type") for item in root)
+    assert mbfmu.check(folder / "two_link.fmu") == []
+
+
+def test_an_fmu_with_its_set_inside_gives_the_same_set_again(two_link_fmu: Path, tmp_path: Path) -> None:
+    write_cross_check(two_link_fmu, tmp_path / "one", inside=True, **SPAN)
+    write_cross_check(tmp_path / "one" / "two_link.fmu", tmp_path / "two", inside=True, **SPAN)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_files_of_others_inside_an_fmu_are_not_struck_from_the_manifest(make: Maker, tmp_path: Path) -> None:
+    path = make()
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr(f"{EXTRA}params.ssv", b"")
+    with pytest.raises(UsageError, match=r"has files of org.fmi-standard.fmi-ls-ref already: .*params.ssv"):
+        write_cross_check(path, tmp_path / "set", inside=True)
+    assert not (tmp_path / "set").exists()
+
+
 def test_other_kinds_of_fmus_are_refused_by_name(make: Maker, tmp_path: Path) -> None:
     with pytest.raises(FmuError, match="is for model exchange only: have its tool export it for co-simulation"):
         write_cross_check(make(ONLY_EXCHANGE), tmp_path / "set")
-    for xml, version in ((FMI_1, "1.0"), (FMI_3, "3.0")):
+    for xml, reason in ((FMI_1, "is of FMI 1.0"), (FMI_3, "is not for co-simulation: of FMI 3.0 only that is run")):
         path = tmp_path / "other.fmu"
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", xml)
-        with pytest.raises(FmuError, match=rf"is of FMI {version}; only FMI 2\.0 is supported"):
+        with pytest.raises(FmuError, match=reason):
             write_cross_check(path, tmp_path / "set")
     with pytest.raises(FmuError, match="there is no FMU"):
         write_cross_check(tmp_path / "none.fmu", tmp_path / "set")

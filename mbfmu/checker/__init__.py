@@ -59,6 +59,7 @@ def report(
     reasons = dict.fromkeys(left_out, "left out on demand")
     if not strict:
         reasons.update({rule.name: "tried only if strict" for rule in RULES if rule.strict})
+    rules = {rule.name: rule for rule in RULES}
     content, found = archive.read_archive(path)
     if content is not None:
         fmu, judged = static.check_description(content)
@@ -66,12 +67,13 @@ def report(
         if fmu is not None:
             reasons = {**_of_other_versions(fmu.version), **reasons}
             found += dynamic.probe_fmu(fmu, reasons, timeout)
+            rules |= dynamic.BY_VERSION[fmu.version]
     said: dict[str, list[Outcome]] = {}
     for outcome in found:
         said.setdefault(outcome.rule, []).append(outcome)
     complete: list[Outcome] = []
     blocker = "file"
-    for rule in RULES:
+    for rule in rules.values():
         if rule.name in reasons:
             complete.append(rule.outcome("not applicable", reasons[rule.name]))
             continue
@@ -84,8 +86,9 @@ def report(
 
 def _of_other_versions(version: str) -> dict[str, str]:
     """Return why rules do not apply to an FMU of a version, by name."""
-    two, three = static.ONLY2 | dynamic.ONLY["2.0"], static.ONLY3 | dynamic.ONLY["3.0"]
-    return dict.fromkeys(two if version == "3.0" else three, f"the FMU is of FMI {version}: the rule is not judged")
+    two, three = ({*dynamic.BY_VERSION[of]} for of in ("2.0", "3.0"))
+    others = static.ONLY2 | (two - three) if version == "3.0" else static.ONLY3 | (three - two)
+    return dict.fromkeys(others, f"the FMU is of FMI {version}: the rule is not judged")
 
 
 def _left_out(skip: Collection[str]) -> set[str]:

@@ -13,11 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import fmpy
+import numpy as np
 
 from mbfmu.checker.fmu import Description, Fmu, claims
-from mbfmu.checker.fmu3 import FLOATS, Fmu3
+from mbfmu.checker.fmu3 import CLOCK, Fmu3, Variable3
 from mbfmu.checker.outcome import Outcome, Rule
 from mbfmu.checker.probe import main as probe
+from mbfmu.checker.probe import scalars
 from mbfmu.checker.supervise import Ending, supervise
 
 TIMEOUT = 30.0
@@ -31,22 +33,31 @@ STEP = 0.01
 SPAN = 1.0
 """Seconds an FMU without a stop time is integrated for."""
 
-NUMBERS = (*FLOATS, "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Int8", "Int16", "Boolean")
-"""Types of FMI 3.0 whose outputs are compared."""
+FLAGS = (
+    "canGetAndSetFMUstate",
+    "canSerializeFMUstate",
+    "canHandleVariableCommunicationStepSize",
+    "canBeInstantiatedOnlyOncePerProcess",
+    "canInterpolateInputs",
+    "canNotUseMemoryManagementFunctions",
+    "providesDirectionalDerivative",
+)
+"""Capability flags of FMI 2.0 that rules ask for."""
 
-LARGEST = 10_000
-"""Elements up to which an output of FMI 3.0 is compared."""
+FLAGS3 = (
+    "providesAdjointDerivatives",
+    "providesPerElementDependencies",
+    "hasEventMode",
+    "mightReturnEarlyFromDoStep",
+    "canReturnEarlyAfterIntermediateUpdate",
+    "providesIntermediateUpdate",
+)
+"""Those that FMI 3.0 alone has."""
 
 STARTING = ("parameter", "input")
 """Causalities whose start values hold, whatever initialisation computes."""
 
 UNPACK = Rule("unpack", "2.3", "The archive can be unpacked.", gate=True)
-VITAL = tuple(Rule.of(function, section, gate=True) for function, section in probe.VITAL)
-OTHERS = (
-    *(Rule.of(function, section) for function, section in probe.OTHERS),
-    *(Rule.of(function, section, strict=True) for function, section in probe.STRICT),
-    *(Rule.of(function, section) for function, section in (*probe.MESSAGES, *probe.LAST)),
-)
 
 
 @dataclass(frozen=True)
@@ -68,29 +79,27 @@ class Interface:
     others: tuple[Rule, ...]
 
 
+def _interface(version: str, element: str, name: str, table: probe.Table) -> Interface:
+    """Return the rules of a kind of FMU."""
+    others = [Rule.of(function, section) for function, section in table.others]
+    others += [Rule.of(function, section, strict=True) for function, section in table.strict]
+    others += [Rule.of(function, section) for function, section in table.last]
+    vital = tuple(Rule.of(function, section, gate=True) for function, section in table.vital)
+    return Interface(version, element, name, vital, tuple(others))
+
+
 INTERFACES = (
-    Interface("2.0", "CoSimulation", "co-simulation", VITAL, OTHERS),
-    Interface(
-        "2.0",
-        "ModelExchange",
-        "model exchange",
-        tuple(Rule.of(function, section, gate=True) for function, section in probe.EXCHANGE_VITAL),
-        tuple(Rule.of(function, section) for function, section in probe.EXCHANGE_OTHERS),
-    ),
-    Interface(
-        "3.0",
-        "CoSimulation",
-        "co-simulation",
-        tuple(Rule.of(function, section, gate=True) for function, section in probe.STEPS3_VITAL),
-        tuple(Rule.of(function, section) for function, section in probe.STEPS3_OTHERS),
-    ),
+    _interface("2.0", "CoSimulation", "co-simulation", probe.STEPPED),
+    _interface("2.0", "ModelExchange", "model exchange", probe.EXCHANGED),
+    _interface("3.0", "CoSimulation", "co-simulation", probe.STEPPED3),
+    _interface("3.0", "ModelExchange", "model exchange", probe.EXCHANGED3),
 )
-ONLY = {
-    version: {rule.name for one in INTERFACES if one.version == version for rule in (*one.vital, *one.others)}
+BY_VERSION = {
+    version: {rule.name: rule for one in INTERFACES if one.version == version for rule in (*one.vital, *one.others)}
     for version in ("2.0", "3.0")
 }
-"""Names of the rules of one version of FMI alone."""
-RULES = (UNPACK, *(rule for one in INTERFACES for rule in (*one.vital, *one.others)))
+"""Rules of each version of FMI by name, with the sections of its document."""
+RULES = (UNPACK, *{**BY_VERSION["3.0"], **BY_VERSION["2.0"]}.values())
 STARTED = ("load", "instantiate", "exchange-load", "exchange-instantiate")
 """Rules an FMU that needs a tool may break where the tool is missing."""
 
@@ -161,24 +170,103 @@ def _job_of(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
     if isinstance(fmu, Fmu):
         return _job(fmu, element, folder)
     assert isinstance(fmu, Fmu3)
+    return _job3(fmu, element, folder)
+
+
+def _common(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
+    """Gather what probe/ must know of an FMU, whatever its version."""
     given = fmu.experiment
-    outputs: dict[str, list[tuple[str, int, int]]] = {}
-    for v in fmu.variables:
-        size = fmu.size(v)
-        if v.causality == "output" and v.type in NUMBERS and size and size <= LARGEST:
-            outputs.setdefault(v.type, []).append((v.name, v.reference, size))
-    flags = ("canGetAndSetFMUState", "canSerializeFMUState", "canBeInstantiatedOnlyOncePerProcess")
     return {
         "folder": str(folder),
-        "guid": fmu.root.get("instantiationToken"),
+        "version": fmu.version,
         "identifier": element.get("modelIdentifier"),
-        "pythonfmu": False,
         "start": given.get("startTime", 0.0),
         "step": _step(element, given),
+        "stop": given.get("stopTime", given.get("startTime", 0.0) + SPAN),
         "tolerance": given.get("tolerance"),
+        "categories": [item.get("name") for item in fmu.root.iterfind("LogCategories/Category")],
+    }
+
+
+def _job3(fmu: Fmu3, element: Any, folder: Path) -> dict[str, Any]:
+    """Gather what probe/ must know of an FMU of FMI 3.0, with scalar variables."""
+    try:
+        whole = fmpy.read_model_description(BytesIO(fmu.archive.data), validate=False)
+    except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
+        raise ValueError(str(error)) from None
+    scalar = scalars.scalars(whole)
+    places: dict[int, list[scalars.Place]] = {}
+    outputs: dict[str, dict[str, scalars.Place]] = {}
+    variables = []
+    for v in scalar.modelVariables:
+        if isinstance(v.valueReference, scalars.Place) and v.alias is None and not v.clocks:
+            base = "Integer" if v.type == "Enumeration" else v.type
+            places.setdefault(v.valueReference.reference, []).append(v.valueReference)
+            if v.causality == "output" and base != "String":
+                outputs.setdefault(base, {})[v.name] = v.valueReference
+            variables.append(_variable3(v, base))
+    pairs = [(unknown.variable.derivative, unknown.variable) for unknown in whole.derivatives]
+    spelled = {"canGetAndSetFMUstate": "canGetAndSetFMUState", "canSerializeFMUstate": "canSerializeFMUState",
+               "providesDirectionalDerivative": "providesDirectionalDerivatives"}  # fmt: skip
+    entries = [entry for kind in ("Output", "ContinuousStateDerivative") for entry in fmu.entries(kind)]
+    return {
+        **_common(fmu, element, folder),
+        "guid": fmu.root.get("instantiationToken"),
+        "pythonfmu": False,
         "outputs": outputs,
-        "variables": [],
-        "flags": {flag: claims(element, flag) for flag in flags},
+        "variables": variables,
+        "starts": scalars.starts_of(scalar),
+        "states": [
+            [state, rate]
+            for of, by in pairs
+            if of is not None
+            for state, rate in zip(places.get(of.valueReference, ()), places.get(by.valueReference, ()), strict=False)
+        ],
+        "indicators": whole.numberOfEventIndicators,
+        "flags": {flag: claims(element, spelled.get(flag, flag)) for flag in (*FLAGS, *FLAGS3)},
+        "spelled": spelled,
+        "asynchronous": False,
+        "clocks": [_clock(v) for v in fmu.variables if v.type == CLOCK and element.tag == "CoSimulation"],
+        "sizes": [(v.reference, fmu.size(v) or 0) for v in fmu.variables],
+        "dependencies": [
+            (int(entry.get("valueReference")), on if on is None else [int(text) for text in on.split()])
+            for entry in entries
+            for on in [entry.get("dependencies")]
+        ],
+    }
+
+
+def _variable3(variable: Any, base: str) -> dict[str, Any]:
+    """Return what probe/ must know of a scalar of FMI 3.0."""
+    entry = {
+        "name": variable.name,
+        "reference": variable.valueReference,
+        "type": variable.type,
+        "base": base,
+        "causality": variable.causality,
+        "variability": variable.variability,
+    }
+    if variable.start is not None and (variable.causality in STARTING or variable.variability == "constant"):
+        start = _value(base, variable.start)
+        entry["start"] = float(np.float32(start)) if variable.valueReference.type == "Float32" else start
+    if base == "Real":
+        entry["single"] = variable.valueReference.type == "Float32"
+        declared = variable.declaredType
+        for name, limit in (("min", "-inf"), ("max", "inf")):
+            entry[name] = float(getattr(variable, name) or (declared and getattr(declared, name)) or limit)
+    return entry
+
+
+def _clock(clock: Variable3) -> dict[str, Any]:
+    """Return what probe/ must know of a clock."""
+    interval = clock.element.get("intervalDecimal")
+    return {
+        "name": clock.name,
+        "reference": clock.reference,
+        "causality": clock.causality,
+        "interval_kind": clock.element.get("intervalVariability"),
+        "interval": None if interval is None else float(interval),
+        "clocks": clock.listed("clocks"),
     }
 
 
@@ -191,36 +279,22 @@ def _step(element: Any, given: Mapping[str, float]) -> float:
 
 def _job(fmu: Fmu, element: Any, folder: Path) -> dict[str, Any]:
     """Gather what probe/ must know of an FMU and of one of its interfaces, a CoSimulation or ModelExchange element."""
-    given = fmu.experiment
     outputs: dict[str, dict[str, int]] = {}
     for v in fmu.variables:
         if v.causality == "output":
             outputs.setdefault(v.base, {})[v.name] = v.reference
-    flags = (
-        "canGetAndSetFMUstate",
-        "canSerializeFMUstate",
-        "canHandleVariableCommunicationStepSize",
-        "canBeInstantiatedOnlyOncePerProcess",
-        "canInterpolateInputs",
-        "canNotUseMemoryManagementFunctions",
-        "providesDirectionalDerivative",
-    )
     return {
-        "folder": str(folder),
+        **_common(fmu, element, folder),
         "guid": fmu.root.get("guid"),
-        "identifier": element.get("modelIdentifier"),
         "pythonfmu": fmu.is_pythonfmu,
-        "start": given.get("startTime", 0.0),
-        "step": _step(element, given),
-        "stop": given.get("stopTime", given.get("startTime", 0.0) + SPAN),
-        "tolerance": given.get("tolerance"),
         "outputs": outputs,
         "variables": list(_variables(fmu)),
         "states": [[state.reference, rate.reference] for state, rate in fmu.states],
         "indicators": int(fmu.root.get("numberOfEventIndicators", "0")),
-        "categories": [element.get("name") for element in fmu.root.iterfind("LogCategories/Category")],
-        "flags": {flag: claims(element, flag) for flag in flags},
+        "flags": {flag: claims(element, flag) for flag in FLAGS},
+        "spelled": {},
         "asynchronous": claims(element, "canRunAsynchronuously"),
+        "clocks": [],
         "output_order": int(element.get("maxOutputDerivativeOrder", "0")),
     }
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from mbfmu.checker import document
+from mbfmu.checker.fmu import claims
 from mbfmu.checker.fmu3 import CLOCK, FLOATS, Fmu3, Variable3
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 
@@ -173,6 +174,18 @@ def clock_attributes(fmu: Fmu3) -> Iterator[Finding]:
             yield f"the shift of the clock '{v.name}' must not be negative", v.line
 
 
+def capability_flags(fmu: Fmu3) -> Iterator[Finding]:
+    """An FMU with clocks has event mode, and one that returns early after intermediate updates has these."""
+    element = fmu.root.find("CoSimulation")
+    if element is None:
+        raise NotApplicable("the FMU is not for co-simulation")
+    if any(v.type == CLOCK for v in fmu.variables) and not claims(element, "hasEventMode"):
+        yield "the FMU has clocks: hasEventMode must be true", element.sourceline
+    early, updates = "canReturnEarlyAfterIntermediateUpdate", "providesIntermediateUpdate"
+    if claims(element, early) and not claims(element, updates):
+        yield f"{early} is true: {updates} must be true too", element.sourceline
+
+
 def clock_references(fmu: Fmu3) -> Iterator[Finding]:
     """The attribute clocks lists clocks."""
     clocked: list[Variable3] = [v for v in fmu.variables if v.listed("clocks")]
@@ -208,4 +221,5 @@ RULES: tuple[tuple[Rule3, str], ...] = (
     (state_derivatives, "2.4.8"),
     (clock_attributes, "2.4.7"),
     (clock_references, "2.4.7"),
+    (capability_flags, "4.4"),
 )

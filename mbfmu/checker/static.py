@@ -48,8 +48,8 @@ VERSIONS = {
     "2.0": ("fmi2", "The FMU is of FMI 2.0: judged are archive, description, co-simulation and model exchange."),
     "3.0": (
         "fmi3",
-        "The FMU is of FMI 3.0: judged are archive, description and co-simulation by steps alone, without events and "
-        "early returns; model exchange and scheduled execution are read but not run.",
+        "The FMU is of FMI 3.0: judged are archive, description, co-simulation and model exchange; scheduled execution "
+        "is read but not run.",
     ),
 }
 """Names of the schemas of the versions that are judged, and what is judged of each."""

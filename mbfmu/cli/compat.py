@@ -11,7 +11,7 @@ from mbfmu.cli.console import Report, Tell
 
 def compat(
     tell: Tell,
-    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation by FMI 2.0, of any tool")],
+    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation, of any tool")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to make")],
     stop: Annotated[
         float | None, typer.Option("--stop", metavar="T", help="stop time, s; default: that of the FMU")
@@ -27,6 +27,9 @@ def compat(
         float | None, typer.Option("--start", metavar="T", help="start time, s; default: that of the FMU")
     ] = None,
     timeout: Timeout = None,
+    inside: Annotated[
+        bool, typer.Option("--inside", help="put the files into the FMU of the set too, as FMI-LS-REF says")
+    ] = False,
 ) -> Report:
     """Write the FMI Cross-Check files of an FMU: inputs, reference solution, options and ReadMe."""
     from mbfmu.cross_check import write_cross_check
@@ -41,6 +44,7 @@ def compat(
         show=[name.strip() for name in show.split(",")] if show else (),
         start=start,
         timeout=timeout,
+        inside=inside,
         progress=lambda fraction: tell("simulate", fraction),
     )
     return Report(

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.checker.archive import DESCRIPTION, read_archive
+from mbfmu.checker.fmu import claims
+from mbfmu.checker.static import parse_description
 from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu_run import read_fmu, start_value
 from mbfmu.inputs import Course, as_type
@@ -38,11 +41,10 @@ def linearize_fmu(
     """
     import fmpy
 
-    from mbfmu.checker.probe.drive import KINDS, Messages
+    from mbfmu.checker.probe.drive import KINDS, Messages, instantiate
 
     description = read_fmu(path)
-    slave = description.coSimulation
-    if slave is None or not slave.providesDirectionalDerivative:
+    if not _has_derivatives(path, description):
         raise FmuError(
             f"'{path}' gives no directional derivatives: export it with --backend native, or linearize the model itself"
         )
@@ -76,14 +78,12 @@ def linearize_fmu(
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
             raise FmuError(f"'{path}': {messages.or_else(error)}") from None
 
-    def references(names: Any) -> list[int]:
-        return [int(variables[name].valueReference) for name in names]
+    def references(names: Any) -> list[Any]:
+        return [variables[name].valueReference for name in names]
 
     with tempfile.TemporaryDirectory() as folder:
         call(fmpy.extract, str(path), unzipdir=folder)
-        instance = call(
-            fmpy.instantiate_fmu, folder, description, fmi_type="CoSimulation", debug_logging=True, logger=messages.note
-        )
+        instance = call(instantiate, folder, description, path.stem, messages.note)
         try:
             for name, value in start.items():
                 kind = KINDS.get(every[name].type, every[name].type)
@@ -116,6 +116,15 @@ def linearize_fmu(
         rest=float(np.abs(rest[[name not in states for name in rates]]).max(initial=0.0)),
         coordinates=(), q0=np.zeros(0), V=np.zeros((0, count)),
     )  # fmt: skip
+
+
+def _has_derivatives(path: Path, description: Any) -> bool:
+    """Return whether an FMU for co-simulation gives directional derivatives; FMPy reads the flag of FMI 2.0 alone."""
+    if description.fmiVersion == "2.0":
+        return description.coSimulation is not None and bool(description.coSimulation.providesDirectionalDerivative)
+    archive, _ = read_archive(path)
+    root, _ = parse_description(archive.read(DESCRIPTION)) if archive is not None else (None, [])
+    return root is not None and claims(root.find("CoSimulation"), "providesDirectionalDerivatives")
 
 
 def _is_met(variable: Any, variables: Mapping[str, Any], values: Mapping[str, float]) -> bool:

@@ -8,7 +8,6 @@ import json
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,12 +120,10 @@ class _Runner:
     """The runs of an FMU in a process of its own, which ends with this object."""
 
     def __init__(self, subject: FmuSubject) -> None:
-        import fmpy
-
         self._subject, self._path = subject, Path(subject.path)
         self._process = FmuProcess(self._path, subject.content, subject.timeout)
         weakref.finalize(self, self._process.close)
-        self._description = fmpy.read_model_description(BytesIO(subject.content))
+        self._description = read_fmu(self._path, subject.content)
 
     def run(self, values: Mapping[str, float]) -> Result:
         """Return the result of one run."""
@@ -229,6 +226,8 @@ def fmu_subject(
         UnknownNameError: a name or an output does not exist.
         UsageError: a name cannot be set.
     """
+    from mbfmu.checker.probe.drive import VALUES
+
     variables = {item.name: item for item in read_fmu(path).modelVariables}
     for name in [*names, *values]:
         if name not in variables:
@@ -241,7 +240,7 @@ def fmu_subject(
         if value is not None and name not in variables:
             raise UsageError(f"'{path}' has no parameter {name}")
     kinds = {"input", "output", "local"}
-    shown = [name for name, item in variables.items() if item.causality in kinds and item.type != "String"]
+    shown = [name for name, item in variables.items() if item.causality in kinds and item.type in VALUES]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, given, shown, inputs, str(path))
     return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, timeout)

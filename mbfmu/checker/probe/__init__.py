@@ -7,7 +7,8 @@ For a check it is told the names of the rules to apply: it prints a `begin` befo
 last `done`. What is missing in the end tells the parent where the FMU took the process down; the parent then starts
 another one for the rules that are left.
 
-A rule is one function and one row, with the section of the FMI 2.0.4 document, in the table at the end of its file.
+A rule is one function and one row, with the section of the FMI 2.0.4 document, in the table at the end of its file;
+main.py has the sections in FMI 3.0.2 of those that both versions have.
 It yields a message for each breach, or raises NotApplicable.
 
 instance.py  an instance of the FMU, and the FMU as the rules see it
@@ -15,8 +16,10 @@ life.py      rules on loading, initialising, stepping, ending
 values.py    rules on start values, inputs, parameters, derivatives, state
 misuse.py    rules on nonsense, and on what is logged
 exchange.py  rules on model exchange
-steps3.py    rules on co-simulation by FMI 3.0
+steps3.py    rules on co-simulation that FMI 3.0 alone has
+structure3.py  rules on derivatives, dependencies and numbers of states that it alone has
 main.py      applies them
-drive.py     makes one run of an FMU, for mbfmu.simulate
+drive.py     makes runs of an FMU, for mbfmu.simulate and sweeps
+scalars.py   an FMU of FMI 3.0 as a master of FMI 2.0 drives it
 report.py    the JSON lines
 """

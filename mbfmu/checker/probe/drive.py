@@ -1,8 +1,8 @@
 """Runs of an FMU, each from a plan and rows that say what to do to a table of numbers.
 
 A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
-zero is an output point: the inputs are given, and the variables recorded. An FMU that is not for co-simulation by
-FMI 2.0 is run by FMPy's own loop instead.
+zero is an output point: the inputs are given, and the variables recorded. An FMU for model exchange is run by FMPy's
+own loop instead.
 """
 
 import json
@@ -21,12 +21,14 @@ from typing import Any
 import fmpy
 import numpy as np
 import numpy.typing as npt
-from fmpy.fmi2 import fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.fmi2 import FMU2Slave, fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.fmi3 import FMU3Slave
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
 
-from .instance import step
+from .instance import callbacks_of, step
 from .report import begin
+from .scalars import Ended, Scalars, scalars, starts_of
 
 MOST_NOTICES = 5
 """Largest number of different messages of an FMU that are kept as notices."""
@@ -209,16 +211,48 @@ class _Unit:
                 self._instance = None
         if self._instance is not None:
             return
-        self._description = fmpy.read_model_description(self._folder, validate=False)
+        self._description = scalars(fmpy.read_model_description(self._folder, validate=False))
         able, remote = can_simulate(fmpy.supported_platforms(self._folder))
         if not able:
             raise Failure(f": it has no library for this platform ({fmpy.platform})")
         if remote:
             add_remoting(self._folder, host_platform=fmpy.platform, remote_platform=remote)
-        kind = "ModelExchange" if self._description.coSimulation is None else "CoSimulation"
-        self._instance = fmpy.instantiate_fmu(
-            self._folder, self._description, kind, logger=self._messages.note, debug_logging=True
-        )
+        if followed(self._description):
+            name = self._description.coSimulation.modelIdentifier
+            self._instance = instantiate(self._folder, self._description, name, self._messages.note)
+        else:
+            self._instance = fmpy.instantiate_fmu(
+                self._folder, self._description, "ModelExchange", logger=self._messages.note, debug_logging=True
+            )
+
+
+def instantiate(folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True) -> Any:
+    """Return an instance for co-simulation with the functions of FMPy's class for FMI 2.0.
+
+    Args:
+        folder: folder that the FMU is unpacked to.
+        description: FMPy's description; that of an FMU of FMI 3.0 with scalar variables.
+        name: name of the instance.
+        note: called with environment, name, status, category and message of what the FMU says.
+        alone: whether the process has no other instance: only then are arguments put into messages of FMI 2.0.
+    """
+    made = {
+        "guid": description.guid,
+        "unzipDirectory": folder,
+        "modelIdentifier": description.coSimulation.modelIdentifier,
+        "instanceName": name,
+    }
+    if not description.fmiVersion.startswith("3."):
+        slave = FMU2Slave(**made)
+        slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
+        return slave
+    slave = FMU3Slave(**made)
+    slave.instantiate(
+        loggingOn=True, logMessage=lambda environment, status, category, message: note(
+            environment, name, status, category, message
+        ),
+    )  # fmt: skip
+    return Scalars(slave, starts_of(description))
 
 
 def followed(description: Any) -> bool:
@@ -234,7 +268,7 @@ def follow(
     messages: Messages,
     tell: Callable[[float], None] = lambda _: None,
 ) -> Table:
-    """Initialise an instance for co-simulation by FMI 2.0 and do what the rows say; the caller ends it.
+    """Initialise an instance for co-simulation and do what the rows say; the caller ends it.
 
     Args:
         instance: an instance of FMPy.
@@ -270,7 +304,8 @@ def follow(
         raise
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         if getattr(error, "status", None) == fmi2Discard:
-            text = f" stopped at t = {_successful(instance, time):g} s: {messages.or_else('it discarded the step')}"
+            why = messages.or_else(error if isinstance(error, Ended) else "it discarded the step")
+            text = f" stopped at t = {_successful(instance, time):g} s: {why}"
             raise Failure(text, refused=True) from None
         raise Failure(f" failed at t = {time:g} s: {messages.or_else(error)}") from None
     return record.table
@@ -288,7 +323,7 @@ def _beginning(messages: Messages) -> Iterator[None]:
 
 
 def _initialise(instance: Any, description: Any, plan: Plan) -> None:
-    """Initialise an instance for co-simulation by FMI 2.0 with the start values of a plan."""
+    """Initialise an instance for co-simulation with the start values of a plan."""
     experiment = description.defaultExperiment
     tolerance = None if experiment is None or experiment.tolerance is None else float(experiment.tolerance)
     instance.setupExperiment(tolerance=tolerance, startTime=plan.start)

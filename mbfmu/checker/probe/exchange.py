@@ -3,17 +3,17 @@
 import math
 from collections.abc import Callable, Iterator
 from ctypes import POINTER, c_double
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import FMU2Model, fmi2Discard
+from fmpy.fmi3 import FMU3Model
 
 from .instance import NUDGE, PRACTICE, SAME, DynamicRule, Instance, NotApplicable, Probe
 
-ITERATIONS = 100
-"""Updates after which an event iteration counts as endless."""
 EVALUATIONS = 4000
 """Evaluations of the derivatives an integration may take; a stiff model is not integrated to its stop time."""
 EVENTS = 200
@@ -39,7 +39,7 @@ Vector = npt.NDArray[np.float64]
 class Model(Instance):
     """One instance of the FMU under test for model exchange."""
 
-    interface = FMU2Model
+    interfaces = MappingProxyType({"2.0": FMU2Model, "3.0": FMU3Model})
 
     def initialise(self, stop: float | None = None) -> None:
         """Go through initialisation and the first event iteration; end in the continuous-time mode."""
@@ -48,16 +48,9 @@ class Model(Instance):
 
     def update(self) -> None:
         """Update the discrete states until they settle, and enter the continuous-time mode."""
-        for _ in range(ITERATIONS):
-            again, self.ended, _, _, defined, time = self.slave.newDiscreteStates()
-            if self.ended:
-                return
-            if not again:
-                break
-        else:
-            raise Endless(f"fmi2NewDiscreteStates still asks for another after {ITERATIONS} calls")
-        self.next = time if defined else math.inf
-        self.slave.enterContinuousTimeMode()
+        self.next = self.settle()
+        if not self.ended:
+            self.slave.enterContinuousTimeMode()
 
     def _vector(self, function: str, n: int) -> Vector:
         if n > MOST:
@@ -102,10 +95,6 @@ class Model(Instance):
             if error.status != fmi2Discard:
                 raise
             return np.full(len(states), np.nan)
-
-
-class Endless(Exception):  # noqa: N818 - it ends a rule with its text
-    """An event iteration that does not end."""
 
 
 class NotFinite(Exception):  # noqa: N818 - it ends a rule with its text
@@ -198,16 +187,14 @@ def _running(probe: Probe, **changes: Any) -> Any:
 
 def exchange_load(probe: Probe) -> Iterator[str]:
     """The library loads and has all functions of model exchange."""
-    job = probe.job
-    FMU2Model(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
     yield from ()
+    Model.library(probe.job)
 
 
 def exchange_instantiate(probe: Probe) -> Iterator[str]:
     """The FMU makes an instance for model exchange."""
-    model = Model(probe.job, probe._callbacks, "check")
-    model.slave.fmi2FreeInstance(model.slave.component)
     yield from ()
+    Model(probe.job, probe._callbacks, "check").free()
 
 
 def exchange_initialise(probe: Probe) -> Iterator[str]:
@@ -232,15 +219,15 @@ def integration(probe: Probe) -> Iterator[str]:
 
 
 def state_values(probe: Probe) -> Iterator[str]:
-    """States and derivatives got as variables are those of fmi2GetContinuousStates and fmi2GetDerivatives."""
+    """States and derivatives got as variables are those of the functions that get all of them."""
     _some_states(probe)
     with _running(probe) as model:
         for way in ("the start", "a state that was set"):
-            for pair, function, what in ((0, "states", "GetContinuousStates"), (1, "rates", "GetDerivatives")):
+            for pair, function, what in ((0, "states", "state"), (1, "rates", "derivative")):
                 references = [entry[pair] for entry in probe.job["states"]]
                 expected, found = getattr(model, function), np.array(model.slave.getReal(references))
                 for n in np.flatnonzero(expected != found)[:1]:
-                    yield f"at {way} fmi2GetReal says {found[n]!r}, fmi2{what} {expected[n]!r} (number {n + 1})"
+                    yield f"at {way} {what} {n + 1} is {expected[n]!r}, and as a variable {found[n]!r}"
             model.at(probe.job["start"], _beside(model))
 
 
@@ -309,18 +296,18 @@ def exchange_state(probe: Probe) -> Iterator[str]:
     probe.needs("canGetAndSetFMUstate")
 
     def go(model: Model) -> None:
-        saved = model.slave.getFMUstate()
+        saved = model.slave.getFMUState()
         if probe.job["flags"]["canSerializeFMUstate"]:
-            content = model.slave.serializeFMUstate(saved)
-            model.slave.freeFMUstate(saved)
+            content = model.slave.serializeFMUState(saved)
+            model.slave.freeFMUState(saved)
             _disturb(probe, model)
-            saved = model.slave.deSerializeFMUstate(content)
+            saved = model.slave.deserializeFMUState(content)
         else:
             _disturb(probe, model)
-        model.slave.setFMUstate(saved)
-        model.slave.freeFMUstate(saved)
+        model.slave.setFMUState(saved)
+        model.slave.freeFMUState(saved)
 
-    yield from _returns(probe, go, "after fmi2SetFMUstate")
+    yield from _returns(probe, go, "after the state was set back")
 
 
 def exchange_reset(probe: Probe) -> Iterator[str]:

@@ -3,12 +3,13 @@
 import math
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import byref
 from functools import cached_property
 from itertools import count
 from time import sleep
+from types import MappingProxyType
 from typing import Any
 
 from fmpy import calloc, free
@@ -25,7 +26,10 @@ from fmpy.fmi2 import (
     fmi2Pending,
     fmi2Warning,
 )
+from fmpy.fmi3 import FMU3Slave
 from fmpy.logging import addLoggerProxy
+
+from .scalars import Place, Scalars
 
 PRACTICE = "practice"
 """Section of a rule that the standard does not state."""
@@ -34,6 +38,8 @@ STEPS = 20
 SAVED = 5
 NUDGE = 1e-4
 """By how much values are changed, relative to 1 and their size: no mechanism comes apart."""
+ITERATIONS = 100
+"""Updates after which an event iteration counts as endless."""
 SAME = 1e-9
 """Relative difference up to which two numbers mean the same."""
 
@@ -43,6 +49,23 @@ Variable = dict[str, Any]
 
 class NotApplicable(Exception):  # noqa: N818 - it is no error
     """A rule has nothing to judge in this FMU; the text says why."""
+
+
+def callbacks_of(logger: Callable[..., None], printf: bool = True) -> Any:
+    """Return the functions that an FMU of FMI 2.0 may call.
+
+    Args:
+        logger: called with environment, name, status, category and message.
+        printf: whether the message is a format of printf with arguments; otherwise it is taken as it is. What puts them
+            in has one logger for the whole process, the last.
+    """
+    callbacks = fmi2CallbackFunctions()
+    callbacks.logger = fmi2CallbackLoggerTYPE(logger)
+    callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
+    callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
+    if printf:
+        addLoggerProxy(byref(callbacks))
+    return callbacks
 
 
 def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None:
@@ -58,24 +81,55 @@ def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None
             raise FMICallException("fmi2DoStep", status) from None
 
 
-class Instance:
-    """One instance of the FMU under test, stepped on the grid t0 + n h."""
+class Endless(Exception):  # noqa: N818 - it ends a rule with its text
+    """An event iteration that does not end."""
 
-    interface: type[Any] = FMU2Slave
-    """What has the functions of its interface."""
+
+class Instance:
+    """One instance of the FMU under test, stepped on the grid t0 + n h; one of FMI 3.0 behind calls of FMI 2.0."""
+
+    interfaces: Mapping[str, type[Any]] = MappingProxyType({"2.0": FMU2Slave, "3.0": FMU3Slave})
+    """What has the functions of its interface, by the version of FMI."""
+    options: Mapping[str, Any] = MappingProxyType({})
+    """What an instance of FMI 3.0 is told of the master."""
 
     def __init__(self, job: dict[str, Any], callbacks: Any, name: str) -> None:
         self.job = job
         self.h: float = job["step"]
         self.ready = False
         """Whether it has been initialised."""
-        self.slave = self.interface(
-            guid=job["guid"],
-            modelIdentifier=job["identifier"],
-            unzipDirectory=job["folder"],
-            instanceName=name,
+        self.ended = False
+        """Whether it has asked for the end of the run."""
+        self.slave = self.library(job, name)
+        if job["version"] == "2.0":
+            self.slave.instantiate(callbacks=callbacks, loggingOn=True)
+        else:
+            self.slave.instantiate(logMessage=callbacks, loggingOn=True, **self.options)
+            self.slave = Scalars(self.slave, job["starts"])
+
+    @classmethod
+    def library(cls, job: dict[str, Any], name: str = "check") -> Any:
+        """Load the library; the functions of its interface are looked for."""
+        return cls.interfaces[job["version"]](
+            guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"], instanceName=name
         )
-        self.slave.instantiate(callbacks=callbacks, loggingOn=True)
+
+    def free(self) -> None:
+        """Free the instance, but not the library."""
+        free_instance = "fmi2FreeInstance" if self.job["version"] == "2.0" else "fmi3FreeInstance"
+        getattr(self.slave, free_instance)(self.slave.component)
+
+    def settle(self) -> float:
+        """Update the discrete states until they need no other update; return the time of the next event, s.
+
+        Raises:
+            Endless: they always need another.
+        """
+        for _ in range(ITERATIONS):
+            again, self.ended, _, _, defined, time = self.slave.newDiscreteStates()
+            if self.ended or not again:
+                return float(time) if defined else math.inf
+        raise Endless(f"the discrete states still need another update after {ITERATIONS} calls")
 
     def initialise(self, stop: float | None = None) -> None:
         """Go through initialisation mode with the start values."""
@@ -117,8 +171,10 @@ class Instance:
 class Probe:
     """The FMU under test: makes instances, gathers what it logs, and writes down what is found."""
 
-    def __init__(self, job: dict[str, Any], report: Callable[..., None]) -> None:
+    def __init__(self, job: dict[str, Any], report: Callable[..., None], kind: type[Instance] = Instance) -> None:
         self.job = job
+        self.kind = kind
+        """Class of the instances that rules step."""
         self.report = report
         self.log: deque[str] = deque(maxlen=5)
         self.remark = ""
@@ -132,16 +188,11 @@ class Probe:
         self.spoken: set[str] = set()
         """Rules on messages that have been broken."""
         self._names = (f"check{n}" for n in count())
-        self._callbacks = self._make_callbacks()
-
-    def _make_callbacks(self) -> Any:
-        callbacks = fmi2CallbackFunctions()
-        callbacks.logger = fmi2CallbackLoggerTYPE(self._logged)
-        callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
-        callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
-        if not self.job["pythonfmu"]:  # its messages come without arguments, so they are looked at as they are
-            addLoggerProxy(byref(callbacks))
-        return callbacks
+        if job["version"] == "2.0":  # messages of pythonfmu come without arguments, so they are looked at as they are
+            self._callbacks = callbacks_of(self._logged, printf=not job["pythonfmu"])
+        else:
+            self._callbacks = lambda environment, *said: self._logged(environment, b"", *said)
+            _place(job)
 
     def _logged(self, _environment: Any, _name: bytes, status: int, category: Any, message: Any) -> None:
         text = (message or b"").decode(errors="replace").strip()
@@ -161,10 +212,10 @@ class Probe:
 
     @contextmanager
     def instance(
-        self, callbacks: Any = None, kind: Callable[..., Instance] = Instance, **changes: Any
+        self, callbacks: Any = None, kind: Callable[..., Instance] | None = None, **changes: Any
     ) -> Iterator[Any]:
         """Make an instance of a kind; free it afterwards unless the FMU has declared itself beyond repair."""
-        instance = kind({**self.job, **changes}, callbacks or self._callbacks, next(self._names))
+        instance = (kind or self.kind)({**self.job, **changes}, callbacks or self._callbacks, next(self._names))
         try:
             yield instance
             if instance.ready and not self.terminates(instance):
@@ -174,7 +225,7 @@ class Probe:
             raise
         finally:
             if not self.dead:
-                instance.slave.fmi2FreeInstance(instance.slave.component)
+                instance.free()
 
     def terminates(self, instance: Instance) -> bool:
         """Terminate an instance; whether that works is a rule of its own."""
@@ -201,7 +252,7 @@ class Probe:
     def needs(self, flag: str) -> None:
         """Leave a rule whose capability the FMU does not claim."""
         if not self.job["flags"][flag]:
-            raise NotApplicable(f"{flag} is not set")
+            raise NotApplicable(f"{self.job['spelled'].get(flag, flag)} is not set")
 
     def after(self, rule: str) -> None:
         """Leave a rule that would only repeat what another has said."""
@@ -240,6 +291,16 @@ class Probe:
             return None
 
 
+def _place(job: dict[str, Any]) -> None:
+    """Make places of the value references of a job."""
+    job["outputs"] = {
+        kind: {name: Place(*place) for name, place in outputs.items()} for kind, outputs in job["outputs"].items()
+    }
+    job["states"] = [[Place(*state), Place(*rate)] for state, rate in job["states"]]
+    for variable in job["variables"]:
+        variable["reference"] = Place(*variable["reference"])
+
+
 def difference(expected: list[Outputs], found: list[Outputs]) -> str | None:
     """Say where two runs first differ in a bit, if they do."""
     for n, (left, right) in enumerate(zip(expected, found, strict=True)):
@@ -267,6 +328,8 @@ def nudged(variable: Variable) -> float | None:
     start: float = variable["start"]
     for sign in (1.0, -1.0):
         value = start + sign * NUDGE * (abs(start) or 1.0)
+        if variable.get("single"):
+            (value,) = struct.unpack("<f", struct.pack("<f", value))
         if variable["min"] <= value <= variable["max"] and math.isfinite(value):
             return value
     return None

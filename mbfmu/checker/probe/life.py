@@ -3,22 +3,20 @@
 import math
 from collections.abc import Iterator
 
-from fmpy.fmi2 import FMU2Slave, fmi2CallbackFunctions
+from fmpy.fmi2 import fmi2CallbackFunctions
 
 from .instance import PRACTICE, SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Probe, difference, not_finite
 
 
 def load(probe: Probe) -> Iterator[str]:
     """The library loads and has all functions of co-simulation."""
-    job = probe.job
-    FMU2Slave(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
     yield from ()
+    Instance.library(probe.job)
 
 
 def version(probe: Probe) -> Iterator[str]:
     """fmi2GetVersion answers 2.0, fmi2GetTypesPlatform default."""
-    job = probe.job
-    slave = FMU2Slave(guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
+    slave = Instance.library(probe.job)
     for function, expected in ((slave.fmi2GetVersion, b"2.0"), (slave.fmi2GetTypesPlatform, b"default")):
         if (answer := function()) != expected:
             yield f"{function.__name__} answers {answer!r} instead of {expected!r}"
@@ -26,9 +24,8 @@ def version(probe: Probe) -> Iterator[str]:
 
 def instantiate(probe: Probe) -> Iterator[str]:
     """The FMU makes an instance."""
-    instance = Instance(probe.job, probe._callbacks, "check")
-    instance.slave.fmi2FreeInstance(instance.slave.component)
     yield from ()
+    Instance(probe.job, probe._callbacks, "check").free()
 
 
 def initialise(probe: Probe) -> Iterator[str]:
@@ -88,7 +85,7 @@ def reset(probe: Probe) -> Iterator[str]:
         instance.initialise()
         found = instance.run(0, STEPS)
     if text := difference(expected, found):
-        yield f"after fmi2Reset and a new initialisation, {text}"
+        yield f"after a reset and a new initialisation, {text}"
 
 
 def terminate(probe: Probe) -> Iterator[str]:
@@ -101,7 +98,7 @@ def terminate(probe: Probe) -> Iterator[str]:
         instance.slave.reset()
         instance.initialise()
     if text := difference([expected], [found]):
-        yield f"after fmi2Terminate, {text}"
+        yield f"after the end, {text}"
 
 
 def debug_logging(probe: Probe) -> Iterator[str]:

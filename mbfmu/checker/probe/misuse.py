@@ -5,11 +5,13 @@ import shutil
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from fmpy.fmi1 import FMICallException
-from fmpy.fmi2 import FMU2Slave, fmi2Fatal
+from fmpy.fmi2 import fmi2Fatal
 
 from .instance import PRACTICE, SAVED, DynamicRule, Instance, NotApplicable, Probe, difference, not_finite
+from .scalars import Place
 
 UNKNOWN = 4_000_000_000
 """A value reference no variable has, unless one has it."""
@@ -78,9 +80,10 @@ def _refuses(instance: Instance, n: int) -> bool:
 def unknown_reference(probe: Probe) -> Iterator[str]:
     """A value reference no variable has is refused, when got and when set."""
     taken = {v["reference"] for v in probe.job["variables"]}
-    unknown = {"base": "Real", "reference": next(n for n in count(UNKNOWN) if n not in taken)}
+    found: Any = next(n for n in count(UNKNOWN) if n not in taken)
+    unknown = {"base": "Real", "reference": found if probe.job["version"] == "2.0" else Place("Float64", found, 1, 0)}
     probe.legal = False
-    for what in ("set", "get"):
+    for what in ("set", "got"):
         try:
             with probe.running() as instance:
                 if what == "set":
@@ -93,21 +96,19 @@ def unknown_reference(probe: Probe) -> Iterator[str]:
                 probe.remark = f"refused with fmi2Fatal ({error.function}), which ends all instances"
                 return
             continue
-        yield f"fmi2{what.title()}Real with an unknown value reference was answered with fmi2OK; answer fmi2Error"
+        yield f"an unknown value reference was {what} with fmi2OK; answer fmi2Error"
 
 
 def guid_mismatch(probe: Probe) -> Iterator[str]:
     """An instance with another guid than the description's is refused, with a message."""
-    job = probe.job
-    slave = FMU2Slave(guid=WRONG_GUID, modelIdentifier=job["identifier"], unzipDirectory=job["folder"])
     try:
-        slave.instantiate(callbacks=probe._callbacks, loggingOn=True)
+        instance = Instance({**probe.job, "guid": WRONG_GUID}, probe._callbacks, "check")
     except Exception:  # noqa: BLE001 - FMPy raises a bare exception for a null pointer
         if not probe.log:
             yield "a wrong guid was refused without a message; say why through the logger"
         return
-    slave.fmi2FreeInstance(slave.component)
-    yield "fmi2Instantiate takes a wrong guid: an FMU whose description was exchanged would run"
+    instance.free()
+    yield "an instance is made with a wrong guid: an FMU whose description was exchanged would run"
 
 
 def stop_time(probe: Probe) -> Iterator[str]:
@@ -118,7 +119,7 @@ def stop_time(probe: Probe) -> Iterator[str]:
         instance.run(0, SAVED)
         if _refuses(instance, SAVED):
             return
-    yield "a step past the stopTime of fmi2SetupExperiment was answered with fmi2OK; answer fmi2Error"
+    yield "a step past the stop time that the master has set was answered with fmi2OK; answer fmi2Error"
 
 
 def odd_path(probe: Probe) -> Iterator[str]:

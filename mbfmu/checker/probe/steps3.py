@@ -1,73 +1,123 @@
-"""Rules on co-simulation by FMI 3.0: functions, steps, rollback, reset."""
+"""Rules that FMI 3.0 alone has on co-simulation: functions, event mode, clocks, early returns, intermediate updates."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from ctypes import CDLL
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import CDLL, c_double, c_int
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from fmpy import platform_tuple, sharedLibraryExtension
-from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave
+from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave, fmi3ValueReference
 
-from .instance import PRACTICE, SAVED, STEPS, DynamicRule, NotApplicable, Outputs, Probe, difference
+from .instance import SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Outputs, Probe, difference, not_finite
+from .scalars import Ended
 
 FUNCTIONS = sorted(
     {name for kind in (FMU3Model, FMU3Slave, FMU3ScheduledExecution) for name in dir(kind) if name.startswith("fmi3")}
 )
 """Names of all functions of FMI 3.0."""
+PERIODIC = ("constant", "fixed", "tunable")
+"""Interval variabilities of clocks that tick periodically."""
+SPANS = 500
+"""Calls of fmi3DoStep that a run with event mode may take."""
+TOUCH = 1e-12
+"""Distance, relative to the time of a run, within which an instant is met."""
 
 
-class Stepped:
-    """One instance of the FMU under test, without event mode and early return, stepped on the grid t0 + n h."""
+class Stepped(Instance):
+    """An instance with event mode that may return early; its master activates periodic clocks when they are due."""
 
-    def __init__(self, probe: Probe) -> None:
-        self.job, self.probe = probe.job, probe
-        self.slave: Any = FMU3Slave(
-            guid=self.job["guid"], modelIdentifier=self.job["identifier"], unzipDirectory=self.job["folder"],
-            instanceName="check",
-        )  # fmt: skip
-        self.slave.instantiate(loggingOn=True, logMessage=self._logged)
+    options: Mapping[str, Any] = MappingProxyType({"eventModeUsed": True, "earlyReturnAllowed": True})
+    next = math.inf
+    """Time of the next event that the FMU has told, s."""
+    clocks: Sequence[tuple[int, float, float]] = ()
+    """Value reference, first tick (s) and interval (s) of periodic clocks."""
+    rang: tuple[str, ...] = ()
+    """Clocks that were still active after the last update of the discrete states."""
 
-    def _logged(self, _environment: Any, status: int, _category: Any, message: Any) -> None:
-        if status:
-            self.probe.log.append((message or b"").decode(errors="replace").strip()[:300])
-
-    def initialise(self) -> None:
-        """Go through initialisation mode with the start values."""
-        self.slave.enterInitializationMode(tolerance=self.job["tolerance"], startTime=self.job["start"])
+    def initialise(self, stop: float | None = None) -> None:
+        """Go through initialisation and the first event iteration; end in step mode."""
+        self.slave.setupExperiment(tolerance=self.job["tolerance"], startTime=self.job["start"], stopTime=stop)
+        self.slave.enterInitializationMode()
+        clocks = [clock for clock in self.job["clocks"] if clock["interval_kind"] in PERIODIC]
+        self.clocks = [
+            (clock["reference"], self.job["start"] + shift, interval)
+            for clock, shift, interval in zip(clocks, _shifts(self, clocks), _intervals(self, clocks), strict=True)
+        ]
         self.slave.exitInitializationMode()
+        self.ready = True
+        if self.options["eventModeUsed"]:
+            self.handle(self.job["start"])
 
-    def outputs(self) -> Outputs:
-        """Return the elements of every output that is a number."""
-        found: Outputs = {}
-        for kind, variables in self.job["outputs"].items():
-            count = sum(size for _, _, size in variables)
-            values = getattr(self.slave, f"get{kind}")([reference for _, reference, _ in variables], count)
-            names = [f"{name}[{n}]" if size > 1 else name for name, _, size in variables for n in range(1, size + 1)]
-            found.update(zip(names, values, strict=True))
-        return found
+    def handle(self, time: float) -> None:
+        """Handle an event from within event mode, and go on to step mode."""
+        due = [reference for reference, first, interval in self.clocks if _is_tick(time, first, interval)]
+        if due:
+            self.slave.setClock(due, [True] * len(due))
+        self.next = self.settle()
+        if self.ended:
+            return
+        triggered = [clock for clock in self.job["clocks"] if clock["causality"] != "input" and not clock["clocks"]]
+        active = self.slave.getClock([clock["reference"] for clock in triggered]) if triggered else []
+        self.rang = tuple(clock["name"] for clock, on in zip(triggered, active, strict=True) if on)
+        self.slave.enterStepMode()
 
-    def run(self, first: int, steps: int) -> list[Outputs]:
-        """Return the outputs now and after each of some steps, the first from t0 + first h."""
-        found = [self.outputs()]
-        for n in range(first, first + steps):
-            self.slave.doStep(self.job["start"] + n * self.job["step"], self.job["step"], False)
-            found.append(self.outputs())
-        return found
+    def advance(self, time: float, end: float) -> tuple[bool, bool, float]:
+        """Step towards a time, to the next event that is known at most, and handle what is met there.
+
+        Returns:
+            Whether there was an event, whether the step ended early, and the time that was reached, s.
+        """
+        instants = [self.next, *(_tick_after(time, first, interval) for _, first, interval in self.clocks)]
+        to = min([end, *(instant for instant in instants if instant > time)])
+        met, self.ended, early, last = self.slave.advance(time, to - time)
+        event = met or (self.options["eventModeUsed"] and last >= min(instants) * (1 - TOUCH))
+        if event and not self.ended:
+            self.slave.enterEventMode()
+            self.handle(last)
+        return bool(met), bool(early), float(last)
+
+    def step(self, n: float, size: float | None = None) -> None:
+        """Step from t0 + n h, by h if no other size is given, over all events on the way."""
+        time = self.job["start"] + n * self.h
+        size = self.h if size is None else size
+        end, left = time + size, SPANS
+        while left > 0 and not self.ended:
+            _, _, time = self.advance(time, end)
+            left = left - 1 if time < end - TOUCH * max(abs(end), size) else 0
+        if self.ended:
+            raise Ended(f"it ended the run at t = {time:g} s")
 
 
-@contextmanager
-def _running(probe: Probe) -> Iterator[Stepped]:
-    """Make an initialised instance, and free it."""
-    instance = Stepped(probe)
-    try:
-        instance.initialise()
-        yield instance
-        instance.slave.terminate()
-        probe.log.clear()
-    finally:
-        instance.slave.freeInstance()
+def _is_tick(time: float, first: float, interval: float) -> bool:
+    """Return whether a periodic clock ticks at a time."""
+    number = (time - first) / interval
+    return number > -SAME and abs(number - round(number)) <= SAME
+
+
+def _tick_after(time: float, first: float, interval: float) -> float:
+    """Return the time of the first tick of a periodic clock after a time, s."""
+    return first + interval * max(0, math.floor((time - first) / interval + SAME) + 1)
+
+
+def _intervals(instance: Instance, clocks: list[dict[str, Any]]) -> list[float]:
+    """Return the intervals of clocks in initialisation mode, s."""
+    n = len(clocks)
+    references = (fmi3ValueReference * n)(*(clock["reference"] for clock in clocks))
+    intervals, qualifiers = (c_double * n)(), (c_int * n)()
+    if n:
+        instance.slave.getIntervalDecimal(references, intervals, qualifiers)
+    return list(intervals)
+
+
+def _shifts(instance: Instance, clocks: list[dict[str, Any]]) -> list[float]:
+    """Return the shifts of clocks in initialisation mode, s."""
+    n = len(clocks)
+    shifts = (c_double * n)()
+    if n:
+        instance.slave.getShiftDecimal((fmi3ValueReference * n)(*(clock["reference"] for clock in clocks)), shifts)
+    return list(shifts)
 
 
 def functions_exported(probe: Probe) -> Iterator[str]:
@@ -79,77 +129,186 @@ def functions_exported(probe: Probe) -> Iterator[str]:
         yield f"not exported: {', '.join(missing)}"
 
 
-def step_mode(probe: Probe) -> Iterator[str]:
-    """The FMU is instantiated, initialises and takes steps of the default size with finite outputs."""
-    with _running(probe) as instance:
-        found = instance.run(0, STEPS)
-    for n, outputs in enumerate(found):
-        wrong = [name for name, value in outputs.items() if isinstance(value, float) and not math.isfinite(value)]
-        if wrong:
-            yield f"not finite after {n} steps with start values: {', '.join(wrong)}"
+class Span(NamedTuple):
+    """One call of fmi3DoStep in a run with event mode.
+
+    Args:
+        instance: the instance, in step mode after what was met has been handled.
+        begin: time at which it began, s.
+        end: time that was reached, s.
+        event: whether the FMU asked for event handling.
+        early: whether it returned early.
+    """
+
+    instance: Stepped
+    begin: float
+    end: float
+    event: bool
+    early: bool
+
+
+def _spans(probe: Probe) -> Iterator[Span]:
+    """Run the FMU with event mode over its default experiment."""
+    start, stop = probe.job["start"], probe.job["stop"]
+    with probe.instance(kind=Stepped) as instance:
+        instance.initialise()
+        time = start
+        for _ in range(SPANS):
+            passed = math.floor((time - start) / instance.h + SAME)
+            event, early, last = instance.advance(time, min(start + (passed + 1) * instance.h, stop))
+            yield Span(instance, time, last, event, early)
+            if instance.ended or not last < stop - TOUCH * max(abs(stop), instance.h):
+                return
+            time = last
+
+
+def event_mode(probe: Probe) -> Iterator[str]:
+    """The FMU runs with event mode: event iterations end, the next event lies ahead, outputs stay finite."""
+    probe.needs("hasEventMode")
+    events, reached = 0, probe.job["start"]
+    why = ""
+    for instance, _, reached, event, _ in _spans(probe):
+        events += event
+        why = " where it ended the run" if instance.ended else ""
+        if names := not_finite(instance.outputs()):
+            yield f"not finite at t = {reached:g} s: {', '.join(names)}"
+            return
+        if instance.next < reached - SAME * instance.h:
+            yield f"the next event is told to be at t = {instance.next!r} s, and it is t = {reached!r} s already"
+            return
+    if not why and reached < probe.job["stop"] * (1 - SAME):
+        why = " where the number of steps tried was used up"
+    probe.remark = f"run to t = {reached:g} s{why}" + (f", with {events} events" if events else "")
+
+
+def early_return(probe: Probe) -> Iterator[str]:
+    """A step ends early or at an event only where master and FMU have agreed on it, and at a time within the step."""
+    if not probe.job["clocks"]:  # an FMU with clocks needs event mode
+        yield from _basic(probe)
+    if not probe.job["flags"]["hasEventMode"]:
+        return
+    for _, time, last, _, early in _spans(probe):
+        if early and not probe.job["flags"]["mightReturnEarlyFromDoStep"]:
+            yield f"fmi3DoStep returned early at t = {last:g} s, but mightReturnEarlyFromDoStep is not set"
+            return
+        if early and not time <= last:
+            yield f"a step from t = {time!r} s returned early at t = {last!r} s"
             return
 
 
-def rollback(probe: Probe) -> Iterator[str]:
-    """A state set back, also through bytes, replays what followed it, to the last bit."""
-    probe.needs("canGetAndSetFMUState")
-    with _running(probe) as instance:
-        instance.run(0, SAVED)
-        saved = instance.slave.getFMUState()
-        if probe.job["flags"]["canSerializeFMUState"]:
-            content = instance.slave.serializeFMUState(saved)
-            instance.slave.freeFMUState(saved)
-            saved = instance.slave.deserializeFMUState(content)
-        expected = instance.run(SAVED, STEPS)
-        instance.slave.setFMUState(saved)
-        found = instance.run(SAVED, STEPS)
-        instance.slave.freeFMUState(saved)
-    if text := difference(expected, found):
-        yield f"fmi3SetFMUState does not bring the state back: {text}"
+def _basic(probe: Probe) -> Iterator[str]:
+    """Take steps without event mode, and yield the first that asks for it; the rule 'step' has early returns."""
+    with probe.running() as instance:
+        for n in range(STEPS):
+            time = probe.job["start"] + n * instance.h
+            event, *_ = instance.slave.advance(time, instance.h)
+            if event:
+                yield f"fmi3DoStep asked for event handling at t = {time:g} s, and the master has no event mode"
+                return
 
 
-def reset_anew(probe: Probe) -> Iterator[str]:
-    """A reset instance starts anew, with the first results to the last bit."""
-    with _running(probe) as instance:
-        expected = instance.run(0, STEPS)
-        instance.slave.reset()
+def intermediate_update(probe: Probe) -> Iterator[str]:
+    """Intermediate updates lie within the step, never before a finished one, and may end it if the FMU says so."""
+    probe.needs("providesIntermediateUpdate")
+    times: list[tuple[float, bool]] = []
+    asking = False
+
+    def update(
+        _environment: Any, time: float, _set: bool, _get: bool, finished: bool, can: bool, early: Any, when: Any
+    ) -> None:
+        times.append((time, finished))
+        if asking and can:
+            early[0], when[0] = True, time
+
+    class Updated(Stepped):
+        options = MappingProxyType(
+            {**Stepped.options, "eventModeUsed": probe.job["flags"]["hasEventMode"], "intermediateUpdate": update}
+        )
+
+    with probe.instance(kind=Updated) as instance:
         instance.initialise()
-        found = instance.run(0, STEPS)
+        time, h = probe.job["start"], instance.h
+        near = SAME * max(abs(time), abs(probe.job["stop"]), h)
+        for _ in range(SAVED):
+            times.clear()
+            begin, (_, _, time) = time, instance.advance(time, time + h)
+            latest = begin
+            for at, finished in times:
+                if not latest - near <= at <= begin + h + near:
+                    yield f"an update at t = {at!r} s is not between {latest!r} s and {begin + h!r} s"
+                    return
+                latest = at if finished else latest
+        if not times:
+            yield "intermediateUpdate was not called in a step, though providesIntermediateUpdate is set"
+        if not times or not probe.job["flags"]["canReturnEarlyAfterIntermediateUpdate"]:
+            return
+        asking = True
+        times.clear()
+        _, early, last = instance.advance(time, time + h)
+        asked = times[0][0]
+        if last < asked - near or (not early and last < time + h - near):
+            yield f"a step that was asked to end at t = {asked!r} s ended at {last!r} s, early: {early}"
+
+
+def clock_interval(probe: Probe) -> Iterator[str]:
+    """Periodic clocks tell a positive interval, that of the description if it has one, and no negative shift."""
+    clocks = [clock for clock in probe.job["clocks"] if clock["interval_kind"] in PERIODIC]
+    if not clocks:
+        raise NotApplicable("there are no periodic clocks")
+    with probe.instance(kind=Stepped) as instance:
+        instance.slave.setupExperiment(startTime=probe.job["start"])
+        instance.slave.enterInitializationMode()
+        intervals, shifts = _intervals(instance, clocks), _shifts(instance, clocks)
+        instance.slave.exitInitializationMode()
+    for clock, found, shift in zip(clocks, intervals, shifts, strict=True):
+        name = clock["name"]
+        if not 0.0 < found < math.inf:
+            yield f"the interval of the clock '{name}' is {found!r} s"
+        elif clock["interval"] is not None and not math.isclose(found, clock["interval"], rel_tol=SAME):
+            yield f"the interval of the clock '{name}' is {found!r} s, in the description {clock['interval']!r} s"
+        if not 0.0 <= shift < math.inf:
+            yield f"the shift of the clock '{name}' is {shift!r} s"
+
+
+def clock_tick(probe: Probe) -> Iterator[str]:
+    """A clock that ticked is inactive again once the discrete states are updated."""
+    probe.needs("hasEventMode")
+    if not any(clock["causality"] != "input" for clock in probe.job["clocks"]):
+        raise NotApplicable("there are no clocks that the FMU activates")
+    for instance, _, time, _, _ in _spans(probe):
+        if instance.rang:
+            yield f"still active after fmi3UpdateDiscreteStates, at t = {time:g} s: {', '.join(instance.rang)}"
+            return
+
+
+def state_elsewhere(probe: Probe) -> Iterator[str]:
+    """A state that went through bytes goes on in another instance, to the last bit."""
+    probe.needs("canSerializeFMUstate")
+    probe.after("state")
+    probe.after("serialized-state")
+    with probe.running() as one:
+        one.run(0, SAVED)
+        saved = one.slave.getFMUState()
+        content = one.slave.serializeFMUState(saved)
+        one.slave.freeFMUState(saved)
+        expected: list[Outputs] = one.run(SAVED, STEPS)
+    with probe.running() as two:
+        saved = two.slave.deserializeFMUState(content)
+        two.slave.setFMUState(saved)
+        two.slave.freeFMUState(saved)
+        found = two.run(SAVED, STEPS)
     if text := difference(expected, found):
-        yield f"after fmi3Reset and a new initialisation, {text}"
+        yield f"in another instance, {text}"
 
 
-def side_by_side(probe: Probe) -> Iterator[str]:
-    """Two instances in one process go the same way and do not disturb each other."""
-    if probe.job["flags"]["canBeInstantiatedOnlyOncePerProcess"]:
-        raise NotApplicable("canBeInstantiatedOnlyOncePerProcess is set")
-    with _running(probe) as one:
-        expected = one.run(0, STEPS)
-    with _running(probe) as one, _running(probe) as two:
-        found = one.run(0, SAVED)
-        other = two.run(0, STEPS)
-        found += one.run(SAVED, STEPS - SAVED)[1:]
-    for text in filter(None, (difference(expected, found), difference(expected, other))):
-        yield f"with another instance in the process, {text}"
-
-
-def process_end(probe: Probe) -> Iterator[str]:
-    """The process ends well after the FMU was used by FMI 3.0."""
-    with _running(probe) as instance:
-        instance.run(0, SAVED)
-    yield from ()
-
-
-VITAL: tuple[tuple[DynamicRule, str], ...] = (
-    (functions_exported, "2.2.1"),
-    (step_mode, "4.2.1"),
-)
+VITAL: tuple[tuple[DynamicRule, str], ...] = ((functions_exported, "2.2.1"),)
 """Rules without which the others make no sense."""
 
 RULES: tuple[tuple[DynamicRule, str], ...] = (
-    (rollback, "2.2.7"),
-    (reset_anew, "2.3.1"),
-    (side_by_side, "2.3.2"),
-    (process_end, PRACTICE),
+    (event_mode, "2.3.5"),
+    (early_return, "4.1.3"),
+    (intermediate_update, "4.2.2"),
+    (clock_interval, "2.2.8"),
+    (clock_tick, "2.3.5"),
+    (state_elsewhere, "2.2.7"),
 )
-"""The others; the last is judged by how the process ends."""

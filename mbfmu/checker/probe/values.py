@@ -144,14 +144,14 @@ def state(probe: Probe) -> Iterator[str]:
     probe.needs("canGetAndSetFMUstate")
     with probe.running() as instance:
         instance.run(0, SAVED)
-        saved = instance.slave.getFMUstate()
+        saved = instance.slave.getFMUState()
         expected = instance.run(SAVED, REPLAYED)
         probe.disturb(instance, SAVED + REPLAYED)
-        instance.slave.setFMUstate(saved)
+        instance.slave.setFMUState(saved)
         found = instance.run(SAVED, REPLAYED)
-        instance.slave.freeFMUstate(saved)
+        instance.slave.freeFMUState(saved)
     if text := difference(expected, found):
-        yield f"setFMUstate does not bring the state back: {text}"
+        yield f"a state that is set does not bring the state back: {text}"
 
 
 def serialized_state(probe: Probe) -> Iterator[str]:
@@ -160,15 +160,15 @@ def serialized_state(probe: Probe) -> Iterator[str]:
     probe.after("state")
     with probe.running() as instance:
         instance.run(0, SAVED)
-        saved = instance.slave.getFMUstate()
-        content = instance.slave.serializeFMUstate(saved)
-        instance.slave.freeFMUstate(saved)
+        saved = instance.slave.getFMUState()
+        content = instance.slave.serializeFMUState(saved)
+        instance.slave.freeFMUState(saved)
         expected = instance.run(SAVED, REPLAYED)
         probe.disturb(instance, SAVED + REPLAYED)
-        saved = instance.slave.deSerializeFMUstate(content)
-        instance.slave.setFMUstate(saved)
+        saved = instance.slave.deserializeFMUState(content)
+        instance.slave.setFMUState(saved)
         found = instance.run(SAVED, REPLAYED)
-        instance.slave.freeFMUstate(saved)
+        instance.slave.freeFMUState(saved)
     if text := difference(expected, found):
         yield f"a serialised state does not bring the state back: {text}"
 
