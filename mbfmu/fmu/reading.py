@@ -63,6 +63,8 @@ class Port:
         own: its type as its version of FMI names it.
         shape: its dimensions; empty: a scalar.
         items: name and value of each item of an enumeration.
+        declared: name of the enumeration.
+        constant: whether no value but the start value is ever its own.
         inputs: names of the inputs that an output depends on directly; None: it may depend on all.
     """
 
@@ -77,6 +79,8 @@ class Port:
     own: str = ""
     shape: tuple[int, ...] = ()
     items: tuple[tuple[str, int], ...] = ()
+    declared: str = ""
+    constant: bool = False
     inputs: frozenset[str] | None = None
 
 
@@ -146,7 +150,10 @@ class OuterFmu:
 
 
 def parse_fmu(
-    path: str | os.PathLike[str], versions: Collection[str] = ("2.0",), kinds: Collection[str] = ("cs",)
+    path: str | os.PathLike[str],
+    versions: Collection[str] = ("2.0",),
+    kinds: Collection[str] = ("cs",),
+    advice: str = "",
 ) -> OuterFmu:
     """Read what an FMU says of itself; nothing of it is run.
 
@@ -154,6 +161,7 @@ def parse_fmu(
         path: path of the file.
         versions: versions of FMI that are supported.
         kinds: uses of which one is needed, of `KINDS`.
+        advice: what the error says where version or use is another.
 
     Raises:
         FmuError: there is no file, or it is no FMU of such a version and use.
@@ -169,12 +177,12 @@ def parse_fmu(
     supported = f"'{where}': only FMI {' and '.join(versions)} {uses} is supported"
     version = root.get("fmiVersion")
     if version not in versions:
-        raise FmuError(f"{supported}, not FMI {version}")
+        raise FmuError(f"{supported}, not FMI {version}{advice}")
     found = {kind: root.find(element) for kind, (element, _) in KINDS.items()}
     known = {kind: node.get("modelIdentifier", "") for kind, node in found.items() if node is not None}
     if not set(known) & set(kinds):
         other = " and ".join(KINDS[kind][1] for kind in known) or "scheduled execution"
-        raise FmuError(f"{supported}, not {other}")
+        raise FmuError(f"{supported}, not {other}{advice}")
     try:
         ports = {port.name: port for port in (_ports if version == "2.0" else _ports3)(root)}
         units = {unit.name: unit for unit in _units(root)}
@@ -248,6 +256,8 @@ def _ports(root: Any) -> Iterator[Port]:
             start=typed.get("start"),
             own=typed.tag,
             items=_items(shared) if shared is not None else (),
+            declared=typed.get("declaredType", "") if typed.tag == "Enumeration" else "",
+            constant=scalar.get("variability") == "constant",
             inputs=inputs.get(name),
         )
 
@@ -278,10 +288,12 @@ def _ports3(root: Any) -> Iterator[Port]:
             description=node.get("description", ""),
             derivative_of=None if of is None else nodes[int(of)].attrib["name"],
             reference=reference,
-            start=node.get("start"),
+            start=node.get("start", None if (text := node.find("Start")) is None else text.get("value", "")),
             own=node.tag,
             shape=_shape(node, nodes),
             items=_items(shared) if shared is not None else (),
+            declared=node.get("declaredType", "") if node.tag == "Enumeration" else "",
+            constant=node.get("variability") == "constant",
             inputs=frozenset(item.attrib["name"] for item in inputs if item.get("causality") == "input")
             if reference in on
             else None,
