@@ -15,7 +15,7 @@ from mbfmu.fmu.description import (
     unit_definitions,
     used_units,
 )
-from mbfmu.fmu.interface import INDICATOR, Interface
+from mbfmu.fmu.interface import Interface
 from mbfmu.fmu.units import known_unit
 
 VERSION = "3.0"
@@ -182,7 +182,7 @@ def _structure(parent: Element, interface: Interface, found: Collection[Array], 
     for facts in triggered:
         SubElement(parent, "InitialUnknown", facts)
     for item in found:
-        if item.first.kind == INDICATOR:
+        if item.first.name in interface.indicators:
             SubElement(parent, "EventIndicator", {"valueReference": str(item.reference)})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
-from mbfmu.dae.states import rate_signals, state_places, state_signals
+from mbfmu.dae.states import indicator_signals, rate_signals, state_places, state_signals
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
@@ -139,6 +139,7 @@ class Interface:
         guards: what each guard of gaps and frictions belongs to, in words.
         sampled: names of the sampled blocks.
         states: the continuous states of model exchange, each with its time derivative; none without model exchange.
+        indicators: names of the event indicators that are variables.
         exchange: whether the kernel behind it is that of model exchange.
     """
 
@@ -149,6 +150,7 @@ class Interface:
     guards: tuple[str, ...] = ()
     sampled: tuple[str, ...] = ()
     states: tuple[tuple[Variable, Variable], ...] = ()
+    indicators: tuple[str, ...] = ()
     exchange: bool = False
 
     @property
@@ -181,7 +183,7 @@ def interface(
             last; 0: as many as the equations need.
         kinds: what the FMU is for, of ``cs`` and ``me``; all its kernels have the same variables.
         exchange: functions of the kernel, if it is that of model exchange.
-        indicators: whether its event indicators are variables.
+        indicators: whether event indicators are variables, for co-simulation among the outputs of the model.
     """
     dae = prepared.dae
     settings = _settings(prepared, corrections, kinds)
@@ -227,9 +229,10 @@ def interface(
                     kind, offset, signal, "local", "continuous", "calculated",
                     nominal=usual(signal), derivative_of=signal.derivative_of,
                 )  # fmt: skip
-    for offset, guard in enumerate(prepared.outline.guards if indicators else ()):
-        signal = Signal(f"events.indicator[{offset + 1}]", "1", f"positive until an event of {guard}")
-        add(INDICATOR, offset, signal, "local", "continuous", "calculated")
+    shown = indicator_signals(prepared.outline.guards if indicators else ())
+    if exchange:
+        for offset, signal in enumerate(shown):
+            add(INDICATOR, offset, signal, "local", "continuous", "calculated")
     bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
         variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
@@ -249,6 +252,7 @@ def interface(
         prepared.outline.guards,
         tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
         tuple(states),
+        tuple(item.name for item in shown),
         exchange is not None,
     )
 

@@ -63,6 +63,7 @@ def cache_key(
     choices: Sequence[str] = (),
     inverse: bool = False,
     states: bool = False,
+    indicators: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -77,6 +78,7 @@ def cache_key(
         choices: coordinates for which a parameter chooses between a start value and a guess.
         inverse: the equations are those of the inverse dynamics.
         states: the state is asked for as outputs.
+        indicators: event indicators are asked for with it.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -96,6 +98,7 @@ def cache_key(
                 list(choices),
                 inverse,
                 states,
+                indicators,
             ]
         )
     except _ForeignError:

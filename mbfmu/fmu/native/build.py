@@ -89,7 +89,7 @@ class Native:
     @cached_property
     def interface(self) -> Interface:
         """The variables."""
-        indicators = self.exchange and self.fmi != "2.0"
+        indicators = "me" in self.kinds and self.fmi != "2.0"
         bundle = self.bundle if self.exchange else None
         return interface(self.prepared, self.corrections, self.kinds, bundle, indicators)
 
