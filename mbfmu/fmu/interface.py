@@ -84,6 +84,7 @@ class Variable:
         start_offset: place in the vector s of start values, for an output with a start value.
         fixed: why a parameter is fixed after the initialisation; None: it is tunable.
         type: type in FMI 2.0, which decides by which functions it is read and set.
+        items: names of the values 0, 1, 2, ... of an Integer that is a mode, an enumeration in FMI 3.0.
     """
 
     name: str
@@ -103,6 +104,12 @@ class Variable:
     start_offset: int | None = None
     fixed: str | None = None
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
+
+    @property
+    def type3(self) -> str:
+        """The type in FMI 3.0, as the C code names it."""
+        return "Enumeration" if self.items else self.type
 
     def shown(self, value: float) -> str:
         """Return a value as text, as XML has it: a number from which the same number is read, or true or false."""
@@ -203,7 +210,10 @@ def interface(
         if isinstance(item, Signal) and not item.unique:
             text += "; not unique, the constraints are redundant"
         place = (kind, offset, causality, variability, initial)
-        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, **more))
+        if item.items:
+            text = f"{text} ({', '.join(f'{value}: {name}' for value, name in enumerate(item.items))})".strip()
+            more |= {"min": max(more.get("min", 0), 0), "max": min(more.get("max", math.inf), len(item.items) - 1)}
+        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, items=item.items, **more))
 
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):

@@ -180,10 +180,10 @@ def load(key: str) -> CachedStart | None:
             found["name"],
             found["stepper"],
             found["usual"],
-            tuple(Signal(*item) for item in found["inputs"]),
-            tuple(ParameterSignal(*item) for item in found["parameters"]),
-            tuple(Signal(*item) for item in found["outputs"]),
-            tuple(ParameterSignal(*item) for item in found["start_values"]),
+            tuple(Signal(*_with_items(item)) for item in found["inputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in found["parameters"]),
+            tuple(Signal(*_with_items(item)) for item in found["outputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in found["start_values"]),
             found["sampled"],
             tuple(found["formulas"]),
             found["multistep"],
@@ -224,3 +224,8 @@ def store(key: str, start: CachedStart) -> None:
 
 def _path(key: str) -> Path:
     return cache_folder() / "starts" / f"{key}.json"
+
+
+def _with_items(fields: list[Any]) -> list[Any]:
+    """Return the fields of a signal, of which JSON knows the last one, the items, as a list."""
+    return [*fields[:-1], tuple(fields[-1])]

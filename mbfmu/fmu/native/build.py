@@ -107,7 +107,7 @@ class Native:
             **{name: (here / name).read_text(encoding="utf-8") for name in shim},
             **{name: (here / "standard" / name).read_text(encoding="utf-8") for name in chosen.standard},
             **native_sources(bundle, derived, self.identifier, self.corrections),
-            "variables.h": variables_header(self.interface),
+            "variables.h": variables_header(self.interface, self.fmi == "3.0"),
             **(self._of_version3() if self.fmi == "3.0" else {}),
         }
 
