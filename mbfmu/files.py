@@ -66,7 +66,7 @@ def write_folder(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...
 
     Args:
         folder: folder to make; it may be there if it is empty.
-        contents: contents of the files by name.
+        contents: contents of the files by name, which may lead into folders of it by ``/``.
 
     Raises:
         UsageError: the folder holds something already.
@@ -78,6 +78,7 @@ def write_folder(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...
     try:
         aside.mkdir(parents=True)
         for name, content in contents.items():
+            (aside / name).parent.mkdir(parents=True, exist_ok=True)
             (aside / name).write_bytes(content)
         if target.exists():
             target.rmdir()

@@ -168,6 +168,8 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "path": PATHS,
     "backend": TEXTS,
     "fmi": TEXTS,
+    "version": TEXTS,
+    "parameters": (3, "x", [("a.x", 1)], {1: 2.0}, {"a.x": None}),
     "kind": TEXTS,
     "platforms": ("linux64", 3, [3]),
     "real_time": ("1", 1.5, True),

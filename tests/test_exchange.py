@@ -67,6 +67,18 @@ def test_an_accepted_point_beside_the_constraints_is_brought_back() -> None:
         assert not run.event()[0] or run.get(["constraint.position"])[0] < 1e-14
 
 
+def test_a_point_without_a_way_back_onto_the_constraints_is_an_error_with_advice(tmp_path: Path) -> None:
+    model = mbfmu.load("spatial_slider_crank")
+    with Exchanged(exchanged(model, tmp_path / "far.fmu", coordinates="absolute")).start() as run:
+        far = run.states + 1e5 * np.cos(np.arange(run.n))
+        run.at(0.0, far)
+        refused(run.model.completedIntegratorStep)
+        text = run.messages[-1].text
+        assert "the constraints cannot be met at t = 0 s" in text
+        assert "tighter tolerance or shorter steps, or raise solver.stabilization (now 10 1/s)" in text
+        assert list(run.states) == list(far)
+
+
 def test_stabilization_leads_back_and_moves_nothing_that_meets_the_constraints() -> None:
     found = {}
     for rate in (0.0, 10.0):
@@ -453,6 +465,33 @@ def test_an_fmu_for_both_steps_as_one_for_steps_alone(tmp_path: Path) -> None:
             found.append(run.get(["x", "y", "der(x)"]))
     assert found[0] == found[1]
     assert not validate_fmu(str(both.folder.with_suffix(".fmu")))
+
+
+@pytest.mark.parametrize("name", thorough(zip(["ball", "stick_slip"]), lambda name: name == "ball"))
+def test_contacts_have_both_uses_over_fmi_3_with_the_bits_of_each_alone(name: str) -> None:
+    both = fmu(name, "both", "3.0")
+    path = both.folder.with_suffix(".fmu")
+    assert mbfmu.check(path) == []
+    assert not validate_fmu(str(path))
+    variables = {item.variable.name for item in both.description.eventIndicators}
+    assert variables == {"events.indicator[1]"}
+    for kind, fmi_type in (("cs", "CoSimulation"), ("me", "ModelExchange")):
+        alone = fmu(name, kind, "3.0")
+        shown = [item.name for item in alone.description.modelVariables if item.causality == "output"]
+        asked = {"fmi_type": fmi_type, "output": shown, "stop_time": 0.8, "output_interval": 0.05}
+        found = [simulate_fmu(str(each.folder), relative_tolerance=1e-8, **asked) for each in (both, alone)]
+        assert found[0].tobytes() == found[1].tobytes()
+        indicator = simulate_fmu(str(both.folder), **{**asked, "output": [*variables, shown[0]]})
+        assert np.ptp(indicator["events.indicator[1]"]) > 0.01
+        if name == "ball":
+            rising = indicator["events.indicator[1]"] > 1e-6
+            np.testing.assert_allclose(indicator["events.indicator[1]"][rising], indicator["y"][rising], atol=1e-9)
+
+
+def test_contacts_by_steps_have_no_solver_beside_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'moreau' decides contacts by steps, .* leave the stepper out, or export"):
+        mbfmu.export(ball(), tmp_path / "x.fmu", kind="both", backend="native", stepper="moreau")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_call_outside_its_mode_is_refused_by_name() -> None:

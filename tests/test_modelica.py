@@ -13,7 +13,10 @@ import rumoca
 import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
-from mbfmu.fmu.modelica import axes, identifier, package, write_modelica
+from mbfmu.fmu.modelica import write_modelica
+from mbfmu.fmu.modelica.axes import axes
+from mbfmu.fmu.modelica.language import identifier
+from mbfmu.fmu.modelica.package import package
 from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 from mbfmu.model import RotationalDamper, RotationalSpring, System
 
@@ -22,6 +25,8 @@ package Modelica "The connectors of the Modelica Standard Library, by structure"
   package Blocks package Interfaces
     connector RealInput = input Real;
     connector RealOutput = output Real;
+    connector IntegerOutput = output Integer;
+    connector BooleanOutput = output Boolean;
   end Interfaces; end Blocks;
   package Mechanics
     package Rotational package Interfaces
@@ -37,6 +42,13 @@ package Modelica "The connectors of the Modelica Standard Library, by structure"
       end Flange_a;
     end Interfaces; end Translational;
   end Mechanics;
+  package Utilities package Files
+    function loadResource "The path of a file"
+      input String uri; output String path;
+    algorithm
+      path := uri;
+    end loadResource;
+  end Files; end Utilities;
 end Modelica;
 model SpringDamper "Between the flange and the ground"
   parameter Real c; parameter Real d; parameter Real phi0 = 0;

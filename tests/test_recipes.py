@@ -20,7 +20,7 @@ from test_fmi3 import scalars
 from test_toolbox import tool
 
 import mbfmu
-from mbfmu.errors import ModelFileError, UsageError
+from mbfmu.errors import ModelFileError
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.kernel.toolchain import LEVEL
 from mbfmu.model import Model
@@ -296,24 +296,6 @@ def test_events_keep_a_solver_at_the_constraints(uses: Uses) -> None:
     assert np.any(left > DRIFT) == LEFT[uses.name]
     assert np.all(np.delete(left, before) <= DRIFT)
     assert np.all(left[before + 1] < 1e-9)  # 2e-11 where the platform's legs turn at 200 rad/s, 2e-14 of others
-
-
-REFUSED = {
-    ("slider_crank_clearance", "both", "3.0"): "one by one",
-    ("stick_slip", "both", "3.0"): "one by one",
-    ("woodpecker", "both", "3.0"): "one by one",
-}
-"""What a recipe gives no FMU for, and words of the message. In FMI 3.0 event indicators are variables, which an FMU for
-both uses had to have in co-simulation too; neither use alone is refused, nor both over FMI 2.0."""
-
-
-@pytest.mark.parametrize("case", REFUSED, ids="-".join)
-def test_both_uses_of_contacts_over_fmi_3_are_refused_by_name(case: tuple[str, str, str], tmp_path: Path) -> None:
-    name, kind, fmi = case
-    choices = {**native(name).recipe.choices(), "fmi": fmi}
-    with pytest.raises(UsageError, match=REFUSED[case]):
-        mbfmu.export(native(name).model, tmp_path / "both.fmu", kind=kind, backend="native", **choices)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_recipe_for_model_exchange_leaves_its_stepper_out(said: Callable[..., str]) -> None:

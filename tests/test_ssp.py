@@ -103,7 +103,7 @@ def ecos(path: str, names: list[str], count: int) -> list[list[float]]:
 
     rows = []
     with EcosSimulation(ssp_path=path, step_size=STEP) as simulation:
-        assert simulation.init()
+        assert simulation.init(parameter_set="set")
         for _ in range(count):
             simulation.step()
             rows.append([simulation.get_real(name.replace(".", "::", 1)) for name in names])
@@ -155,6 +155,22 @@ def test_a_change_of_unit_is_a_factor_masters_apply(master: str, tmp_path: Path)
     found = run(master, path, link, 3)
     assert found[-1, 0] == 0.5
     assert found[-1, 1] == pytest.approx(math.degrees(0.5), rel=1e-15)
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_values_in_the_file_act_as_those_in_the_fmus(master: str, train: dict[str, Path], tmp_path: Path) -> None:
+    """ecos applies the set that it is told by name, which is the system's."""
+    values = {"cart.m": 2.0, "cart.d": 3.0, "wagon.buffer.c": 200.0}
+    path = write_ssp(tmp_path / "set.ssp", train, CONNECTIONS, step=STEP, parameters=values)
+    inside = {
+        "cart": mbfmu.export(mbfmu.load("cart_pendulum", {"m": 2.0, "d": 3.0}), tmp_path / "cart.fmu", step=STEP),
+        "wagon": mbfmu.export(wagon().with_values({"buffer.c": 200.0}), tmp_path / "wagon.fmu", step=STEP),
+    }
+    found = run(master, path, SHOWN, 200)
+    expected = run(master, write_ssp(tmp_path / "inside.ssp", inside, CONNECTIONS, step=STEP), SHOWN, 200)
+    without = run(master, write_ssp(tmp_path / "without.ssp", train, CONNECTIONS, step=STEP), SHOWN, 200)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert np.abs(found - without).max() > 1e-3
 
 
 # -- what it says ---------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from test_toolbox import tool
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
-from mbfmu.fmu.modelica import package
+from mbfmu.fmu.modelica.package import package
 from mbfmu.fmu.reading import OuterFmu, parse_fmu
 from mbfmu.fmu.ssp import Wire, write_ssp
 from mbfmu.linearization import linearize

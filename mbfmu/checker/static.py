@@ -127,6 +127,15 @@ def parse_description(data: bytes) -> tuple[Any, list[Outcome]]:
     return root, [*judged, FMI_VERSION.outcome("pass", VERSIONS[version][1])]
 
 
+def parse_xml(data: bytes) -> Any:
+    """Return the root of a document beside the description; None if it is not XML without a document type."""
+    try:
+        root = etree.fromstring(data, _parser())
+    except etree.LxmlError:
+        return None
+    return None if root.getroottree().docinfo.doctype else root
+
+
 def _parser(schema: Any = None) -> Any:
     return etree.XMLParser(schema=schema, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
 

@@ -10,15 +10,26 @@ from mbfmu.cli.console import Report, Tell
 
 def modelica(
     _: Tell,
-    fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU with driven or moved axes")],
+    parts: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]F.fmu...", help="FMUs with driven or moved axes, or for model exchange"),
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="F.mo", help="file to write; its name is the package's")
+        Path | None,
+        typer.Option("--output", "-o", metavar="F.mo|FOLDER", help="file or new folder; its name is the package's"),
     ] = None,
     own: Annotated[bool, typer.Option("--own-connectors", help="do without the Modelica Standard Library")] = False,
 ) -> Report:
-    """Write a Modelica package that gives an FMU flanges."""
+    """Write a Modelica package that gives FMUs flanges, and calls those for model exchange if it is a folder."""
     from mbfmu.files import refuse_overwriting
     from mbfmu.fmu.modelica import write_modelica
+    from mbfmu.fmu.ssp import components
 
-    refuse_overwriting((output,), (fmu,))
-    return Report({"fmu": fmu}, wrote=(write_modelica(fmu, output, library=not own),))
+    found = components(parts)
+    refuse_overwriting((output,), found.values())
+    alone = len(parts) == 1 and "=" not in parts[0] and (output is None or output.suffix)
+    fmus = found[next(iter(found))] if alone else found
+    return Report(
+        {"fmus": {name: str(path) for name, path in found.items()}},
+        wrote=(write_modelica(fmus, output, library=not own),),
+    )

@@ -25,13 +25,21 @@ def ssp(
         str | None, typer.Option("--system", metavar="NAME", help="name of the system; default: the file's")
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
+    version: Annotated[
+        str | None,
+        typer.Option("--ssp", metavar="VERSION", help="1.0 (default), or 2.0: FMI 3.0 and model exchange too"),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.NAME=VALUE", help="value of a parameter or start value; repeatable"),
+    ] = None,
     step: Annotated[
         float | None, typer.Option("--step", metavar="H", help="communication step for masters that read it here, s")
     ] = None,
 ) -> Report:
-    """Write several FMUs and their connections as one .ssp file (SSP 1.0)."""
+    """Write several FMUs and their connections as one .ssp file."""
     from mbfmu.files import refuse_overwriting
-    from mbfmu.fmu.ssp import Coupling, components, read_coupling, wire, write_ssp
+    from mbfmu.fmu.ssp import Coupling, assigned, components, read_coupling, wire, write_ssp
 
     told = len(parts) == 1 and parts[0].endswith(".toml")
     coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
@@ -43,5 +51,7 @@ def ssp(
         system=system or coupling.system,
         stop=coupling.stop if stop is None else stop,
         step=coupling.step if step is None else step,
+        version=version or coupling.version,
+        parameters={**coupling.parameters, **assigned(values or ())},
     )
     return Report({"components": list(coupling.components)}, wrote=(path,))

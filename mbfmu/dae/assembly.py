@@ -282,4 +282,5 @@ def parameter(entry: Entry, *, tunable: bool) -> ParameterSignal:
         tunable,
         entry.guess,
         declared.type,
+        declared.items,
     )

@@ -55,6 +55,7 @@ class Signal:
         reaction_of: full name of the joint or coupling whose constraints cause this force or torque, if any.
         unique: whether the equations determine it; redundant constraints leave some forces undetermined.
         type: type of the variable; the values of all types are numbers here.
+        items: names of the values 0, 1, 2, ... of a mode.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Signal:
     reaction_of: str | None = None
     unique: bool = True
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ class ParameterSignal:
             it. The state of some steppers depends on more, see `Scheme.depends_on`.
         guess: whether it is a start value that need not be met: the search begins there.
         type: type of the variable; the values of all types are numbers here.
+        items: names of the values 0, 1, 2, ... of a mode.
     """
 
     name: str
@@ -160,6 +163,7 @@ class ParameterSignal:
     tunable: bool
     guess: bool = False
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
 
 def size_of(wanted: SX) -> SX:

@@ -72,7 +72,8 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         inputs=network.signals,
         parameters=parameters(bodies.entries, p, shaping),
         bound=tuple(
-            Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
+            Signal(e.name, q.unit, q.description, "parameter", type=q.type, items=q.items)
+            for e, q in ((item, item.quantity) for item in bound)
         ),
         outputs=(*shown.signals, *(signal for signal, _ in network.shown)),
         states=network.states,

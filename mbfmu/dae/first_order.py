@@ -41,7 +41,8 @@ def first_order(mechanism: Mechanism) -> Dae:
         inputs=network.signals,
         parameters=parameters(free, p, network.timing),
         bound=tuple(
-            Signal(e.name, e.quantity.unit, e.quantity.description, "parameter", type=e.quantity.type) for e in bound
+            Signal(e.name, q.unit, q.description, "parameter", type=q.type, items=q.items)
+            for e, q in ((item, item.quantity) for item in bound)
         ),
         outputs=tuple(signal for signal, _ in network.shown),
         states=network.states,

@@ -87,11 +87,14 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         parameters=tuple(
             ParameterSignal(
                 item.name, item.unit, item.description, float(item.value), item.min, item.max,
-                not ca.depends_on(constraints, symbols[item.name]), type=item.type,
+                not ca.depends_on(constraints, symbols[item.name]), type=item.type, items=item.items,
             )
             for item in free
         ),
-        bound=tuple(Signal(item.name, item.unit, item.description, "parameter", type=item.type) for item in bound),
+        bound=tuple(
+            Signal(item.name, item.unit, item.description, "parameter", type=item.type, items=item.items)
+            for item in bound
+        ),
         outputs=signals,
         states=(),
         m=Phi.numel(),

@@ -131,6 +131,7 @@ class Network:
                 start=float(mechanism.input_starts.get(name, item.start)),
                 nominal=item.nominal,
                 type=item.type,
+                items=item.items,
             )
             for name, item in self._items(Port)
         }
@@ -153,7 +154,15 @@ class Network:
             flows[name] = resolved.text(name, item.rate)
         shown = [
             (
-                Signal(name, item.unit, item.description, _kind(item), nominal=item.nominal, type=_type(item)),
+                Signal(
+                    name,
+                    item.unit,
+                    item.description,
+                    _kind(item),
+                    nominal=item.nominal,
+                    type=_type(item),
+                    items=() if isinstance(item, State) else item.items,
+                ),
                 resolved.value(name),
             )
             for name, item in self._items(State | Defined)

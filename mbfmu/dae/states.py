@@ -43,16 +43,33 @@ def rate_signals(dae: Dae) -> tuple[Signal, ...]:
     )  # fmt: skip
 
 
-def with_states(dae: Dae) -> Dae:
-    """Return the equations with the state and its time derivative among the outputs."""
+def indicator_signals(guards: Iterable[str]) -> tuple[Signal, ...]:
+    """Return the event indicators of guards, of which is given what each belongs to, as quantities that a user sees."""
+    return tuple(
+        Signal(f"events.indicator[{number}]", "1", f"positive until an event of {guard}")
+        for number, guard in enumerate(guards, 1)
+    )
+
+
+def with_states(dae: Dae, indicators: bool = False) -> Dae:
+    """Return the equations with the state and its time derivative among the outputs.
+
+    Args:
+        dae: the equations.
+        indicators: whether event indicators are outputs too.
+    """
     q, v, z, u, p, t = dae.symbols()
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
     places = list(state_places(dae))
     y = dae.output(q, v, z, turned, a, lambda_, u, p, t)
     more = ca.vertcat(ca.vertcat(q, v, z)[places], ca.vertcat(v, a, dae.flow(q, v, z, u, p, t))[places])
+    signals = (*state_signals(dae), *rate_signals(dae))
+    if indicators and dae.switching:
+        more = ca.vertcat(more, dae.switching.guards(q, v, z, u, p, t))
+        signals += indicator_signals(dae.switching.guard_names)
     output = ca.Function("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.cse(ca.densify(ca.vertcat(y, more)))])
-    return replace(dae, outputs=(*dae.outputs, *state_signals(dae), *rate_signals(dae)), output=output)
+    return replace(dae, outputs=(*dae.outputs, *signals), output=output)
 
 
 def _units(dae: Dae, coordinates: Iterable[str]) -> list[str]:

@@ -11,9 +11,8 @@ from itertools import product
 from math import prod
 
 from mbfmu.fmu.interface import Interface, Variable
-from mbfmu.model.variable_type import VariableType
 
-TYPES: dict[VariableType, str] = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
+TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "Enumeration": "Enumeration"}
 """Names of the types in FMI 3.0."""
 EVENTS = "events.clock"
 COUNTED = re.compile(r"(?P<before>.*)\[(?P<place>\d+(?:,\d+)*)\](?P<after>\)?)")
@@ -125,6 +124,7 @@ def _alike(a: Variable, b: Variable) -> bool:
     """Return whether two scalars share all that the elements of an array share."""
     kept: tuple[Callable[[Variable], object], ...] = (
         lambda item: (item.kind, item.causality, item.variability, item.initial, item.unit, item.type, item.fixed),
+        lambda item: item.items,
         lambda item: (item.min, item.max, item.start is None, item.start_offset is None, item.derivative_of is None),
     )
     return all(facts(a) == facts(b) for facts in kept)

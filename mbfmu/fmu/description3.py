@@ -15,7 +15,7 @@ from mbfmu.fmu.description import (
     unit_definitions,
     used_units,
 )
-from mbfmu.fmu.interface import INDICATOR, Interface
+from mbfmu.fmu.interface import Interface
 from mbfmu.fmu.units import known_unit
 
 VERSION = "3.0"
@@ -65,7 +65,7 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
         }
         SubElement(root, "CoSimulation", attributes)
     unit_definitions(root, used_units(interface))
-    _types(root, used_units(interface))
+    _types(root, used_units(interface), list(dict.fromkeys(item.items for item in interface.variables if item.items)))
     log_categories(root)
     default_experiment(root, header)
     found = arrays(interface)
@@ -99,15 +99,24 @@ def build_description(header: Header) -> bytes:
     return document(root)
 
 
-def _types(root: Element, used: Collection[str]) -> None:
+def _types(root: Element, used: Collection[str], enumerations: Collection[tuple[str, ...]]) -> None:
     types = Element("TypeDefinitions")
     for name in used:
         unit = known_unit(name)
         if unit.quantity:
             shown = {"displayUnit": next(iter(unit.display))} if name.startswith("rad") else {}
             SubElement(types, "Float64Type", {"name": unit.quantity, "quantity": unit.quantity, "unit": name, **shown})
+    for items in enumerations:
+        node = SubElement(types, "EnumerationType", {"name": _enumeration(items)})
+        for value, item in enumerate(items):
+            SubElement(node, "Item", {"name": item, "value": str(value)})
     if len(types):
         root.append(types)
+
+
+def _enumeration(items: tuple[str, ...]) -> str:
+    """Return the name of the type with some items, which no variable has."""
+    return " | ".join(items)
 
 
 def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
@@ -122,6 +131,8 @@ def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
     }
     if first.type == "Real":
         facts |= {"declaredType": quantity} if quantity else {"unit": first.unit}
+    if first.items:
+        facts["declaredType"] = _enumeration(first.items)
     if math.isfinite(first.min) and first.type != "Boolean":
         facts["min"] = first.shown(first.min)
     if math.isfinite(first.max) and first.type != "Boolean":
@@ -135,7 +146,7 @@ def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
         facts["derivative"] = str(owners[first.derivative_of].reference)
     if first.variability == "continuous" and first.causality in {"input", "output", "local"}:
         facts["intermediateUpdate"] = "true"
-    node = SubElement(parent, TYPES[first.type], {key: value for key, value in facts.items() if value})
+    node = SubElement(parent, TYPES[first.type3], {key: value for key, value in facts.items() if value})
     for size in item.shape:
         SubElement(node, "Dimension", {"start": str(size)})
 
@@ -182,7 +193,7 @@ def _structure(parent: Element, interface: Interface, found: Collection[Array], 
     for facts in triggered:
         SubElement(parent, "InitialUnknown", facts)
     for item in found:
-        if item.first.kind == INDICATOR:
+        if item.first.name in interface.indicators:
             SubElement(parent, "EventIndicator", {"valueReference": str(item.reference)})
 
 

@@ -155,11 +155,13 @@ def export(
     if exchanged and kind == "me":
         prepared = exchanged
     else:
-        prepared = asked(stepper, options, tolerance=tolerance, inverse=inverse, states=kind == "both")
-    if kind == "both" and fmi == "3.0" and prepared.outline.guards:
+        both = kind == "both"
+        indicators = both and fmi != "2.0"  # which are variables there
+        prepared = asked(stepper, options, tolerance=tolerance, inverse=inverse, states=both, indicators=indicators)
+    if exchanged and exchanged.outline.guards != prepared.outline.guards:
         raise UsageError(
-            f"'{system.name}' has contacts or dry friction, whose event indicators are variables of model exchange "
-            "alone in FMI 3.0: export kinds 'cs' and 'me' one by one, or both as FMI 2.0"
+            f"the stepper '{prepared.scheme.name}' decides contacts by steps, and model exchange by events: leave the "
+            "stepper out, or export kinds 'cs' and 'me' one by one"
         )
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)

@@ -12,7 +12,7 @@ from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
-from mbfmu.dae.states import rate_signals, state_places, state_signals
+from mbfmu.dae.states import indicator_signals, rate_signals, state_places, state_signals
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
@@ -84,6 +84,7 @@ class Variable:
         start_offset: place in the vector s of start values, for an output with a start value.
         fixed: why a parameter is fixed after the initialisation; None: it is tunable.
         type: type in FMI 2.0, which decides by which functions it is read and set.
+        items: names of the values 0, 1, 2, ... of an Integer that is a mode, an enumeration in FMI 3.0.
     """
 
     name: str
@@ -103,6 +104,12 @@ class Variable:
     start_offset: int | None = None
     fixed: str | None = None
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
+
+    @property
+    def type3(self) -> str:
+        """The type in FMI 3.0, as the C code names it."""
+        return "Enumeration" if self.items else self.type
 
     def shown(self, value: float) -> str:
         """Return a value as text, as XML has it: a number from which the same number is read, or true or false."""
@@ -139,6 +146,7 @@ class Interface:
         guards: what each guard of gaps and frictions belongs to, in words.
         sampled: names of the sampled blocks.
         states: the continuous states of model exchange, each with its time derivative; none without model exchange.
+        indicators: names of the event indicators that are variables.
         exchange: whether the kernel behind it is that of model exchange.
     """
 
@@ -149,6 +157,7 @@ class Interface:
     guards: tuple[str, ...] = ()
     sampled: tuple[str, ...] = ()
     states: tuple[tuple[Variable, Variable], ...] = ()
+    indicators: tuple[str, ...] = ()
     exchange: bool = False
 
     @property
@@ -181,7 +190,7 @@ def interface(
             last; 0: as many as the equations need.
         kinds: what the FMU is for, of ``cs`` and ``me``; all its kernels have the same variables.
         exchange: functions of the kernel, if it is that of model exchange.
-        indicators: whether its event indicators are variables.
+        indicators: whether event indicators are variables, for co-simulation among the outputs of the model.
     """
     dae = prepared.dae
     settings = _settings(prepared, corrections, kinds)
@@ -201,7 +210,10 @@ def interface(
         if isinstance(item, Signal) and not item.unique:
             text += "; not unique, the constraints are redundant"
         place = (kind, offset, causality, variability, initial)
-        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, **more))
+        if item.items:
+            text = f"{text} ({', '.join(f'{value}: {name}' for value, name in enumerate(item.items))})".strip()
+            more |= {"min": max(more.get("min", 0), 0), "max": min(more.get("max", math.inf), len(item.items) - 1)}
+        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, items=item.items, **more))
 
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):
@@ -227,9 +239,10 @@ def interface(
                     kind, offset, signal, "local", "continuous", "calculated",
                     nominal=usual(signal), derivative_of=signal.derivative_of,
                 )  # fmt: skip
-    for offset, guard in enumerate(prepared.outline.guards if indicators else ()):
-        signal = Signal(f"events.indicator[{offset + 1}]", "1", f"positive until an event of {guard}")
-        add(INDICATOR, offset, signal, "local", "continuous", "calculated")
+    shown = indicator_signals(prepared.outline.guards if indicators else ())
+    if exchange:
+        for offset, signal in enumerate(shown):
+            add(INDICATOR, offset, signal, "local", "continuous", "calculated")
     bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
         variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
@@ -249,6 +262,7 @@ def interface(
         prepared.outline.guards,
         tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
         tuple(states),
+        tuple(item.name for item in shown),
         exchange is not None,
     )
 

@@ -1,4 +1,4 @@
-"""Several FMUs and their connections -> .ssp (SSP 1.0): one file that a co-simulation master runs.
+"""Several FMUs and their connections -> .ssp (SSP 1.0 or 2.0): one file that a co-simulation master runs.
 
 The behaviour of masters explains the form of the file. libcosim and ecos look elements up by their usual prefixes, know
 no connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
@@ -11,16 +11,17 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
+from mbfmu.fmu.parameter_set import Value, enumeration, parameter_set, scaled_unit, written
 from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
@@ -37,6 +38,9 @@ DATE = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 TYPES = ("Real", "Integer", "Boolean", "String")
 """Types of the variables that get connectors; masters know no others."""
+VERSIONS = {"1.0": (("2.0",), ("cs",)), "2.0": (("2.0", "3.0"), ("cs", "me"))}
+"""Versions of SSP, with the versions and uses of the FMUs that they take here."""
+ADVICE = {"1.0": "; SSP 2.0 takes others, if the master knows it: --ssp 2.0", "2.0": ""}
 SOURCES = ("output", "calculatedParameter")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -66,6 +70,8 @@ class Coupling:
         system: name of the system.
         stop: default stop time, s.
         step: communication step, s, for masters that read it here (libcosim and others of OSP).
+        version: version of SSP.
+        parameters: values of start values and parameters by ``component.variable``.
     """
 
     components: Mapping[str, str | os.PathLike[str]]
@@ -73,6 +79,8 @@ class Coupling:
     system: str | None = None
     stop: float | None = None
     step: float | None = None
+    version: str = "1.0"
+    parameters: Mapping[str, Value | Sequence[Value]] = field(default_factory=dict)
 
 
 @checked
@@ -84,6 +92,8 @@ def write_ssp(
     system: str | None = None,
     stop: float | None = None,
     step: float | None = None,
+    version: str = "1.0",
+    parameters: Mapping[str, Value | Sequence[Value]] | None = None,
 ) -> Path:
     """Write FMUs and their connections as an .ssp file.
 
@@ -94,14 +104,19 @@ def write_ssp(
         system: name of the system; default: the file's.
         stop: default stop time, s.
         step: communication step, s, for masters that read it here (libcosim and others of OSP).
+        version: version of SSP: ``1.0``, for FMUs by FMI 2.0 for co-simulation, which masters know, or ``2.0``, for
+            those by FMI 3.0 and for model exchange too.
+        parameters: values of parameters and start values by ``component.variable``: the number, truth value or text,
+            for an array of FMI 3.0 the values of its elements, the last index changing first.
 
     Returns:
         The path of the file written; it appears whole or not at all.
 
     Raises:
-        FmuError: a file is no FMI 2.0 co-simulation FMU, or two declare one unit differently.
-        UnknownNameError: a connection names a component or variable that does not exist.
-        UsageError: a name, time or connection is invalid.
+        FmuError: a file is no FMU that this version of SSP takes, or two declare one unit differently.
+        UnknownNameError: a connection or a value names a component or variable that does not exist.
+        UsageError: a name, time or connection is invalid, or a variable has no value that may be set.
+        ValueRangeError: a value is none of its variable's type.
         MbfmuError: the file cannot be written.
     """
     target = Path(path)
@@ -109,10 +124,13 @@ def write_ssp(
     for what, value in (("stop time", stop), ("communication step", step)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {what} is {value} s; it must be a positive number")
+    if version not in VERSIONS:
+        raise UsageError(f"there is no SSP version '{version}' here; {nearest(version, VERSIONS)}")
     _check_names(components)
-    fmus = {name: parse_fmu(file) for name, file in components.items()}
+    accepted = VERSIONS[version]
+    fmus = {name: parse_fmu(file, *accepted, ADVICE[version]) for name, file in components.items()}
     links = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
-    plan = _Plan(fmus, links, system or target.stem, stop, step)
+    plan = _Plan(fmus, links, system or target.stem, stop, step, version, parameters or {})
     return write_aside(target, _archive(plan))
 
 
@@ -127,7 +145,10 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"cannot read the coupling '{where}': {error}") from None
-    kinds: dict[str, Any] = {"components": dict, "connections": list, "system": str, "stop": float, "step": float}
+    kinds: dict[str, Any] = {
+        "components": dict, "connections": list, "system": str, "stop": float, "step": float, "version": str,
+        "parameters": dict,
+    }  # fmt: skip
     for key, value in data.items():
         if key not in kinds:
             raise ModelFileError(f"coupling '{where}': there is no '{key}'; {nearest(key, kinds)}")
@@ -177,6 +198,23 @@ def components(texts: Iterable[str]) -> dict[str, Path]:
     return found
 
 
+def assigned(texts: Iterable[str]) -> dict[str, str]:
+    """Return the values that ``component.variable=VALUE`` gives.
+
+    Raises:
+        UsageError: a text has another form, or two give one value.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and "." in name and value):
+            raise UsageError(f"value '{text}' is not A.NAME=VALUE with a component A")
+        if name in found:
+            raise UsageError(f"'{name}' has two values: {found[name]} and {value}")
+        found[name] = value
+    return found
+
+
 def refuse_types(where: str, source: str, sink: str, factor: float) -> None:
     """Raise an error if a value of one type is to go to another, or one that is not real is to be multiplied.
 
@@ -202,6 +240,13 @@ class _Plan:
     system: str
     stop: float | None
     step: float | None
+    version: str
+    parameters: Mapping[str, Value | Sequence[Value]]
+
+    @property
+    def types(self) -> Collection[str]:
+        """The types of the variables that get connectors."""
+        return TYPES if self.version == "1.0" else (*TYPES, "Enumeration")
 
 
 def _check_names(components: Mapping[str, str | os.PathLike[str]]) -> None:
@@ -221,7 +266,9 @@ def _archive(plan: _Plan) -> bytes:
     sources: dict[bytes, str] = {}
     for name, fmu in plan.fmus.items():
         sources.setdefault(fmu.data, f"resources/{name}.fmu")
-    members = {"SystemStructure.ssd": (_description(plan, sources), zipfile.ZIP_DEFLATED)}
+    sets = _parameter_sets(plan)
+    members = {"SystemStructure.ssd": (_description(plan, sources, sets), zipfile.ZIP_DEFLATED)}
+    members |= {_set_name(name): (content, zipfile.ZIP_DEFLATED) for name, content in sets.items()}
     members |= {source: (data, zipfile.ZIP_STORED) for data, source in sources.items()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -233,12 +280,26 @@ def _archive(plan: _Plan) -> bytes:
     return buffer.getvalue()
 
 
-def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
+def _set_name(component: str) -> str:
+    return f"resources/{component}.ssv"
+
+
+def _parameter_sets(plan: _Plan) -> dict[str, bytes]:
+    """Return the parameter sets of the components that have one, by name."""
+    given: dict[str, dict[str, tuple[Port, Value | Sequence[Value]]]] = {}
+    for text, value in plan.parameters.items():
+        name, port, _ = _end(plan.fmus, text)
+        given.setdefault(name, {})[text] = (port, value)
+    return {name: parameter_set(plan.system, plan.version, some, plan.fmus[name].units) for name, some in given.items()}
+
+
+def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str]) -> bytes:
     """Return SystemStructure.ssd."""
     units: dict[str, ScaledUnit] = {}
+    enumerations: dict[str, tuple[tuple[str, int], ...]] = {}
     links = _links(plan, units)
     joined = {(link.get(f"{end}Element"), link.get(f"{end}Connector")) for link in links for end in ("start", "end")}
-    names = {"version": "1.0", "name": plan.system, "generationTool": f"mbfmu {mbfmu.__version__}"}
+    names = {"version": plan.version, "name": plan.system, "generationTool": f"mbfmu {mbfmu.__version__}"}
     root = Element("ssd:SystemStructureDescription", NAMESPACES | names)
     system = SubElement(root, "ssd:System", {"name": plan.system})
     elements = SubElement(system, "ssd:Elements")
@@ -248,43 +309,54 @@ def _description(plan: _Plan, sources: Mapping[bytes, str]) -> bytes:
             "description": fmu.description,
             "type": "application/x-fmu-sharedlibrary",
             "source": sources[fmu.data],
-            "implementation": "CoSimulation",
+            "implementation": "CoSimulation" if "cs" in fmu.kinds else "ModelExchange",
         }
         node = SubElement(elements, "ssd:Component", {key: value for key, value in head.items() if value})
         shown = [
             port
             for port in fmu.ports.values()
-            if port.type in TYPES and (port.causality == "output" or (name, port.name) in joined)
+            if port.type in plan.types and (port.causality == "output" or (name, port.name) in joined)
         ]
         if shown:
             connectors = SubElement(node, "ssd:Connectors")
             for port in shown:
                 unit = fmu.units.get(port.unit)
                 known = unit is not None and units.setdefault(unit.name, unit) == unit
-                _connector(connectors, port, port.unit if known else "")
+                named = _named_enumeration(enumerations, name, port)
+                _connector(connectors, port, port.unit if known else "", named)
+        if name in sets:
+            bindings = SubElement(node, "ssd:ParameterBindings")
+            SubElement(bindings, "ssd:ParameterBinding", {"source": _set_name(name)})
     if links:
         SubElement(system, "ssd:Connections").extend(links)
+    if enumerations:
+        parent = SubElement(root, "ssd:Enumerations")
+        for text, items in enumerations.items():
+            enumeration(parent, text, items)
     if units:
         parent = SubElement(root, "ssd:Units")
         for text in sorted(units):
-            _unit(parent, units[text])
+            scaled_unit(parent, units[text])
     _experiment(root, plan)
-    indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
+    return written(root)
 
 
-def _connector(parent: Element, port: Port, unit: str) -> None:
+def _connector(parent: Element, port: Port, unit: str, named: str) -> None:
     head = {"name": port.name, "kind": port.causality, "description": port.description}
     node = SubElement(parent, "ssd:Connector", {key: value for key, value in head.items() if value})
-    SubElement(node, f"ssc:{port.type}", {"unit": unit} if unit else {})
+    facts = {"unit": unit, "name": named}
+    SubElement(node, f"ssc:{port.own or port.type}", {key: value for key, value in facts.items() if value})
+    for size in port.shape:
+        SubElement(node, "ssc:Dimension", {"size": str(size)})
 
 
-def _unit(parent: Element, unit: ScaledUnit) -> None:
-    base = {text: str(power) for text, power in zip(BASE, unit.exponents, strict=True) if power}
-    for key, value, usual in (("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)):
-        if value != usual:
-            base[key] = repr(value)
-    SubElement(SubElement(parent, "ssc:Unit", {"name": unit.name}), "ssc:BaseUnit", base)
+def _named_enumeration(known: dict[str, tuple[tuple[str, int], ...]], component: str, port: Port) -> str:
+    """Enter the enumeration of a variable, and return its name, with the component's where it is another's too."""
+    if port.type != "Enumeration":
+        return ""
+    name = port.declared if known.get(port.declared, port.items) == port.items else f"{component}.{port.declared}"
+    known[name] = port.items
+    return name
 
 
 def _experiment(root: Element, plan: _Plan) -> None:
@@ -312,8 +384,12 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
         if sink.causality != "input":
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
         refuse_types(where, source.type, sink.type, item.factor)
-        if source.type not in TYPES:
+        if source.type not in plan.types:
             raise UsageError(f"{where}: masters connect no values of type {source.type}")
+        if source.items != sink.items:
+            raise UsageError(f"{where}: the enumerations '{source.declared}' and '{sink.declared}' have other items")
+        if source.shape != sink.shape:
+            raise UsageError(f"{where}: the shape {list(source.shape)} cannot go to the shape {list(sink.shape)}")
         if item.end in driven:
             raise UsageError(
                 f"{where}: '{item.end}' is connected to '{driven[item.end]}' already; an input takes one value"

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement
 from mbfmu.fmu.arrays import arrays
 from mbfmu.fmu.description import document
 from mbfmu.fmu.interface import Interface
-from mbfmu.fmu.modelica import KINDS, LIBRARY, Axis, axes
+from mbfmu.fmu.modelica.axes import KINDS, LIBRARY, Axis, axes
 from mbfmu.fmu.picture import HEIGHT, WIDTH
 
 FOLDER = "terminalsAndIcons"

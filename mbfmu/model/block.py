@@ -27,6 +27,7 @@ class Port(Description):
         start: value until it is set.
         nominal: usual size.
         type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit. In expressions True is 1.
+        items: names of the values 0, 1, 2, ... of an ``Integer`` that is a mode.
     """
 
     name: str
@@ -35,12 +36,13 @@ class Port(Description):
     start: bool | float = 0.0
     nominal: float = 1.0
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_declared(self.name, self.type, self.unit, nominal=self.nominal)
+        check_declared(self.name, self.type, self.unit, nominal=self.nominal, items=self.items)
         if isinstance(self.start, str):
             raise ValueRangeError(f"input '{self.name}': start = {self.start!r} must be a number (in {self.unit})")
-        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type))
+        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type, items=self.items))
         _check_nominal(self.name, self.nominal)
 
 
@@ -84,6 +86,7 @@ class Defined(Description):
             of the block's parameters.
         type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit, and whose expression gives
             whole numbers, or 1 (true) and 0 (false).
+        items: names of the values 0, 1, 2, ... of an ``Integer`` that is a mode.
     """
 
     name: str
@@ -94,10 +97,11 @@ class Defined(Description):
     nominal: float = 1.0
     start: bool | Value = 0.0
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_declared(self.name, self.type, self.unit, nominal=self.nominal)
-        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type))
+        check_declared(self.name, self.type, self.unit, nominal=self.nominal, items=self.items)
+        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type, items=self.items))
         _check_nominal(self.name, self.nominal)
 
 

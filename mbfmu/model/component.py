@@ -44,6 +44,7 @@ class Quantity:
         sizes: allowed lengths of a vector; empty for a single number.
         nominal: usual size of a state.
         type: type of the variable.
+        items: names of the values 0, 1, 2, ... of a mode; these are its only values.
     """
 
     unit: str
@@ -55,6 +56,7 @@ class Quantity:
     sizes: tuple[int, ...] = ()
     nominal: float = 1.0
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
     @property
     def is_rate(self) -> bool:
@@ -279,6 +281,9 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
         raise ValueRangeError(f"{name} = {number} must be a finite number (in {declared.unit})")
     if not is_value(number, declared.type):
         raise ValueRangeError(f"{name} = {value} must be {VALUES_OF[declared.type]}")
+    if declared.items and not 0 <= number < len(declared.items):
+        listed = ", ".join(f"{place} ({item})" for place, item in enumerate(declared.items))
+        raise ValueRangeError(f"{name} = {value} must be one of {listed}")
     if not declared.min <= number <= declared.max:
         raise ValueRangeError(
             f"{name} = {value} is outside its bounds {declared.min:g} to {declared.max:g} {declared.unit}"

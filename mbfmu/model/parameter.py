@@ -26,6 +26,7 @@ class Parameter(Description):
         min: least value allowed.
         max: greatest value allowed.
         type: ``Real``; ``Integer`` or ``Boolean`` for a mode or a switch, which has no unit. In expressions True is 1.
+        items: names of the values 0, 1, 2, ... of an ``Integer`` that is a mode.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Parameter(Description):
     min: float = -math.inf
     max: float = math.inf
     type: VariableType = "Real"
+    items: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not is_name(self.name) or keyword.iskeyword(self.name) or self.name in RESERVED:
@@ -42,10 +44,10 @@ class Parameter(Description):
                 f"'{self.name}' cannot name a parameter: use letters (a to z, A to Z), digits and underscores, and no "
                 "name that expressions know already"
             )
-        check_declared(self.name, self.type, self.unit, min=self.min, max=self.max)
+        check_declared(self.name, self.type, self.unit, min=self.min, max=self.max, items=self.items)
         check_value(self.name, self.value, self.quantity)
 
     @property
     def quantity(self) -> Quantity:
         """Return the parameter's unit, description, bounds and type, in the form that component fields have."""
-        return Quantity(self.unit, self.description, self.min, self.max, type=self.type)
+        return Quantity(self.unit, self.description, self.min, self.max, type=self.type, items=self.items)

@@ -28,8 +28,9 @@ def check_declared(
     nominal: float = 1.0,
     min: float = -math.inf,
     max: float = math.inf,
+    items: tuple[str, ...] = (),
 ) -> None:
-    """Raise an error if a type does not exist, or if a variable of it has what only a real one has.
+    """Raise an error if a type does not exist, or if a variable of it has what only another has.
 
     Args:
         name: name of the variable, for messages.
@@ -38,14 +39,17 @@ def check_declared(
         nominal: its usual size; only a real variable has one other than 1.
         min: least value; a Boolean has none.
         max: greatest value; a Boolean has none.
+        items: names of the values 0, 1, 2, ... of a mode; only an Integer has any.
 
     Raises:
         ModelError: there is no such type.
-        ValueRangeError: the variable has a unit, a usual size or bounds that its type has not.
+        ValueRangeError: the variable has a unit, a usual size, bounds or items that its type has not.
     """
     known = get_args(VariableType)
     if type not in known:
         raise ModelError(f"'{name}': there is no type {type!r}; {nearest(str(type), known)}")
+    if items or not isinstance(items, tuple):
+        _check_items(name, type, items)
     if type == "Real":
         return
     wrong = {"unit": unit != "1", "nominal": nominal != 1.0}
@@ -56,3 +60,14 @@ def check_declared(
     for what, bound in (("min", min), ("max", max)):
         if math.isfinite(bound) and not is_value(bound, type):
             raise ValueRangeError(f"'{name}': {what} = {bound} must be {VALUES_OF[type]}")
+
+
+def _check_items(name: str, type: VariableType, items: tuple[str, ...]) -> None:
+    if not isinstance(items, tuple):
+        raise ValueRangeError(f'\'{name}\': items = {items!r} must be a tuple of names, such as ("open", "closed")')
+    if type != "Integer":
+        raise ValueRangeError(f"'{name}' is of type {type}, which has no items: give it type=\"Integer\"")
+    wrong = [item for item in items if not isinstance(item, str) or not item.strip() or item != " ".join(item.split())]
+    if wrong or len(set(items)) < len(items):
+        what = f"{wrong[0]!r} is no name" if wrong else "two have the same name"
+        raise ValueRangeError(f"'{name}': of the items {items}, {what}; give each value 0, 1, 2, ... a name of its own")

@@ -208,6 +208,7 @@ def prepare(
     choices: Sequence[str] = (),
     inverse: bool = False,
     states: bool = False,
+    indicators: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -224,6 +225,7 @@ def prepare(
         choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
         inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
         states: whether the state and its time derivative are outputs.
+        indicators: whether event indicators are outputs with them.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -237,7 +239,7 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
-    asked = formulas, energy_balance, tuple(choices), inverse, states
+    asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
     cached = start_cache.load(key) if key else None
     if cached:
@@ -253,6 +255,7 @@ def prepare(
 def _derived(
     system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
     formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool, states: bool,
+    indicators: bool,
 ) -> Parts:  # fmt: skip
     asked = stepper or ("" if inverse else system.stepper)
     by_step = family_of(asked).contacts if asked else False if inverse else None
@@ -262,7 +265,7 @@ def _derived(
     if inverse:
         dae = inverse_of(dae)
     if states:
-        dae = with_states(dae)
+        dae = with_states(dae, indicators)
     stepper = asked or usual_stepper(dae)[0]
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:

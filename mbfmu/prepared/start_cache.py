@@ -63,6 +63,7 @@ def cache_key(
     choices: Sequence[str] = (),
     inverse: bool = False,
     states: bool = False,
+    indicators: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -77,6 +78,7 @@ def cache_key(
         choices: coordinates for which a parameter chooses between a start value and a guess.
         inverse: the equations are those of the inverse dynamics.
         states: the state is asked for as outputs.
+        indicators: event indicators are asked for with it.
     """
     compiler = host()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -96,6 +98,7 @@ def cache_key(
                 list(choices),
                 inverse,
                 states,
+                indicators,
             ]
         )
     except _ForeignError:
@@ -177,10 +180,10 @@ def load(key: str) -> CachedStart | None:
             found["name"],
             found["stepper"],
             found["usual"],
-            tuple(Signal(*item) for item in found["inputs"]),
-            tuple(ParameterSignal(*item) for item in found["parameters"]),
-            tuple(Signal(*item) for item in found["outputs"]),
-            tuple(ParameterSignal(*item) for item in found["start_values"]),
+            tuple(Signal(*_with_items(item)) for item in found["inputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in found["parameters"]),
+            tuple(Signal(*_with_items(item)) for item in found["outputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in found["start_values"]),
             found["sampled"],
             tuple(found["formulas"]),
             found["multistep"],
@@ -221,3 +224,8 @@ def store(key: str, start: CachedStart) -> None:
 
 def _path(key: str) -> Path:
     return cache_folder() / "starts" / f"{key}.json"
+
+
+def _with_items(fields: list[Any]) -> list[Any]:
+    """Return the fields of a signal, of which JSON knows the last one, the items, as a list."""
+    return [*fields[:-1], tuple(fields[-1])]

@@ -89,7 +89,7 @@ class Native:
     @cached_property
     def interface(self) -> Interface:
         """The variables."""
-        indicators = self.exchange and self.fmi != "2.0"
+        indicators = "me" in self.kinds and self.fmi != "2.0"
         bundle = self.bundle if self.exchange else None
         return interface(self.prepared, self.corrections, self.kinds, bundle, indicators)
 
@@ -107,7 +107,7 @@ class Native:
             **{name: (here / name).read_text(encoding="utf-8") for name in shim},
             **{name: (here / "standard" / name).read_text(encoding="utf-8") for name in chosen.standard},
             **native_sources(bundle, derived, self.identifier, self.corrections),
-            "variables.h": variables_header(self.interface),
+            "variables.h": variables_header(self.interface, self.fmi == "3.0"),
             **(self._of_version3() if self.fmi == "3.0" else {}),
         }
 

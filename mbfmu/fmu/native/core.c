@@ -128,7 +128,7 @@ static int all_known(struct core *m, const unsigned int vr[], size_t n) {
 }
 
 #ifndef TYPE_NAMES
-#define TYPE_NAMES "Real", "Integer", "Boolean"
+#define TYPE_NAMES "Real", "Integer", "Boolean", "Enumeration"
 #endif
 static const char *const TYPES[] = {TYPE_NAMES};
 
@@ -183,7 +183,7 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     if (fabs(value) > LARGEST) return TOO_LARGE;
     if (!place) return IS_COMPUTED;
     if (TYPE(v) == BOOLEAN && value != 0 && value != 1) return NO_TRUTH_VALUE;
-    if (v->kind == INPUT) return FINE;
+    if (v->kind == INPUT) return v->min <= value && value <= v->max ? FINE : OUT_OF_BOUNDS;
     if (v->kind == OUTPUT) {
         if (started) return START_IS_OVER;
     } else {
@@ -297,7 +297,8 @@ enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double 
 
 /* The value of a type that is nearest to that of a variable; tells once if they differ by more than round-off. */
 static int nearest(struct core *m, const struct variable *v, double value) {
-    const double least = TYPE(v) == BOOLEAN ? 0 : INT_MIN, greatest = TYPE(v) == BOOLEAN ? 1 : INT_MAX;
+    const double least = TYPE(v) == BOOLEAN ? 0 : TYPE(v) == ENUMERATION ? v->min : INT_MIN;
+    const double greatest = TYPE(v) == BOOLEAN ? 1 : TYPE(v) == ENUMERATION ? v->max : INT_MAX;
     const double found = isnan(value) ? 0 : rint(fmin(fmax(value, least), greatest));
     if (!(fabs(value - found) <= WHOLE * fmax(1, fabs(found))) && !m->told_whole) {
         struct text shown = {"", 0}, given = {"", 0};

@@ -79,9 +79,9 @@ struct host {
  * of FMI 3.0. */
 enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, AT_EVENT = 16, ANY = 31 };
 
-/* Types of variables. All values are held as doubles: those of an Integer are whole numbers of 32 bits, those of a
- * Boolean 0 and 1. */
-enum type { REAL, INTEGER, BOOLEAN };
+/* Types of variables. All values are held as doubles: those of an Integer are whole numbers of 32 bits, as are those of an
+ * enumeration in FMI 3.0, and those of a Boolean 0 and 1. */
+enum type { REAL, INTEGER, BOOLEAN, ENUMERATION };
 
 enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS, NO_TRUTH_VALUE };
 

@@ -113,8 +113,11 @@ enum outcome core_accept(struct core *m, int *wanted) {
     double status[S_SIZE];
     *wanted = mbfmu_drift(now->x, now->u, now->p, now->time, m->work) > now->settings[DRIFT];
     if (mbfmu_accept(now->x, now->u, now->p, now->time, m->x1, status, m->work) != OK)
-        return core_say(&m->host, REFUSED, "the constraints cannot be met at t = %.9g s (last correction %.2g)",
-                        now->time, status[S_CORRECTION]);
+        return core_say(&m->host, REFUSED,
+                        "the constraints cannot be met at t = %.9g s (last correction %.2g): the solver's steps have left "
+                        "them too far, or the mechanism is near a singular position; give the solver a tighter tolerance "
+                        "or shorter steps, or raise solver.stabilization (now %g 1/s)",
+                        now->time, status[S_CORRECTION], now->settings[STABILIZATION]);
     memcpy(now->x, m->x1, sizeof now->x);
 #ifdef SWITCHED
     *wanted |= mbfmu_arm(now->x, now->u, now->p, now->time, now->shift, m->work);

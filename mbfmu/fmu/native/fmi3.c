@@ -3,6 +3,7 @@
  *
  * An array has the value reference of its first element, and its other elements are the next places of the table of
  * variables: arrays.h has their number. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 enum { IN_STEP = 64, READ = INITIALISING | RUNNING | AT_EVENT | TERMINATED, STARTED = RUNNING | AT_EVENT };
 enum call {
     SET_DEBUG_LOGGING, ENTER_INITIALIZATION_MODE, EXIT_INITIALIZATION_MODE, ENTER_EVENT_MODE, ENTER_STEP_MODE,
-    TERMINATE, RESET, GET_FLOAT64, GET_INT32, GET_BOOLEAN, SET_FLOAT64, SET_INT32, SET_BOOLEAN, GET_STATE, SET_STATE,
+    TERMINATE, RESET, GET_FLOAT64, GET_INT32, GET_INT64, GET_BOOLEAN, SET_FLOAT64, SET_INT32, SET_INT64, SET_BOOLEAN, GET_STATE, SET_STATE,
     FREE_STATE, STATE_SIZE, SERIALIZE, DESERIALIZE, COUNT_DEPENDENCIES, GET_DEPENDENCIES, DIRECTIONAL_DERIVATIVE,
     ADJOINT_DERIVATIVE, OUTPUT_DERIVATIVES, UPDATE_DISCRETE_STATES, GET_CLOCK, SET_CLOCK, GET_INTERVAL,
     GET_SHIFT, DO_STEP, ENTER_CONTINUOUS_TIME_MODE, COMPLETED_INTEGRATOR_STEP, SET_TIME, SET_CONTINUOUS_STATES,
@@ -37,9 +38,11 @@ static const struct {
     [RESET] = {"fmi3Reset", ANY},
     [GET_FLOAT64] = {"fmi3GetFloat64", ANY | IN_STEP},
     [GET_INT32] = {"fmi3GetInt32", ANY | IN_STEP},
+    [GET_INT64] = {"fmi3GetInt64", ANY | IN_STEP},
     [GET_BOOLEAN] = {"fmi3GetBoolean", ANY | IN_STEP},
     [SET_FLOAT64] = {"fmi3SetFloat64", INSTANTIATED | INITIALISING | STARTED | IN_STEP},
     [SET_INT32] = {"fmi3SetInt32", INSTANTIATED | INITIALISING | STARTED},
+    [SET_INT64] = {"fmi3SetInt64", INSTANTIATED | INITIALISING | STARTED},
     [SET_BOOLEAN] = {"fmi3SetBoolean", INSTANTIATED | INITIALISING | STARTED},
     [GET_STATE] = {"fmi3GetFMUState", ANY},
     [SET_STATE] = {"fmi3SetFMUState", ANY},
@@ -360,7 +363,8 @@ static int is_variable(struct component *m, fmi3ValueReference vr) {
 
 static fmi3Status other_type(struct component *m, const char *call, const char *verb, fmi3ValueReference vr) {
     const struct about v = core_variable(vr);
-    return refuse(m, "%s: %s is of type %s: use fmi3%s%s", call, v.name, TYPES[v.type], verb, TYPES[v.type]);
+    return refuse(m, "%s: %s is of type %s: use fmi3%s%s", call, v.name, TYPES[v.type], verb,
+                  v.type == ENUMERATION ? "Int64" : TYPES[v.type]);
 }
 
 /* The value references of all elements of n variables, and their number; NULL, with a message, if a variable does not
@@ -436,6 +440,40 @@ fmi3Status fmi3SetInt32(fmi3Instance instance, const fmi3ValueReference valueRef
     return all ? STATUS[core_set_whole(&m->core, INTEGER, all, nValues, values)] : fmi3Error;
 }
 
+fmi3Status fmi3GetInt64(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
+                        fmi3Int64 values[], size_t nValues) {
+    struct component *m = enter(instance, GET_INT64);
+    enum outcome outcome = DONE;
+    if (!m) return fmi3Error;
+    if (!nValueReferences && !nValues) return fmi3OK;
+    if (!valueReferences || !values) return missing(m, GET_INT64);
+    const unsigned int *all = elements(m, GET_INT64, ENUMERATION, valueReferences, nValueReferences, nValues, m->unknowns);
+    if (!all) return fmi3Error;
+    for (size_t i = 0; i < nValues && outcome == DONE; ++i) {
+        int value = 0;
+        outcome = core_get_whole(&m->core, ENUMERATION, all + i, 1, &value);
+        values[i] = value;
+    }
+    return STATUS[outcome];
+}
+
+fmi3Status fmi3SetInt64(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
+                        const fmi3Int64 values[], size_t nValues) {
+    struct component *m = enter(instance, SET_INT64);
+    enum outcome worst = DONE;
+    if (!m) return fmi3Error;
+    if (!nValueReferences && !nValues) return fmi3OK;
+    if (!valueReferences || !values) return missing(m, SET_INT64);
+    const unsigned int *all = elements(m, SET_INT64, ENUMERATION, valueReferences, nValueReferences, nValues, m->unknowns);
+    if (!all) return fmi3Error;
+    for (size_t i = 0; i < nValues; ++i) {
+        const int value = values[i] < INT_MIN ? INT_MIN : values[i] > INT_MAX ? INT_MAX : (int)values[i];
+        const enum outcome outcome = core_set_whole(&m->core, ENUMERATION, all + i, 1, &value);
+        if (outcome > worst) worst = outcome;
+    }
+    return STATUS[worst];
+}
+
 fmi3Status fmi3GetBoolean(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
                           fmi3Boolean values[], size_t nValues) {
     struct component *m = enter(instance, GET_BOOLEAN);
@@ -499,7 +537,6 @@ NO_TYPE(UInt8)
 NO_TYPE(Int16)
 NO_TYPE(UInt16)
 NO_TYPE(UInt32)
-NO_TYPE(Int64)
 NO_TYPE(UInt64)
 NO_TYPE(String)
 

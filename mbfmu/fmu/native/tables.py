@@ -26,8 +26,13 @@ TYPED_ROW = ROW.replace("\n};", "\n    enum type type; /* see core.h, which come
 CLOCK_TIMING = "void clock_timing(const double *const *arg, double *const *res, double *w);"
 
 
-def variables_header(interface: Interface) -> str:
-    """Return the C header with the table of variables, by value reference."""
+def variables_header(interface: Interface, enumerations: bool = False) -> str:
+    """Return the C header with the table of variables, by value reference.
+
+    Args:
+        interface: the variables.
+        enumerations: whether modes are of the type Enumeration, as in FMI 3.0, and not of the type Integer.
+    """
     typed = interface.typed
     return "\n".join(
         [
@@ -37,7 +42,7 @@ def variables_header(interface: Interface) -> str:
             _enumeration("kind", (*KINDS, *EXCHANGED) if interface.exchange else KINDS),
             TYPED_ROW if typed else ROW,
             "static const struct variable VARIABLES[] = {",
-            *(f"    {{{_row(item, typed)}}}," for item in interface.variables),
+            *(f"    {{{_row(item, typed, enumerations)}}}," for item in interface.variables),
             "};",
             "#endif",
             "",
@@ -156,13 +161,13 @@ def guid_header(guid: str) -> str:
     return f"#define MODEL_GUID {_text(guid)}\n"
 
 
-def _row(item: Variable, typed: bool) -> str:
+def _row(item: Variable, typed: bool, enumerations: bool) -> str:
     value = 0.0 if item.kind == SETTING else item.start or 0.0
     start = -1 if item.start_offset is None else item.start_offset
     numbers = ", ".join(map(_number, (value, item.min, item.max)))
     fixed = _text(item.fixed) if item.fixed else "0"
     row = f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
-    return f"{row}, {item.type.upper()}" if typed else row
+    return f"{row}, {(item.type3 if enumerations else item.type).upper()}" if typed else row
 
 
 def _enumeration(name: str, items: Iterable[str]) -> str:
