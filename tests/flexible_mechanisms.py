@@ -83,6 +83,10 @@ FLEXIBLE = {
         Revolute("shoulder", actuated=True), beam("upper"), Revolute("elbow", actuated=True), beam("fore"), TIP_BODY
     ),
     "row": chain(Revolute("hinge"), beam("one"), beam("two", axial=1), beam("three", modes=1)),
+    "brackets": chain(
+        Revolute("hinge"), beam("rod"), FixedTranslation("bracket", r=(0.1, 0.0)),
+        Revolute("end"), TIP_BODY,
+    ),
     "slider": chain(Prismatic("slide"), CART, beam("mast"), TIP_BODY),
     "clamped": chain(beam("root"), Revolute("hinge"), TIP_BODY),
     "backward": backward(planar=True),

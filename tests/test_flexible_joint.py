@@ -12,7 +12,7 @@ from states import assert_same_motion
 import mbfmu
 from mbfmu.model import Body, BodyShape, FreeMotion, Revolute, World
 
-FEW = {"arm", "backward", "branched in space", "clamped"}
+FEW = {"arm", "backward", "brackets", "branched in space", "clamped"}
 """Mechanisms that stand for all."""
 
 
