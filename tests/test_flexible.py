@@ -78,6 +78,18 @@ def test_frequencies_of_a_cantilever_converge_to_the_closed_form(
     assert errors[2] < errors[1] / 10 < errors[0] / 100
 
 
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_rod_without_bending_modes_stretches_as_in_closed_form(planar: bool) -> None:
+    rod = System(
+        "rod", planar=planar, components=(World(g=0.0), Beam("rod", **BEAM, modes=0, axial=5)),
+        connections=(connect("world.frame_b", "rod.frame_a"),),
+    )  # fmt: skip
+    dae = derive(rod)
+    found = frequencies(dae, placed(dae), np.zeros(dae.n), clamped=False)
+    wanted = np.array([1, 3]) * math.pi / 2 * math.sqrt(BEAM["E"] / BEAM["rho"]) / BEAM["L"]
+    assert found[:2] == pytest.approx(wanted, rel=1e-6)
+
+
 def test_a_cantilever_sags_under_its_weight_as_in_closed_form() -> None:
     beam = BEAM | {"E": 1e12}
     root = connect("world.frame_b", "root.frame_a"), connect("root.frame_b", "beam.frame_a")
