@@ -190,7 +190,7 @@ def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
 
 def _parts(tree: JointTree) -> dict[str, list[Row]]:
     mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
-    hangs = {far: path for path, _, far, _ in spanning.order}
+    hangs = {edge.far: edge.path or edge.start for edge in spanning.order}
     bodies = [
         {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}
         for number, group in enumerate(tree.bodies.groups)

@@ -119,8 +119,8 @@ def in_absolute(dae: Dae, values: dict[str, float]) -> tuple[Array, Array]:
     """Absolute coordinates and rates of a state: where the centre of mass of every body is, by hand from outputs.
 
     Args:
-        dae: the equations in absolute coordinates; no two bodies are fixed to each other, and what is fixed to a body
-            is listed after it, or turned like it.
+        dae: the equations in absolute coordinates; no two bodies are fixed to each other, what is fixed to a body is
+            listed after it, or turned like it, and one that carries flexible bodies has its centre of mass in frame_a.
         values: the outputs by name.
     """
     p = dae.p_default()
@@ -129,17 +129,22 @@ def in_absolute(dae: Dae, values: dict[str, float]) -> tuple[Array, Array]:
     planar = not any(name.endswith(".Q[1]") for name in dae.coordinates)
     dim, q, v = 2 if planar else 3, [], []
     for body in dict.fromkeys(name.rpartition(".")[0] for name in dae.coordinates):
-        r_0, v_0 = (shown(values, f"{body}.{label}", dim) for label in ("r_0", "v_0"))
-        turn = shown(values, f"{body}.{'phi' if planar else 'Q'}", 1 if planar else 4)
-        arm = rotation(turn) @ [lengths.get(f"{body}.r_CM[{k}]", 0.0) for k in range(1, dim + 1)]
-        if planar:
-            w = shown(values, f"{body}.w", 1)
-            swept, turning = w * np.array([-arm[1], arm[0]]), w
-        else:
-            w_a = shown(values, f"{body}.w_a", 3)
-            swept, turning = np.cross(rotation(turn) @ w_a, arm), product(turn, np.array([0.0, *w_a])) / 2
-        q += [r_0 + arm, turn]
-        v += [v_0 + swept, turning]
+        labels = [name for name in dae.coordinates if name.startswith(f"{body}.")]
+        shape = [name for name in labels if ".eta[" in name]
+        if len(shape) < len(labels):
+            r_0, v_0 = (shown(values, f"{body}.{label}", dim) for label in ("r_0", "v_0"))
+            turn = shown(values, f"{body}.{'phi' if planar else 'Q'}", 1 if planar else 4)
+            arm = rotation(turn) @ [lengths.get(f"{body}.r_CM[{k}]", 0.0) for k in range(1, dim + 1)]
+            if planar:
+                w = shown(values, f"{body}.w", 1)
+                swept, turning = w * np.array([-arm[1], arm[0]]), w
+            else:
+                w_a = shown(values, f"{body}.w_a", 3)
+                swept, turning = np.cross(rotation(turn) @ w_a, arm), product(turn, np.array([0.0, *w_a])) / 2
+            q += [r_0 + arm, turn]
+            v += [v_0 + swept, turning]
+        q.append(np.array([values[name] for name in shape]))
+        v.append(np.array([values[name.replace(".eta[", ".eta_t[")] for name in shape]))
     return np.concatenate(q), np.concatenate(v)
 
 

@@ -5,13 +5,14 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pytest
+from flexible_mechanisms import FLEXIBLE
 from harness import thorough
 from mechanisms import (
     EVERY,
@@ -64,13 +65,24 @@ class Case(NamedTuple):
     coordinates: str = "absolute"
 
 
-CASES = [Case(name, coordinates) for name in sorted(EVERY) for coordinates in COORDINATES]
-DRIVEN = [case for case in CASES if any(getattr(item, "actuated", False) for item in EVERY[case.name]().components)]
+QUICK = ("arm", "branched", "four_bar")
+"""Mechanisms with modes that are too quick for differences."""
+BENDING = {f"flexible {name}": partial(replace, model) for name, model in FLEXIBLE.items() if name not in QUICK}
+ALL = {**EVERY, **BENDING}
+"""Functions that make the mechanisms, by name."""
+CASES = [Case(name, coordinates) for name in sorted(ALL) for coordinates in COORDINATES]
+DRIVEN = [case for case in CASES if any(getattr(item, "actuated", False) for item in ALL[case.name]().components)]
 """Cases with inputs."""
+
+
+FLEXIBLE_FEW = (Case("flexible backward", "absolute"), Case("flexible arm in space", "joint"))
+"""Cases that stand for all with flexible bodies."""
 
 
 def represents(case: Case) -> bool:
     """The smaller mechanisms in absolute coordinates, and all but those that are free in space in joint coordinates."""
+    if case.name.startswith("flexible"):
+        return case in FLEXIBLE_FEW
     small = ("slider_crank", "planar_rig", "free_body", "spatial_pendulum")
     return case.name in small if case.coordinates == "absolute" else case.name not in {"free_body", "floater"}
 
@@ -137,7 +149,7 @@ def cross(r: Array, f: Array) -> Array:
 
 @cache
 def dae_of(case: Case) -> Dae:
-    return derive(EVERY[case.name](), case.coordinates)
+    return derive(ALL[case.name](), case.coordinates)
 
 
 @cache
@@ -162,7 +174,7 @@ def tangent(dae: Dae, q: Array) -> Array:
 def random_parameters(dae: Dae, rng: np.random.Generator, conservative: bool = False) -> Array:
     p = dae.p_default() * rng.uniform(0.95, 1.05, len(dae.parameters))
     if conservative:
-        p[[k for k, item in enumerate(dae.parameters) if item.name.endswith(".d")]] = 0.0
+        p[[k for k, item in enumerate(dae.parameters) if item.name.endswith((".d", ".zeta"))]] = 0.0
     return p
 
 
@@ -594,7 +606,7 @@ def test_what_is_called_a_derivative_is_the_time_derivative(case: Case) -> None:
 @every
 def test_every_joint_gives_its_coordinate_rate_and_acceleration(case: Case) -> None:
     signals = {item.name: item for item in dae_of(case).outputs}
-    for joint in (item for item in EVERY[case.name]().components if isinstance(item, Revolute)):
+    for joint in (item for item in ALL[case.name]().components if isinstance(item, Revolute)):
         assert signals[f"{joint.name}.w"].derivative_of == f"{joint.name}.phi"
         assert signals[f"{joint.name}.a"].derivative_of == f"{joint.name}.w"
 

@@ -17,7 +17,7 @@ import mbfmu
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.absolute import _coordinates
 from mbfmu.dae.bodies import Bodies
-from mbfmu.errors import FrameConnectionError, MassError, UsageError, ValueRangeError
+from mbfmu.errors import MassError, ValueRangeError
 from mbfmu.model import Beam, BodyShape, Component, Fixed, FreeMotion, Revolute, System, World, connect, flatten
 
 Array = npt.NDArray[np.float64]
@@ -71,11 +71,23 @@ def test_frequencies_of_a_cantilever_converge_to_the_closed_form(
     wanted = np.array(CANTILEVER) ** 2 * unit(beam)
     errors = []
     for modes in numbers:
-        dae = derive(mbfmu.load("cantilever", {"modes": modes, "planar": int(planar)}))
+        dae = derive(mbfmu.load("cantilever", {"modes": modes, "planar": int(planar)}), "absolute")
         found = frequencies(dae, placed(dae), np.zeros(dae.n), clamped=True)[:: 1 if planar else 2]
         errors.append(np.abs(found[:2] / wanted - 1).max())
     assert errors[2] < bound
     assert errors[2] < errors[1] / 10 < errors[0] / 100
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_rod_without_bending_modes_stretches_as_in_closed_form(planar: bool) -> None:
+    rod = System(
+        "rod", planar=planar, components=(World(g=0.0), Beam("rod", **BEAM, modes=0, axial=8)),
+        connections=(connect("world.frame_b", "rod.frame_a"),),
+    )  # fmt: skip
+    dae = derive(rod)
+    found = frequencies(dae, placed(dae), np.zeros(dae.n), clamped=False)
+    wanted = np.array([1, 3]) * math.pi / 2 * math.sqrt(BEAM["E"] / BEAM["rho"]) / BEAM["L"]
+    assert found[:2] == pytest.approx(wanted, rel=1e-6)
 
 
 def test_a_cantilever_sags_under_its_weight_as_in_closed_form() -> None:
@@ -233,24 +245,33 @@ def test_beams_in_a_row_bend_far_with_an_error_that_falls_with_the_square_of_the
     assert errors[1] < 0.001 * 0.534  # 4.5e-4 of it measured
 
 
-def test_a_beam_in_the_world_is_refused_by_name() -> None:
-    model = System(
-        "x", planar=True, components=(World(), Beam("beam")), connections=(connect("world.frame_b", "beam.frame_a"),)
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_a_beam_on_the_world_itself_moves_as_on_a_fixed_joint(coordinates: str) -> None:
+    whole = mbfmu.load("cantilever")
+    assert isinstance(whole, System)
+    model = replace(
+        whole,
+        components=tuple(item for item in whole.components if item.name != "root"),
+        connections=(connect("world.frame_b", "beam.frame_a"),),
     )
-    with pytest.raises(FrameConnectionError, match="'beam' is flexible and part of the world"):
-        derive(model)
+    bare, held = derive(model, coordinates), derive(whole, "absolute")
+    assert bare.coordinates == tuple(f"beam.eta[{mode}]" for mode in range(1, 5))
+    assert not bare.m
+    found, wanted = (frequencies(dae, placed(dae), np.zeros(dae.n), clamped=dae is held) for dae in (bare, held))
+    assert found == pytest.approx(wanted, rel=1e-9)
 
 
-def test_a_beam_without_mass_and_joint_coordinates_are_refused_by_name() -> None:
+def test_a_beam_without_mass_is_refused_by_name() -> None:
     with pytest.raises(MassError, match="'beam' bends but its mass is 0 kg"):
         derive(alone(True, rho=0.0))
-    with pytest.raises(UsageError, match="'beam' is flexible"):
-        derive(alone(True), "joint")
 
 
-def test_a_flexible_coupler_closes_its_loop_undeformed_and_moves_as_an_fmu_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("coordinates", ["joint", pytest.param("absolute", marks=pytest.mark.further)])
+def test_a_flexible_coupler_closes_its_loop_undeformed_and_moves_as_an_fmu_does(
+    coordinates: str, tmp_path: Path
+) -> None:
     model = mbfmu.load("flexible_four_bar")
-    ways: dict[str, Any] = {"stepper": "radau", "step": 1e-3}
+    ways: dict[str, Any] = {"stepper": "radau", "step": 1e-3, "coordinates": coordinates}
     run = mbfmu.simulate(model, stop=0.2, output_interval=0.01, **ways)
     assert run["rod.eta[1]"][0] == pytest.approx(0.0, abs=1e-15)
     assert np.abs(run["constraint.position"]).max() < 1e-13  # 9e-16 measured

@@ -77,7 +77,7 @@ def test_of_two_joints_the_less_free_one_carries_the_body(tight: Joint, loose: J
     """Wherever it is listed; the other closes a loop."""
     for joints in ((tight, loose), (loose, tight)):
         tree = tree_of(between(*joints)).bodies.tree
-        assert [path for path, *_ in tree.order] == [tight.name]
+        assert [edge.path for edge in tree.order] == [tight.name]
         assert tree.loops == ((loose.name, tight.name),)
 
 
@@ -125,10 +125,10 @@ def way(steps: dict[str, tuple[int, int]], start: int, stop: int) -> set[str]:
 def test_every_body_is_carried_once_and_every_other_joint_closes_its_own_loop(seed: int) -> None:
     tree = tree_of(random_net(seed, bodies=7, more=5).system("net"))
     joints = edges(tree)
-    on_tree = {path: joints[path] for path, *_ in tree.bodies.tree.order}
-    assert sorted(far for _, _, far, _ in tree.bodies.tree.order) == list(range(1, 8))
+    on_tree = {edge.path: joints[edge.path] for edge in tree.bodies.tree.order}
+    assert sorted(edge.far for edge in tree.bodies.tree.order) == list(range(1, 8))
     reached = {0}
-    for path, near, far, forward in tree.bodies.tree.order:
+    for path, near, far, forward, *_ in tree.bodies.tree.order:
         assert near in reached
         assert joints[path] == ((near, far) if forward else (far, near))
         reached.add(far)
@@ -157,7 +157,7 @@ def test_a_loop_of_equal_joints_is_cut_opposite_the_world(bars: int) -> None:
         last = f"tip{number}.frame_b"
     made.put(Revolute("last"), frame_a=last, frame_b="corner.frame_b")
     depth = {0: 0}
-    for _, near, far, _ in tree_of(made.system("ring")).bodies.tree.order:
+    for _, near, far, *_ in tree_of(made.system("ring")).bodies.tree.order:
         depth[far] = depth[near] + 1
     assert max(depth.values()) == (bars + 1) // 2
 

@@ -13,7 +13,6 @@ from mbfmu.dae.stepped import stepped
 from mbfmu.dae.switched import refuse_switched, switched
 from mbfmu.errors import StepperError, UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten
-from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.mechanism import flatten_block
 
 __all__ = [
@@ -92,13 +91,6 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
             return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     mechanism = flatten(model, formulas, choices)
-    flexible = mechanism.of(FlexibleBody)
-    if flexible and coordinates not in {None, "absolute"}:
-        raise UsageError(
-            f"joint coordinates take rigid bodies only, and '{next(iter(flexible))}' is flexible: take --coordinates "
-            "absolute, or leave them out"
-        )
-    coordinates = "absolute" if flexible else coordinates
     if coordinates is None:
         tree = JointTree(mechanism)
         coordinates = "joint" if tree.smaller else "absolute"

@@ -1,17 +1,19 @@
 """System -> Dae in absolute coordinates: (x, y, phi) or (r, Q) of every body, multipliers for every joint.
 
-The origin of a rigid body's coordinates is its centre of mass, so that the mass matrix is block diagonal. That of a
-body with flexible parts is the frame_a of its first part; the shape coordinates of all flexible parts come last.
+The origin of a rigid body's coordinates is its centre of mass, so that the mass matrix is block diagonal. Parts that
+flexible ones hold together have the coordinates of one of them, where a joint leads to, and the shape coordinates: they
+come last, and what they have in inertia is computed from part to part as in joint coordinates.
 """
 
 from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from mbfmu.dae.bodies import Bodies, Coordinates
+from mbfmu.dae.bodies import Bodies, Carried, Coordinates
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
 from mbfmu.dae.inertia import inertial_terms
+from mbfmu.dae.links import Branch, Links, bond, unit
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.mechanism import flatten
 from mbfmu.model.system import System
@@ -40,30 +42,61 @@ def absolute(
 
 def _coordinates(bodies: Bodies) -> Coordinates:
     names: list[str] = []
-    q, v, poses = [], [], [identity(bodies.planar)]
+    q, v, poses = [], [], {0: identity(bodies.planar)}
     intrinsic: list[tuple[str, SX]] = []
     dim = bodies.dim
-    rates = [(ca.SX(dim, 1), ca.SX(1 if bodies.planar else 3, 1))]
-    entries = ("x", "y", "phi") if bodies.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
-    for number, _ in bodies.moving():
-        own = [f"{bodies.owner(number)}.{entry}" for entry in entries]
+    rates = {0: (ca.SX(dim, 1), ca.SX(1 if bodies.planar else 3, 1))}
+    alone = [number for number, _ in bodies.moving() if number not in bodies.bonded]
+    for number in alone:
+        own, here, rate = _symbols(bodies, number)
         names += own
-        here = ca.vertcat(*(ca.SX.sym(name) for name in own))
-        rate = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in own))
         q.append(here)
         v.append(rate)
         pose = Pose(here[:dim], here[dim:])
-        poses.append(pose)
+        poses[number] = pose
         turning = rate[dim:] if bodies.planar else 2 * G_matrix(pose.angle) @ rate[dim:]
-        rates.append((rate[:dim], turning))
+        rates[number] = rate[:dim], turning
         if not bodies.planar:
             intrinsic.append((bodies.owner(number), ca.sumsqr(pose.angle) - 1))
-    for shape in bodies.shapes.values():
-        names += shape.names
-        q.append(shape.eta)
-        v.append(shape.rate)
+    links = Links(bodies, names)
+    held = [edge for edge in bodies.tree.order if edge.far in bodies.bonded]
+    for edge in held:
+        links.add(_free(bodies, edge.far) if edge.path else bond(bodies, edge))
+        pose, *rate = links.origin(edge.far)
+        poses[edge.far], rates[edge.far] = pose, (rate[0], rate[1])
     empty = ca.SX(0, 1)
     return Coordinates(
-        tuple(names), ca.vertcat(empty, *q), ca.vertcat(empty, *v), tuple(poses), tuple(rates),
-        tuple(intrinsic), {}, recursive=False,
-    )  # fmt: skip
+        names=tuple(links.names),
+        q=ca.vertcat(empty, *q, links.q),
+        v=ca.vertcat(empty, *v, links.v),
+        poses=tuple(poses[number] for number in range(len(bodies.groups))),
+        rates=tuple(rates[number] for number in range(len(bodies.groups))),
+        intrinsic=(*intrinsic, *links.intrinsic),
+        carried={},
+        order=(*alone, *(edge.far for edge in held)),
+        recursive=False,
+        links=tuple(links.links),
+    )
+
+
+def _symbols(bodies: Bodies, number: int) -> tuple[list[str], SX, SX]:
+    """Return names, coordinates and rates of a body."""
+    entries = ("x", "y", "phi") if bodies.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
+    names = [f"{bodies.owner(number)}.{entry}" for entry in entries]
+    here = ca.vertcat(*(ca.SX.sym(name) for name in names))
+    return names, here, ca.vertcat(*(ca.SX.sym(f"der({name})") for name in names))
+
+
+def _free(bodies: Bodies, number: int) -> Branch:
+    """Return the branch from the world to the first of the bodies that flexible parts hold together."""
+    _, here, rate = _symbols(bodies, number)
+    dim, turn = bodies.dim, slice(bodies.dim, here.numel())
+    angle, turning = (here[turn], rate[turn]) if bodies.planar else unit(here[turn], rate[turn])
+    w_b = turning if bodies.planar else 2 * G_matrix(angle) @ turning
+    names = ("x", "y", "phi") if bodies.planar else ("r", "Q")
+    sizes = (0, 1, 2, 3) if bodies.planar else (0, 3, 7)
+    coordinates, rates = (dict(zip(names, ca.vertsplit(item, sizes), strict=True)) for item in (here, rate))
+    carried = Carried(coordinates, rates, Pose(here[:dim], angle), rate[:dim], w_b)
+    origin = identity(bodies.planar)
+    quaternions = () if bodies.planar else (turn,)
+    return Branch(0, number, bodies.owner(number), carried, quaternions, True, origin, origin)

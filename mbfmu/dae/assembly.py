@@ -219,33 +219,40 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
         fixed: poses of bodies that are given by themselves.
         bent: shape coordinates of the flexible parts, by full name.
     """
+    poses = [group.poses for group in bodies.groups]
+    for path, near, far, _, start, stop in reversed(bodies.tree.order):
+        if not path and near and far in fixed:
+            fixed = {near: fixed[far] @ poses[far][stop] @ poses[near][start].inverse(), **fixed}
     here: dict[int, Pose] = {0: identity(bodies.planar)}
     q: dict[int, SX] = {}
-    for path, near, far, forward in bodies.tree.order:
-        joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
-        p = bodies.values[path]
-        ends = [bodies.anchors[f"{path}.{frame}"][1] for frame in ("frame_a", "frame_b")]
-        across = joint.pose(p, coordinates[path])
-        if not forward:
-            across, ends = across.inverse(), ends[::-1]
-        start, stop = bodies.groups[near].poses[ends[0]], bodies.groups[far].poses[ends[1]]
-        here[far] = fixed.get(far) or here[near] @ start @ across @ stop.inverse()
-        found = coordinates[path]
-        if far in fixed:
-            frames = [replace(frame, pose=pose) for frame, pose in zip(
-                bodies.still, (here[near] @ start, here[far] @ stop), strict=True)]  # fmt: skip
-            motion = joint.motion(p, *(frames if forward else frames[::-1]))
-            found = {item.position: ca.vertcat(item.value) for item in motion}
-        q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
-        if path not in bodies.coordinates.carried:
-            pose = here[far]
-            if not bodies.flexible(bodies.groups[far]):
-                pose = pose @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
-            q[far] = ca.vertcat(pose.r, pose.angle)
-    order = (
-        [far for _, _, far, _ in bodies.tree.order] if bodies.coordinates.recursive else range(1, len(bodies.groups))
-    )
-    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in order), *bent.values())
+    for path, near, far, forward, start, stop in bodies.tree.order:
+        near_end = here[near] @ poses[near][start]
+        if path:
+            joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
+            p = bodies.values[path]
+            across = joint.pose(p, coordinates[path])
+            if not forward:
+                across = across.inverse()
+            here[far] = fixed.get(far) or near_end @ across @ poses[far][stop].inverse()
+            found = coordinates[path]
+            if far in fixed:
+                frames = [replace(frame, pose=pose) for frame, pose in zip(
+                    bodies.still, (near_end, here[far] @ poses[far][stop]), strict=True)]  # fmt: skip
+                motion = joint.motion(p, *(frames if forward else frames[::-1]))
+                found = {item.position: ca.vertcat(item.value) for item in motion}
+            q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
+            if path not in bodies.coordinates.carried:
+                pose = here[far]
+                if bodies.shape_of(far) is None:
+                    pose = pose @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
+                q[far] = ca.vertcat(pose.r, pose.angle)
+        else:
+            here[far] = near_end @ poses[far][stop].inverse()
+            q[far] = ca.SX(0, 1)
+        shape = bodies.shape_of(far)
+        if shape is not None:
+            q[far] = ca.vertcat(q[far], bent[shape.path])
+    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in bodies.coordinates.order))
     if bent:
         eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
         placed = ca.substitute(placed, eta, ca.vertcat(*bent.values()))

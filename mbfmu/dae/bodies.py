@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.network import Network
+from mbfmu.dae.recursive import Link
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
-from mbfmu.errors import FrameConnectionError, MassError, ModelError
+from mbfmu.errors import MassError, ModelError
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.flexible import FlexibleBody
@@ -18,7 +19,7 @@ from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Inertia, MovingPart, Part
-from mbfmu.model.relative import Q_rel, r_rel
+from mbfmu.model.relative import Q_rel, cross, r_rel
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,11 @@ class Coordinates:
         rates: (velocity of the origin in the world, angular velocity in the group's axes) of each group.
         intrinsic: (name, SX residual) of the equations among the coordinates themselves: norms of quaternions.
         carried: the joints that carry coordinates, by full name; none in absolute coordinates.
-        recursive: whether velocities are computed from body to body; False: by differentiation.
+        order: numbers of the groups in the order of their coordinates in q; those of a flexible part end with its shape
+            coordinates.
+        recursive: whether velocities are computed from body to body; False: by differentiation, except those of bonded
+            groups.
+        links: links of the groups whose velocities are computed from body to body.
     """
 
     names: tuple[str, ...]
@@ -82,7 +87,9 @@ class Coordinates:
     rates: tuple[tuple[SX, SX], ...]
     intrinsic: tuple[tuple[str, SX], ...]
     carried: Mapping[str, Carried]
+    order: tuple[int, ...]
     recursive: bool
+    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,8 @@ class Bodies:
 
     Args:
         mechanism: the mechanism.
-        central: whether the origin of each group is its centre of mass, so that each needs mass and inertia; False: the
-            origin of its first part.
+        central: whether the origin of each group is its centre of mass, so that each needs mass and inertia, except of
+            bonded groups; False: the origin of its first part.
         coordinates: function that makes the coordinates, given the bodies without them.
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.
@@ -119,6 +126,7 @@ class Bodies:
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
         integrals: the integrals over the mass of the flexible parts, by full name.
+        bonded: numbers of the groups that are flexible, or connected to a flexible part without a joint.
         lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
@@ -184,13 +192,12 @@ class Bodies:
         found = {path: self._open_rows(path, joint) for path, joint in joints}
         self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
-        groups = rigid_groups(mechanism, local)
-        if still := [path for path in groups[0].parts if path in self.shapes]:
-            raise FrameConnectionError(
-                f"'{still[0]}' is flexible and part of the world, which does not move: put a Fixed joint between them"
-            )
-        self.anchors = anchors_of(mechanism, groups)
-        self.tree: Tree = spanning_tree(mechanism, groups, self.anchors, self._freedom())
+        groups, bonds = rigid_groups(mechanism, local, self.shapes)
+        self.anchors = anchors_of(mechanism, groups, self.shapes)
+        self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self._freedom())
+        held = {number for edge in self.tree.order if not edge.path for number in (edge.near, edge.far)}
+        flexible = {number for number, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
+        self.bonded = frozenset((held | flexible) - {0})
         self.lacking: dict[int, str] = {}
         self.groups, self.inertias = self._with_mass(groups, central)
         self.coordinates = coordinates(self)
@@ -212,7 +219,7 @@ class Bodies:
     @property
     def tree_joints(self) -> frozenset[str]:
         """Full names of the joints on the tree that can carry coordinates."""
-        return frozenset(path for path, *_ in self.tree.order if path in self.open_rows)
+        return frozenset(edge.path for edge in self.tree.order if edge.path in self.open_rows)
 
     @property
     def rotors(self) -> dict[str, SX]:
@@ -288,18 +295,18 @@ class Bodies:
         """Give each moving group its mass and, if asked, move its origin to the centre of mass."""
         moved: list[Group] = [groups[0]]
         inertias: list[Inertia] = []
-        reached = {far for _, _, far, _ in self.tree.order}
+        reached = {edge.far for edge in self.tree.order}
         for number, group in enumerate(groups[1:], 1):
-            if self.flexible(group):
-                inertias.append(self._elastic(group))
+            if any(path in self.shapes for path in group.parts):
+                inertias.append(self._floating(group.parts[0]))
                 moved.append(group)
                 continue
             total = self._total(group)
-            if reason := self._lack(group, total):
+            if number not in self.bonded and (reason := self._lack(group, total)):
                 if central or number not in reached:
                     raise MassError(reason + (ELSEWHERE if number in reached else ""))
                 self.lacking[number] = reason
-            if central:
+            if central and number not in self.bonded:
                 shift = Pose(-total.r_CM, identity(self.planar).angle)
                 group = Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()})
                 total = replace(total, r_CM=ca.SX(self.dim, 1))
@@ -326,29 +333,22 @@ class Bodies:
         )
         return Inertia(m, r_CM, I_CM)
 
-    def _elastic(self, group: Group) -> Inertia:
-        """Return mass and centre of mass of a group with flexible parts; its inertia depends on the shape.
+    def _floating(self, path: str) -> Inertia:
+        """Return mass and centre of mass of a flexible part; its inertia depends on the shape.
 
         Raises:
-            MassError: a flexible part has no mass.
+            MassError: it has no mass.
         """
-        m, first = ca.SX(0), ca.SX(self.dim, 1)
-        for path in group.parts:
-            part, p, pose = self.mechanism.components[path], self.values[path], group.poses[f"{path}.frame_a"]
-            if path in self.integrals:
-                own = self.integrals[path]
-                (mass,) = self.numbers(own.m)
-                if not float(mass) > 0:
-                    raise MassError(f"'{path}' bends but its mass is {float(mass):g} kg: give it one")
-                m, first = m + own.m, first + own.m * pose.r + pose.R @ own.first
-            elif (inertia := part.inertia(p)) is not None:  # type: ignore[attr-defined]
-                m, first = m + inertia.m, first + inertia.m * (pose.r + pose.R @ inertia.r_CM)
+        own = self.integrals[path]
+        (m,) = self.numbers(own.m)
+        if not float(m) > 0:
+            raise MassError(f"'{path}' bends but its mass is {float(m):g} kg: give it one")
         turning = 1 if self.planar else 3
-        return Inertia(m, first / m, ca.SX(turning, turning))
+        return Inertia(own.m, own.first / own.m, ca.SX(turning, turning))
 
-    def flexible(self, group: Group) -> bool:
-        """Return whether a group has flexible parts."""
-        return any(path in self.shapes for path in group.parts)
+    def shape_of(self, number: int) -> Shape | None:
+        """Return the shape coordinates of a group that is a flexible part; None for others."""
+        return next((self.shapes[path] for path in self.groups[number].parts if path in self.shapes), None)
 
     def _lack(self, group: Group, total: Inertia) -> str:
         """Return what a group lacks of mass and inertia; an empty text if it has both."""
@@ -382,20 +382,18 @@ class Bodies:
         velocity, turning = self.coordinates.rates[group]
         here = origin @ pose
         w_0 = turning if self.planar else origin.R @ turning
-        if not self.coordinates.recursive:
-            if self.flexible(self.groups[group]):
-                w_0 = w_0 + self._turning(pose, here)
+        if not self.coordinates.recursive and group not in self.bonded:
             return Frame(here, ca.jtimes(here.r, self.q, self.v), w_0)
+        shape = self.shape_of(group)
+        if shape is not None:
+            arm = origin.R @ pose.r
+            velocity = velocity + origin.R @ ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate)
+            turned = turning_of(pose, shape)
+            return Frame(here, velocity + cross(w_0, arm), w_0 + (turned if self.planar else here.R @ turned))
         if self.planar:
             arm = origin.R @ pose.r
             return Frame(here, velocity + w_0 * ca.vertcat(-arm[1], arm[0]), w_0)
         return Frame(here, velocity + origin.R @ ca.cross(turning, ca.SX(pose.r)), w_0)
-
-    def _turning(self, pose: Pose, here: Pose) -> SX:
-        """Return the angular velocity, in the world frame, at which a frame of a flexible part turns in it."""
-        eta, rate = (ca.vertcat(*items) for items in zip(*((s.eta, s.rate) for s in self.shapes.values()), strict=True))
-        turning = ca.jtimes(ca.SX(pose.angle), eta, rate)
-        return turning if self.planar else here.R @ (2 * G_matrix(pose.angle) @ turning)
 
     def frame_of(self, name: str) -> Frame:
         """Return the frame of a joint, force or sensor by its full name."""
@@ -484,6 +482,12 @@ def labels(name: str, value: SX) -> list[str]:
     """Return the names of the scalars of a quantity: the name itself, or ``name[1]`` and so on."""
     count = ca.vertcat(value).numel()
     return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
+
+
+def turning_of(pose: Pose, shape: Shape) -> SX:
+    """Return the angular velocity of a frame of a flexible part seen from that part's origin, in the frame's axes."""
+    turning = ca.jtimes(ca.SX(pose.angle), shape.eta, shape.rate)
+    return turning if pose.planar else 2 * G_matrix(pose.angle) @ turning
 
 
 def _steiner(d: SX, planar: bool) -> SX:

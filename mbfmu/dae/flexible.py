@@ -1,68 +1,82 @@
-"""Inertia of bodies with flexible parts: kinetic energy and momenta, from the motion of the frames of their parts.
+"""Inertia of flexible bodies: kinetic energy, momentum, and the inertia of their shape coordinates.
 
-A rigid body's inertia is known in closed form (see `inertia`); that of a flexible one depends on its shape, and so do
-the places of the rigid parts that it carries. Mass matrix and gyroscopic terms are derivatives of the kinetic energy.
+With the origin's velocity v and the angular velocity w resolved in the body, and the integrals of its mass (see
+`MassIntegrals`), Boltzmann and Hamel's equations p' + w x p = f, L' + w x L + v x p = n and (T_eta')' - T_eta = e
+lose v when they are written with the acceleration a = v' + w x v of the origin:
+
+    f = m a + alpha x first + w x (w x first) + first_eta eta'' + 2 w x first' + (first')_eta eta'
+    n = J alpha + first x a + w x (J w + spin) + (J w + spin)_eta eta' + spin_eta' eta''
+    e = first_eta^T a + spin_eta'^T alpha + (own_eta')_eta' eta'' + ((K_eta')_eta eta' - K_eta),
+        K = own + w.spin + w.J w / 2
+
+(Schwertassek & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999.)
 """
-
-from collections.abc import Iterator
 
 import casadi as ca
 
-from mbfmu.dae.bodies import Bodies
-from mbfmu.model.flexible import MassIntegrals, kinetic_energy, momenta
-from mbfmu.model.frame import SX, Frame, Pose, identity
-from mbfmu.model.relative import moment_of
+from mbfmu.dae.bodies import Bodies, Shape
+from mbfmu.dae.recursive import Elastic
+from mbfmu.model.flexible import kinetic_energy, momenta
+from mbfmu.model.frame import SX
+from mbfmu.model.relative import cross, moment_of
 
 
 def kinetic(bodies: Bodies, number: int) -> SX:
-    """Return the kinetic energy of a body with flexible parts, J.
+    """Return the kinetic energy of a group, J.
 
     Args:
         bodies: the bodies.
         number: number of the group.
     """
-    T = ca.SX(0)
-    for _, item, first_t, v, w in _parts(bodies, number):
-        T += kinetic_energy(item, first_t, v, w)
-    return T
+    velocity, w = bodies.coordinates.rates[number]
+    shape = bodies.shape_of(number)
+    if shape is None:
+        inertia = bodies.inertias[number - 1]
+        return (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
+    item, R = bodies.integrals[shape.path], bodies.coordinates.poses[number].R
+    return kinetic_energy(item, ca.jtimes(item.first, shape.eta, shape.rate), R.T @ velocity, w)
 
 
-def regularising(bodies: Bodies, number: int) -> SX:
-    """Return the energy that gives the direction of a quaternion a mass, zero for unit quaternions (see `inertia`)."""
-    if bodies.planar:
-        return ca.SX(0)
-    columns = slice(7 * number - 4, 7 * number)
-    J = ca.SX(0)
-    for _, item, *_ in _parts(bodies, number):
-        J += ca.trace(item.J)
-    eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
-    J = ca.substitute(J, eta, ca.SX.zeros(eta.numel()))
-    return 4 * J / 3 * ca.dot(bodies.q[columns], bodies.v[columns]) ** 2 / 2
+def angular_momentum(bodies: Bodies, number: int, shape: Shape) -> SX:
+    """Return the angular momentum of a flexible part about the world's origin, N.m.s, in the world frame.
+
+    Args:
+        bodies: the bodies.
+        number: number of the group that is the part.
+        shape: its shape coordinates.
+    """
+    pose, (velocity, w) = bodies.coordinates.poses[number], bodies.coordinates.rates[number]
+    item = bodies.integrals[shape.path]
+    linear, spin = momenta(item, ca.jtimes(item.first, shape.eta, shape.rate), pose.R.T @ velocity, w)
+    return moment_of(pose.r, pose.R @ linear) + (spin if bodies.planar else pose.R @ spin)
 
 
-def angular_momentum(bodies: Bodies, number: int) -> SX:
-    """Return the angular momentum of a body with flexible parts about the world's origin, N.m.s, in the world frame."""
-    total = ca.SX(1 if bodies.planar else 3, 1)
-    for frame, item, first_t, v, w in _parts(bodies, number):
-        linear, spin = momenta(item, first_t, v, w)
-        total += moment_of(frame.r_0, frame.R @ linear) + (spin if bodies.planar else frame.R @ spin)
-    return total
+def elastic(bodies: Bodies, shape: Shape, R: SX) -> tuple[SX, SX, SX, Elastic]:
+    """Return mass, mass times centre of mass, inertia about the origin, and what the shape adds, of a flexible part.
 
+    Args:
+        bodies: the bodies.
+        shape: the shape coordinates of the part.
+        R: rotation matrix from the body's axes to those of the result; in space these are the body's, in the plane the
+            moments are the same in all.
+    """
+    item, eta, rate = bodies.integrals[shape.path], shape.eta, shape.rate
+    first_t = ca.jtimes(item.first, eta, rate)
+    first_tt, first_t = R @ ca.jtimes(first_t, eta, rate), R @ first_t
+    turning = ca.SX.sym("w", 1 if bodies.planar else 3)
+    spinning = item.J @ turning + item.spin
+    K = item.own + ca.dot(turning, item.spin) + ca.dot(turning, item.J @ turning) / 2
+    spun = ca.jtimes(spinning, eta, rate)
+    effort = ca.jtimes(ca.gradient(K, rate), eta, rate) - ca.gradient(K, eta)
 
-def _parts(bodies: Bodies, number: int) -> Iterator[tuple[Frame, MassIntegrals, SX, SX, SX]]:
-    """Yield frame, integrals, rate of `first`, velocity and angular velocity of each part with mass."""
-    group = bodies.groups[number]
-    for path in group.parts:
-        pose = group.poses[f"{path}.frame_a"]
-        if path in bodies.shapes:
-            frame, item, shape = bodies.frame(number, pose), bodies.integrals[path], bodies.shapes[path]
-            first_t = ca.jtimes(item.first, shape.eta, shape.rate)
-        else:
-            inertia = bodies.mechanism.components[path].inertia(bodies.values[path])  # type: ignore[attr-defined]
-            if inertia is None:
-                continue
-            frame = bodies.frame(number, pose @ Pose(inertia.r_CM, identity(bodies.planar).angle))
-            still = ca.SX(bodies.dim, 1)
-            item = MassIntegrals(inertia.m, still, inertia.I_CM, ca.SX(1 if bodies.planar else 3, 1), ca.SX(0))
-            first_t = still
-        yield frame, item, first_t, frame.R.T @ frame.v_0, frame.w_0 if bodies.planar else frame.R.T @ frame.w_0
+    def bias(w: SX) -> tuple[SX, SX, SX]:
+        n, e = ca.substitute([spun, effort], [turning], [w])
+        return n if bodies.planar else n + ca.cross(w, item.spin), 2 * cross(w, first_t) + first_tt, e
+
+    inertia = Elastic(
+        C_w=ca.jacobian(item.spin, rate),
+        C_v=R @ ca.jacobian(item.first, eta),
+        E=ca.hessian(item.own, rate)[0],
+        bias=bias,
+    )
+    return item.m, R @ item.first, item.J, inertia

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.flexible import kinetic, regularising
+from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.outputs import Transmitted
+from mbfmu.dae.recursive import inverse_dynamics, link_rates, mass_matrix, regularising
 from mbfmu.model.frame import SX, G_matrix
 
 
@@ -55,16 +56,8 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies in absolute coordinates."""
     T, blocks = ca.SX(0), []
     columns: list[list[SX]] = [[], [], [], []]
-    elastic, drawn = [], ca.SX(0)
-    for group, inertia in bodies.moving():
-        if bodies.flexible(bodies.groups[group]):
-            size = 3 if bodies.planar else 7
-            elastic.append(group)
-            blocks.append(ca.SX(size, size))
-            for column in columns:
-                column.append(ca.SX(size, 1))
-            drawn += inertia.m * ca.dot(bodies.gravity(), bodies.center(group).r_0)
-            continue
+    alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
+    for place, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
         T += (inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2
         still = ca.SX(bodies.dim, 1)
@@ -74,20 +67,17 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             parts = [inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
             block, parts = _turning(
-                bodies.coordinates.poses[group].angle, bodies.v[7 * group - 4 : 7 * group], inertia.I_CM
+                bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
             )
             blocks.append(block)
         for column, first, second in zip(columns, [inertia.m * velocity, still, still, still], parts, strict=True):
             column += [first, second]
-    rest = sum(shape.eta.numel() for shape in bodies.shapes.values())
-    blocks.append(ca.SX(rest, rest))
-    momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, ca.SX(rest, 1)) for column in columns)
+    bonded = bodies.q.numel() - sum(block.shape[0] for block in blocks)
+    rest = ca.SX(bonded, 1)
+    momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, rest) for column in columns)
     gravity, still = bodies.gravity(), ca.SX(1 if bodies.planar else 4, 1)
-    weights = (
-        ca.vertcat(inertia.m * gravity, still) * (0 if number in elastic else 1) for number, inertia in bodies.moving()
-    )
-    weight = ca.vertcat(ca.SX(0, 1), *weights, ca.SX(rest, 1))
-    M, bias = ca.diagcat(*blocks), gyroscopic - weight
+    weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in alone), rest)
+    M, bias = ca.diagcat(*blocks, ca.SX(bonded, bonded)), gyroscopic - weight
     for path, J in bodies.rotors.items():
         rate = bodies.equations[path].rates[0]
         row = ca.jacobian(rate, bodies.v)
@@ -95,15 +85,16 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T, M, momentum = T + J * rate**2 / 2, M + J * row.T @ row, momentum + own
         T_q, regular_T_q = T_q + slope, regular_T_q + slope
         bias += ca.jtimes(own, bodies.q, bodies.v) - slope
-    for number in elastic:
-        own, apart = kinetic(bodies, number), regularising(bodies, number)
-        whole = own + apart
-        T, M = T + own, M + ca.hessian(whole, bodies.v)[0]
-        slope, outside = ca.gradient(own, bodies.q), ca.gradient(apart, bodies.q)
-        momentum, T_q, regular_T_q = momentum + ca.gradient(own, bodies.v), T_q + slope, regular_T_q + slope + outside
-        bias += ca.jtimes(ca.gradient(whole, bodies.v), bodies.q, bodies.v) - slope - outside
-    if elastic:
-        bias -= ca.gradient(drawn, bodies.q)
+    if bodies.bonded:
+        links = bodies.coordinates.links
+        own, apart = (
+            sum((kinetic(bodies, number) for number in sorted(bodies.bonded)), ca.SX(0)),
+            regularising(links, bodies.v),
+        )
+        slope = ca.gradient(own, bodies.q)
+        T, momentum, T_q = T + own, momentum + ca.gradient(own, bodies.v), T_q + slope
+        regular_T_q = regular_T_q + slope + ca.gradient(apart, bodies.q)
+        M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
     factor = Factor(M)
     return InertialTerms(
         T, M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)

@@ -6,31 +6,24 @@ world, and the joint's equations hold with multipliers, as those of a joint that
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.bodies import Bodies, Carried, Coordinates, labels
+from mbfmu.dae.bodies import Bodies, Carried, Coordinates
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
+from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
-from mbfmu.dae.recursive import (
-    Articulated,
-    Link,
-    LinkRates,
-    inverse_dynamics,
-    lever,
-    link_rates,
-    mass_matrix,
-)
+from mbfmu.dae.links import Branch, Links, bond, unit
+from mbfmu.dae.recursive import Articulated, Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.topology import Edge
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism, flatten
-from mbfmu.model.parts import Inertia
-from mbfmu.model.relative import cross, moment_of
+from mbfmu.model.relative import moment_of
 from mbfmu.model.system import System
 
 Array = npt.NDArray[np.float64]
@@ -56,38 +49,6 @@ def joint(
     return JointTree(flatten(system, formulas, choices), turning).dae()
 
 
-@dataclass(frozen=True)
-class _Branch:
-    """A joint of the tree, seen outward.
-
-    Args:
-        near, far: numbers of the groups it joins.
-        label: prefix of the names of its coordinates.
-        carried: its coordinates and motion, frame_b seen from frame_a.
-        quaternions: slices of its coordinates that are quaternions.
-        forward: whether frame_a is on the near group.
-        start, stop: its near and far frame, seen from the origins of the two groups.
-    """
-
-    near: int
-    far: int
-    label: str
-    carried: Carried
-    quaternions: tuple[slice, ...]
-    forward: bool
-    start: Pose
-    stop: Pose
-
-    def outward(self) -> tuple[Pose, SX, SX]:
-        """Return pose, velocity and angular velocity (in its own axes) of the far frame seen from the near one."""
-        pose, velocity, w_b = self.carried.pose, self.carried.velocity, self.carried.w_b
-        if self.forward:
-            return pose, velocity, w_b
-        back = pose.inverse()
-        w_a = -w_b if w_b.numel() == 1 else -pose.R @ w_b
-        return back, -cross(w_b, back.r) - pose.R.T @ velocity, w_a
-
-
 class JointTree:
     """The bodies of a mechanism in joint coordinates, and their links.
 
@@ -97,59 +58,44 @@ class JointTree:
     """
 
     def __init__(self, mechanism: Mechanism, turning: bool = False) -> None:
-        self.links: list[Link] = []
-        self.branches: list[_Branch] = []
-        self.frames: dict[int, Pose] = {}
+        self.tree: Links
         self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates, turning=turning)
 
     def _coordinates(self, bodies: Bodies) -> Coordinates:
-        still = ca.SX(1 if bodies.planar else 3, 1)
-        here = identity(bodies.planar)
-        world = Pose(here.r, here.angle, ca.SX.eye(bodies.dim))
-        placed = {0: (world, ca.SX(bodies.dim, 1), still)}  # link frame in the world, its velocity there, w in its axes
-        inner, link_of = {0: here}, {0: -1}
-        names: list[str] = []
-        intrinsic: list[tuple[str, SX]] = []
-        branches = self.branches = [_branch(bodies, *step) for step in bodies.tree.order]
-        for branch in branches:
-            items = branch.carried.coordinates.items()
-            own = [label for name, symbol in items for label in labels(f"{branch.label}.{name}", symbol)]
-            columns = slice(len(names), len(names) + len(own))
-            names += own
-            q = ca.vertcat(ca.SX(0, 1), *branch.carried.coordinates.values())
-            intrinsic += [(branch.label, ca.sumsqr(q[part]) - 1) for part in branch.quaternions]
-            pose_P, v_P, w_P = placed[branch.near]
-            anchor, outward = inner[branch.near].inverse() @ branch.start, branch.outward()
-            pose, velocity, w = outward
-            across = anchor @ pose
-            parent = link_of[branch.near]
-            inner[branch.far], link_of[branch.far] = branch.stop, len(self.links)
-            self.links.append(_link(bodies, branch, parent, anchor, across, outward, pose_P, columns))
-            w_0 = w_P if bodies.planar else pose_P.R @ w_P
-            v_0 = v_P + cross(w_0, pose_P.R @ across.r) + pose_P.R @ (anchor.R @ velocity)
-            there = pose_P @ across
-            w_C = w_P + w if bodies.planar else across.R.T @ w_P + w
-            placed[branch.far] = (Pose(there.r, there.angle, there.R), v_0, w_C)
-        self.frames = {number: pose for number, (pose, _, _) in placed.items()}
-        origins = [_origin(bodies.planar, inner[number], *placed[number]) for number in range(len(bodies.groups))]
-        empty = ca.SX(0, 1)
+        tree = self.tree = Links(bodies)
+        for edge in bodies.tree.order:
+            tree.add(_branch(bodies, edge))
+        origins = [tree.origin(number) for number in range(len(bodies.groups))]
         return Coordinates(
-            names=tuple(names),
-            q=ca.vertcat(empty, *(item for branch in branches for item in branch.carried.coordinates.values())),
-            v=ca.vertcat(empty, *(item for branch in branches for item in branch.carried.rates.values())),
+            names=tuple(tree.names),
+            q=tree.q,
+            v=tree.v,
             poses=tuple(pose for pose, _, _ in origins),
             rates=tuple((velocity, w) for _, velocity, w in origins),
-            intrinsic=tuple(intrinsic),
-            carried={branch.label: branch.carried for branch in branches if branch.label in bodies.tree_joints},
+            intrinsic=tuple(tree.intrinsic),
+            carried={branch.label: branch.carried for branch in tree.branches if branch.label in bodies.tree_joints},
+            order=tuple(edge.far for edge in bodies.tree.order),
             recursive=True,
+            links=tuple(tree.links),
         )
+
+    @property
+    def links(self) -> list[Link]:
+        """The links of the bodies, parents before children."""
+        return self.tree.links
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The branch that holds each link."""
+        return self.tree.branches
 
     @property
     def smaller(self) -> bool:
         """Return whether these are fewer coordinates than absolute ones, or the only ones that need no mass here."""
-        return bool(self.bodies.lacking) or bool(
-            self.bodies.q.numel() < (3 if self.bodies.planar else 7) * len(self.links)
-        )
+        bent = sum(shape.eta.numel() for shape in self.bodies.shapes.values())
+        jointed = sum(bool(edge.path) for edge in self.bodies.tree.order)
+        fewer = self.bodies.q.numel() - bent < (3 if self.bodies.planar else 7) * jointed
+        return bool(self.bodies.lacking) or bool(fewer)
 
     def dae(self) -> Dae:
         """Return the equations.
@@ -162,15 +108,12 @@ class JointTree:
         self._check_rotors()
         bodies, links = self.bodies, self.links
         q, v, gravity = bodies.q, bodies.v, bodies.gravity()
-        T, regular = ca.SX(0), ca.SX(0)
-        for number, inertia in bodies.moving():
-            w = bodies.coordinates.rates[number][1]
-            T += (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
+        T = ca.SX(0)
+        for number, _ in bodies.moving():
+            T += kinetic(bodies, number)
         for number, branch in enumerate(self.branches):
             if branch.label in bodies.rotors:
                 T += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
-        for link in links:
-            regular += ca.dot(v[link.columns, :], link.regular @ v[link.columns, :]) / 2
         moves = link_rates(links)
         articulated = Articulated(links)
         T_q = ca.gradient(T, q)
@@ -181,7 +124,7 @@ class JointTree:
                 M=mass_matrix(links),
                 momentum=ca.gradient(T, v),
                 T_q=T_q,
-                regular_T_q=T_q + ca.gradient(regular, q),
+                regular_T_q=T_q + ca.gradient(regularising(links, v), q),
                 bias=inverse_dynamics(links, moves, gravity)[0],
                 solve=articulated.solve,
                 free=lambda force: articulated.solve(force, moves, gravity),
@@ -257,7 +200,7 @@ class JointTree:
         number_of = {branch.far: number for number, branch in enumerate(self.branches)}
         acting = [[ca.SX(dim, 1), ca.SX(1 if planar else 3, 1)] for _ in self.links]
         for group, point, force, torque in outer:
-            pose, sums = self.frames[group], acting[number_of[group]]
+            pose, sums = self.tree.frames[group], acting[number_of[group]]
             arm = point - pose.r
             moment = torque + moment_of(arm, force)
             sums[0] += force if planar else pose.R.T @ force
@@ -270,7 +213,13 @@ class JointTree:
                 continue
             force, moment = -forces[number], -moments[number]
             if planar:
-                force = self.frames[branch.far].R.T @ force
+                force = self.tree.frames[branch.far].R.T @ force
+            if (
+                self.bodies.shape_of(branch.far) is not None
+            ):  # the link frame is the origin: shift the wrench to the joint
+                moment = moment - moment_of(branch.stop.r, force)
+                force = branch.stop.R.T @ force
+                moment = moment if planar else branch.stop.R.T @ moment
             if not branch.forward:  # the link frame is frame_a: shift the wrench to frame_b, and reverse it
                 R = branch.carried.pose.R
                 gap = branch.carried.pose.r  # from a to b, resolved in a
@@ -286,23 +235,21 @@ SINGULAR = 1e-12
 """Largest inertia of a joint, relative to that with the joints farther out locked, that counts as zero."""
 ROUNDED = 1e-9
 """Largest relative size of a negative principal moment that counts as rounding."""
-GAUGE = 0.75
-"""Trace of inertia that a quaternion's norm is given where the body itself has none, kg.m2."""
 
 
-def _branch(bodies: Bodies, path: str, near: int, far: int, forward: bool) -> _Branch:
+def _branch(bodies: Bodies, edge: Edge) -> Branch:
+    path, near, far, forward, start, stop = edge
+    if not path:
+        return bond(bodies, edge)
     component: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     if path not in bodies.tree_joints:
         label, carried, quaternions = _free(bodies, far)
-        start, stop = identity(bodies.planar), Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
-        return _Branch(0, far, label, carried, quaternions, True, start, stop)
+        here, rigid = identity(bodies.planar), bodies.shape_of(far) is None
+        center = Pose(bodies.inertias[far - 1].r_CM, here.angle) if rigid else here
+        return Branch(0, far, label, carried, quaternions, True, here, center)
     carried, quaternions = _carried(bodies, path, component)
-    ends = ("frame_a", "frame_b") if forward else ("frame_b", "frame_a")
-    start, stop = (
-        bodies.groups[group].poses[bodies.anchors[f"{path}.{end}"][1]]
-        for group, end in zip((near, far), ends, strict=True)
-    )
-    return _Branch(near, far, path, carried, quaternions, forward, start, stop)
+    places = bodies.groups[near].poses[start], bodies.groups[far].poses[stop]
+    return Branch(near, far, path, carried, quaternions, forward, *places)
 
 
 def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[slice, ...]]:
@@ -316,21 +263,11 @@ def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[sl
         name, size = item.position, coordinates[item.position].numel()
         if item.neutral:
             quaternions.append(slice(n, n + size))
-            turned[name], turning[name] = _unit(coordinates[name], rates[name])
+            turned[name], turning[name] = unit(coordinates[name], rates[name])
         n += size
     pose = joint.pose(bodies.values[path], turned)
     velocity, w_b = _twist(bodies, path, joint, turned, turning)
     return Carried(coordinates, rates, pose, velocity, w_b), tuple(quaternions)
-
-
-def _unit(Q: SX, Qdot: SX) -> tuple[SX, SX]:
-    """Return the unit quaternion along Q, and its derivative.
-
-    With it the equations are those of a rigid rotation for every Q and Qdot, as methods need whose stages do not meet
-    the constraint |Q| = 1.
-    """
-    unit = Q / ca.norm_2(Q)
-    return unit, (Qdot - unit * ca.dot(unit, Qdot)) / ca.norm_2(Q)
 
 
 def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
@@ -350,80 +287,7 @@ def _free(bodies: Bodies, number: int) -> tuple[str, Carried, tuple[slice, ...]]
     turn, size = ("phi", 1) if bodies.planar else ("Q", 4)
     coordinates = {"r": ca.SX.sym(f"{owner}.r", dim), turn: ca.SX.sym(f"{owner}.{turn}", size)}
     rates = {name: ca.SX.sym(f"der({owner}.{name})", symbol.numel()) for name, symbol in coordinates.items()}
-    angle, turning = (coordinates[turn], rates[turn]) if bodies.planar else _unit(coordinates[turn], rates[turn])
+    angle, turning = (coordinates[turn], rates[turn]) if bodies.planar else unit(coordinates[turn], rates[turn])
     pose = Pose(coordinates["r"], angle)
     w_b = turning if bodies.planar else 2 * G_matrix(angle) @ turning
     return owner, Carried(coordinates, rates, pose, rates["r"], w_b), () if bodies.planar else (slice(3, 7),)
-
-
-def _link(
-    bodies: Bodies,
-    branch: _Branch,
-    parent: int,
-    anchor: Pose,
-    across: Pose,
-    outward: tuple[Pose, SX, SX],
-    carrier: Pose,
-    columns: slice,
-) -> Link:
-    """Return the link of a branch.
-
-    Args:
-        bodies: coordinates and frames of the mechanism.
-        branch: the joint, seen outward.
-        parent: number of the parent link.
-        anchor: the near frame of the joint, seen from the parent's link frame.
-        across: the link frame, seen from the parent's link frame.
-        outward: pose, velocity and angular velocity of the joint's far frame seen from its near one.
-        carrier: the parent's link frame in the world.
-        columns: places of its coordinates in q and v.
-    """
-    q, v = (ca.vertcat(ca.SX(0, 1), *items.values()) for items in (branch.carried.coordinates, branch.carried.rates))
-    _, velocity, w = outward
-    inertia: Inertia = bodies.inertias[branch.far - 1]
-    velocity = ca.sparsify(anchor.R @ velocity)
-    S_w, S_r, b_w, b_r = ca.jacobian(w, v), ca.jacobian(velocity, v), ca.jtimes(w, q, v), ca.jtimes(velocity, q, v)
-    back = branch.stop.inverse()
-    c = back.r + back.R @ inertia.r_CM
-    R, r = ca.sparsify(across.R), across.r
-    regular, regular_bias = ca.SX(v.numel(), v.numel()), ca.SX(v.numel(), 1)
-    if bodies.planar:  # all in the axes of the world
-        c = carrier.R @ (across.R @ c)
-        r, velocity, S_r, b_r = carrier.R @ r, carrier.R @ velocity, carrier.R @ S_r, carrier.R @ b_r
-        J = inertia.I_CM
-    else:
-        J = ca.sparsify(back.R @ inertia.I_CM @ back.R.T)
-    K = lever(ca.sparsify(c))
-    J += inertia.m * K.T @ K
-    for part in branch.quaternions:
-        mu0 = 4 * (GAUGE if J.is_zero() else ca.trace(J)) / 3
-        regular[part, part] = mu0 * q[part] @ q[part].T
-        regular_bias[part] = mu0 * ca.sumsqr(v[part]) * q[part]
-    rotor = bodies.rotors.get(branch.label)
-    if rotor is not None and v.numel():
-        regular[0, 0] = rotor
-    return Link(
-        parent=parent,
-        R=None if bodies.planar else R,
-        r=ca.sparsify(r),
-        velocity=ca.sparsify(velocity),
-        w=w,
-        S_w=ca.sparsify(S_w),
-        S_v=ca.sparsify(S_r if bodies.planar else R.T @ S_r),
-        b_w=b_w,
-        b_r=b_r,
-        columns=columns,
-        m=inertia.m,
-        h=inertia.m * ca.sparsify(c),
-        J=J,
-        regular=regular,
-        regular_bias=regular_bias,
-    )
-
-
-def _origin(planar: bool, inner: Pose, placed: Pose, v_0: SX, w: SX) -> tuple[Pose, SX, SX]:
-    """Return pose, velocity and angular velocity (in its axes) of a group's origin, from those of its link frame."""
-    back = inner.inverse()
-    pose = placed @ back
-    w_0 = w if planar else placed.R @ w
-    return Pose(pose.r, pose.angle, pose.R), v_0 + cross(w_0, placed.R @ back.r), w if planar else inner.R @ w

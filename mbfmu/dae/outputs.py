@@ -262,8 +262,9 @@ def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_r
     for group, inertia in bodies.moving():
         center, w = bodies.center(group), bodies.coordinates.rates[group][1]
         linear += inertia.m * center.v_0
-        if bodies.flexible(bodies.groups[group]):
-            angular += angular_momentum(bodies, group)
+        shape = bodies.shape_of(group)
+        if shape is not None:
+            angular += angular_momentum(bodies, group, shape)
             continue
         spin = inertia.I_CM * w if bodies.planar else center.R @ (inertia.I_CM @ w)
         angular += inertia.m * moment_of(center.r_0, center.v_0) + spin

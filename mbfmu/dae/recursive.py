@@ -14,11 +14,20 @@ acceleration at r due to alpha (K = -r~ in space, [-r_y; r_x] in the plane):
     a_C     = R^T (a_P + K alpha_P) + S_v vdot + b_v,   b_v = R^T (w_P x (w_P x r) + 2 w_P x r' + r'')
     f       = m a + alpha x h + w x (w x h),       h = m r_CM
     n       = J alpha + h x a + w x J w
+
+A flexible body has shape coordinates eta besides; h and J depend on them. They are the last of the link's coordinates,
+and the poses of its children depend on them:
+
+    alpha_C and a_C gain Y.w eta'' and Y.v eta'' of the parent, and r', w_J, b_w and b_v have parts of its eta'
+    f gains C_v eta'' + f_eta(w, eta'),   n gains C_w eta'' + n_eta(w, eta')
+    e       = C_w^T alpha + C_v^T a + E eta'' + e_eta(w, eta'),   the force on eta, to which children add Y^T (n, f)
+
+(Featherstone's recursion with more columns; Bauchau, Flexible Multibody Dynamics, has such bodies.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -26,6 +35,38 @@ from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
 
 SX = Any
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """The inertia of a flexible body's k shape coordinates, which are the last of its link's coordinates.
+
+    Args:
+        C_w, C_v: angular momentum about the origin, and momentum, due to their rates, in the link's axes, k columns.
+        E: their mass matrix, SX (k, k).
+        bias: function of the link's angular velocity, in its axes -> moment, force and force on the coordinates, due
+            to velocities, that a rigid body of this shape would not have.
+    """
+
+    C_w: SX
+    C_v: SX
+    E: SX
+    bias: Callable[[SX], tuple[SX, SX, SX]]
+
+
+class Bending(NamedTuple):
+    """The motion of a link due to the shape coordinates of its flexible parent.
+
+    Args:
+        w, v: angular velocity, and velocity of the origin, by their rates, in the link's axes, k columns.
+    """
+
+    w: SX
+    v: SX
+
+    def effort(self, n: SX, f: SX) -> SX:
+        """Return the force on the shape coordinates of a moment n and a force f on the link."""
+        return self.w.T @ n + self.v.T @ f
 
 
 @dataclass(frozen=True)
@@ -46,6 +87,8 @@ class Link:
         J: inertia about the origin, in this link's axes.
         regular: SX (k, k), inertia of the joint's rates alone: of rotors, and to make the mass matrix regular.
         regular_bias: SX (k,), the force that belongs to it.
+        elastic: inertia of the shape coordinates; None: the body is rigid.
+        Y: derivatives of w and of R^T velocity by the rates of the parent's shape coordinates; None: it is rigid.
     """
 
     parent: int
@@ -63,6 +106,19 @@ class Link:
     J: SX
     regular: SX
     regular_bias: SX
+    elastic: Elastic | None = None
+    Y: Bending | None = None
+
+    @property
+    def shape(self) -> slice:
+        """Places of the shape coordinates in q and v."""
+        count = self.elastic.E.shape[0] if self.elastic else 0
+        return slice(self.columns.stop - count, self.columns.stop)
+
+    @property
+    def inner(self) -> slice:
+        """Places of the shape coordinates among the link's own."""
+        return slice(self.shape.start - self.columns.start, self.columns.stop - self.columns.start)
 
     def up(self, x: SX) -> SX:
         """Turn a vector into the parent's axes."""
@@ -153,6 +209,7 @@ def inverse_dynamics(
     a: list[SX] = []
     force: list[SX] = []
     moment: list[SX] = []
+    effort: list[SX] = []
     for number, link in enumerate(links):
         alpha_P, a_P = (alpha[link.parent], a[link.parent]) if link.parent >= 0 else (None, -gravity)
         felt = a_P if alpha_P is None else a_P + cross(alpha_P, link.r)
@@ -161,11 +218,23 @@ def inverse_dynamics(
             x_w = x_w + link.down(alpha_P)
         if vdot is not None:
             x_w, x_v = x_w + link.S_w @ vdot[link.columns, :], x_v + link.S_v @ vdot[link.columns, :]
+            if link.Y is not None:
+                bent = vdot[links[link.parent].shape, :]
+                x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
         alpha.append(x_w)
         a.append(x_v)
-        n, f = _bias(link, moves.w[number])
+        n, f, e = _bias(link, moves.w[number])
         force.append(link.m * x_v + cross(x_w, link.h) + f)
         moment.append(link.J @ x_w + moment_of(link.h, x_v) + n)
+        effort.append(e)
+        if link.elastic:
+            C_w, C_v = link.elastic.C_w, link.elastic.C_v
+            effort[-1] += C_w.T @ x_w + C_v.T @ x_v
+            if vdot is not None:
+                bent = vdot[link.shape, :]
+                force[-1] += C_v @ bent
+                moment[-1] += C_w @ bent
+                effort[-1] += link.elastic.E @ bent
         if outer:
             force[-1] -= outer[number][0]
             moment[-1] -= outer[number][1]
@@ -175,7 +244,11 @@ def inverse_dynamics(
         own = link.S_w.T @ moment[number] + link.S_v.T @ force[number] + link.regular_bias
         if vdot is not None:
             own += link.regular @ vdot[link.columns, :]
+        if link.elastic:
+            own[link.inner] += effort[number]
         tau[number] = own
+        if link.Y is not None:
+            effort[link.parent] += link.Y.effort(moment[number], force[number])
         if link.parent >= 0:
             f = link.up(force[number])
             force[link.parent] += f
@@ -183,10 +256,14 @@ def inverse_dynamics(
     return _placed(links, tau), force, moment
 
 
-def _bias(link: Link, w: SX) -> tuple[SX, SX]:
-    """Return moment and force of a link's inertia due to its angular velocity."""
+def _bias(link: Link, w: SX) -> tuple[SX, SX, SX]:
+    """Return moment and force of a link's inertia, and the force on its shape coordinates, due to velocities."""
     f = cross(w, cross(w, link.h))
-    return (ca.cross(w, link.J @ w) if w.numel() == 3 else ca.SX(1, 1)), f
+    n = ca.cross(w, link.J @ w) if w.numel() == 3 else ca.SX(1, 1)
+    if not link.elastic:
+        return n, f, ca.SX(0, 1)
+    more_n, more_f, e = link.elastic.bias(w)
+    return n + more_n, f + more_f, e
 
 
 def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
@@ -198,12 +275,30 @@ def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
     return column
 
 
+def regularising(links: Sequence[Link], v: SX) -> SX:
+    """Return the energy of the inertia that belongs to the joints' rates alone, J, SX scalar.
+
+    Args:
+        links: the links.
+        v: the rates, SX (n,).
+    """
+    energy = ca.SX(0)
+    for link in links:
+        energy += ca.dot(v[link.columns, :], link.regular @ v[link.columns, :]) / 2
+    return energy
+
+
 def mass_matrix(links: Sequence[Link]) -> SX:
     """Return the joint-space inertia, SX (n, n), by the composite rigid body algorithm."""
     n = max((link.columns.stop for link in links), default=0)
     m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
+    C_w, C_v, E = _elastic(links)
     for number in reversed(range(len(links))):
         link, P = links[number], links[number].parent
+        if link.Y is not None:
+            L = lever(h[number])
+            n_, f = J[number] @ link.Y.w + L.T @ link.Y.v, m[number] * link.Y.v + L @ link.Y.w
+            _carry(link, link.Y, n_, f, C_w, C_v, E)
         if P >= 0:  # mass properties about the parent's origin, in its axes
             h_P = link.up(h[number])
             moved = h_P + m[number] * link.r
@@ -212,22 +307,62 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             h[P] = h[P] + moved
             m[P] = m[P] + m[number]
     own, others = ca.SX(n, n), ca.SX(n, n)
-    felt: list[list[tuple[list[int], SX, SX]]] = [[] for _ in links]  # columns, forces and moments of links farther out
+    # of links farther out: columns, their forces and moments, and their forces on the link's shape coordinates
+    felt: list[list[tuple[list[int], SX, SX, SX]]] = [[] for _ in links]
     for number in reversed(range(len(links))):
         link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
         f = m[number] * link.S_v + K @ link.S_w
         n_ = J[number] @ link.S_w + K.T @ link.S_v
-        own[link.columns, link.columns] = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
-        columns = [column for found, _, _ in felt[number] for column in found]
-        f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _ in felt[number]))
-        n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found in felt[number]))
+        if link.elastic:
+            e = C_w[number].T @ link.S_w + C_v[number].T @ link.S_v
+            e[:, link.inner] += E[number]
+            f[:, link.inner] += C_v[number]
+            n_[:, link.inner] += C_w[number]
+        block = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
+        if link.elastic:
+            block[link.inner, :] += e
+        own[link.columns, link.columns] = block
+        columns = [column for found, *_ in felt[number] for column in found]
+        f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _, _ in felt[number]))
+        n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found, _ in felt[number]))
         if columns and f.shape[1]:
-            others[link.columns, columns] = link.S_w.T @ n_out + link.S_v.T @ f_out
+            block = link.S_w.T @ n_out + link.S_v.T @ f_out
+            if link.elastic:
+                block[link.inner, :] += ca.horzcat(*(found for _, _, _, found in felt[number]))
+            others[link.columns, columns] = block
         if link.parent >= 0:
-            f_out = link.up(ca.horzcat(f, f_out))
-            n_out = link.up(ca.horzcat(n_, n_out)) + lever(link.r).T @ f_out
-            felt[link.parent].append(([*range(link.columns.start, link.columns.stop), *columns], f_out, n_out))
+            f_all, n_all, e_out = ca.horzcat(f, f_out), ca.horzcat(n_, n_out), ca.SX(0, 0)
+            if link.Y is not None:
+                e_out = link.Y.effort(n_all, f_all)
+            f_out = link.up(f_all)
+            n_out = link.up(n_all) + lever(link.r).T @ f_out
+            felt[link.parent].append(([*range(link.columns.start, link.columns.stop), *columns], f_out, n_out, e_out))
     return own + others + others.T
+
+
+def _elastic(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
+    """Return C_w, C_v and E of each link; empty for rigid ones."""
+    own = [(link.elastic.C_w, link.elastic.C_v, link.elastic.E) if link.elastic else (ca.SX(),) * 3 for link in links]
+    return [item[0] for item in own], [item[1] for item in own], [item[2] for item in own]
+
+
+def _carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
+    """Add to the shape coordinates of a link's parent the inertia that they move with the link.
+
+    Args:
+        link: the link.
+        Y: how these coordinates move it.
+        n: its moments about its origin due to accelerations of these coordinates, in its axes.
+        f: its forces due to them.
+        C_w: angular momentum of all links due to shape coordinates, see `Elastic`.
+        C_v: their momentum.
+        E: their mass matrices.
+    """
+    P = link.parent
+    E[P] = E[P] + _symmetric(Y.effort(n, f))
+    f = link.up(f)
+    C_v[P] = C_v[P] + f
+    C_w[P] = C_w[P] + link.up(n) + lever(link.r).T @ f
 
 
 class Articulated:
@@ -242,6 +377,7 @@ class Articulated:
         A = [ca.SX(link.J) for link in links]
         H = [lever(link.h).T for link in links]  # moment of a
         M = [link.m * ca.SX.eye(link.r.numel()) for link in links]
+        C_w, C_v, E = _elastic(links)
         self.A, self.H, self.M = A, H, M
         self.U_w: list[SX] = [None] * len(links)
         self.U_v: list[SX] = [None] * len(links)
@@ -251,7 +387,15 @@ class Articulated:
             link = links[number]
             U_w = A[number] @ link.S_w + H[number] @ link.S_v
             U_v = H[number].T @ link.S_w + M[number] @ link.S_v
-            D = _Inverse(link.S_w.T @ U_w + link.S_v.T @ U_v + link.regular)
+            if link.elastic:
+                U_e = C_w[number].T @ link.S_w + C_v[number].T @ link.S_v
+                U_e[:, link.inner] += E[number]
+                U_w[:, link.inner] += C_w[number]
+                U_v[:, link.inner] += C_v[number]
+            D_own = link.S_w.T @ U_w + link.S_v.T @ U_v + link.regular
+            if link.elastic:
+                D_own[link.inner, :] += U_e
+            D = _Inverse(D_own)
             self.U_w[number], self.U_v[number], self.D[number] = U_w, U_v, D
             DU_w, DU_v = D.times(U_w.T), D.times(U_v.T)
             A1 = _symmetric(A[number] - U_w @ DU_w)
@@ -264,6 +408,9 @@ class Articulated:
             self.after[number] = (A1, H1, M1)
             if link.parent < 0:
                 continue
+            if link.Y is not None:
+                Y_w, Y_v = link.Y
+                _carry(link, link.Y, A1 @ Y_w + H1 @ Y_v, H1.T @ Y_w + M1 @ Y_v, C_w, C_v, E)
             A1, H1, M1 = _symmetric(link.up_matrix(A1)), link.up_matrix(H1), _symmetric(link.up_matrix(M1))
             K = lever(link.r)
             HK, MK = H1 @ K, M1 @ K
@@ -283,13 +430,16 @@ class Articulated:
         dim = links[0].r.numel()
         p_w = [ca.SX(1 if dim == 2 else 3, 1) for _ in links]
         p_v = [ca.SX(dim, 1) for _ in links]
+        p_e = [ca.SX(link.elastic.E.shape[0] if link.elastic else 0, 1) for link in links]
         if moves is not None:
             for number, link in enumerate(links):
-                p_w[number], p_v[number] = _bias(link, moves.w[number])
+                p_w[number], p_v[number], p_e[number] = _bias(link, moves.w[number])
         rest: list[SX] = [None] * len(links)
         for number in reversed(range(len(links))):
             link = links[number]
             u = force[link.columns, :] - link.S_w.T @ p_w[number] - link.S_v.T @ p_v[number]
+            if link.elastic:
+                u[link.inner] -= p_e[number]
             if moves is not None:
                 u = u - link.regular_bias
             rest[number] = u
@@ -302,6 +452,8 @@ class Articulated:
                 b_w, b_v = moves.b_w[number], moves.b_v[number]
                 n = n + A1 @ b_w + H1 @ b_v
                 f = f + H1.T @ b_w + M1 @ b_v
+            if link.Y is not None:
+                p_e[link.parent] = p_e[link.parent] + link.Y.effort(n, f)
             f = link.up(f)
             p_w[link.parent] = p_w[link.parent] + link.up(n) + moment_of(link.r, f)
             p_v[link.parent] = p_v[link.parent] + f
@@ -317,6 +469,9 @@ class Articulated:
                 x_v = link.down(a[link.parent] + cross(alpha[link.parent], link.r))
             if moves is not None:
                 x_w, x_v = x_w + moves.b_w[number], x_v + moves.b_v[number]
+            if link.Y is not None:
+                bent = vdot[link.parent][links[link.parent].inner]
+                x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
             own = self.D[number].times(rest[number] - self.U_w[number].T @ x_w - self.U_v[number].T @ x_v)
             vdot.append(own)
             alpha.append(x_w + link.S_w @ own)

@@ -7,7 +7,7 @@ from mbfmu.dae.dae import Bone, Hinge, Skeleton
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
-from mbfmu.model.parts import BodyShape
+from mbfmu.model.parts import BodyShape, MovingPart
 from mbfmu.model.relative import axis
 
 MOTIONS: dict[type[Joint], str] = {
@@ -29,7 +29,7 @@ def skeleton(bodies: Bodies) -> Skeleton:
         for anchor, pose in bodies.groups[number].poses.items():
             if anchor in used | ends:
                 points.append(bodies.frame(number, pose).r_0)
-                bones.append(Bone(bodies.owner(number), hub, len(points) - 1))
+                bones.append(Bone(_shown(bodies, number), hub, len(points) - 1))
     joints: list[Hinge] = []
     axes: list[SX] = []
     for path, joint in bodies.mechanism.of(Joint).items():
@@ -59,4 +59,14 @@ def skeleton(bodies: Bodies) -> Skeleton:
 
 def _owner(bodies: Bodies, frame: str) -> str:
     group, _ = bodies.anchors[frame]
-    return bodies.owner(group) if group else ""
+    return _shown(bodies, group) if group else ""
+
+
+def _shown(bodies: Bodies, number: int) -> str:
+    """Return the body that a group is shown with: its own, or the flexible one that it is connected to."""
+    owner = bodies.owner(number)
+    if number not in bodies.bonded or isinstance(bodies.mechanism.components[owner], MovingPart):
+        return owner
+    bonds = (edge for edge in bodies.tree.order if not edge.path)
+    other = next(far if near == number else near for _, near, far, *_ in bonds if number in (near, far))
+    return bodies.owner(other)

@@ -3,8 +3,9 @@
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
@@ -15,7 +16,7 @@ from mbfmu.model.parts import MovingPart, Part
 
 @dataclass(frozen=True)
 class Group:
-    """Parts fixed to each other: one rigid body of the mechanism.
+    """Parts fixed to each other: one rigid body of the mechanism, or a flexible part by itself.
 
     Args:
         parts: full names, the first gives the group its axes; none if joints meet without a part between them.
@@ -36,16 +37,46 @@ class Group:
         return ", ".join(self.parts or sorted(self.poses))
 
 
+class Bond(NamedTuple):
+    """Two frames of parts that are connected, of which at least one belongs to a flexible part.
+
+    Args:
+        frame_a, frame_b: full names of the frames.
+    """
+
+    frame_a: str
+    frame_b: str
+
+
+class Edge(NamedTuple):
+    """An edge of the spanning tree: a joint, or a bond.
+
+    Args:
+        path: full name of the joint; empty for a bond.
+        near: group that it starts from.
+        far: group that it reaches.
+        forward: whether frame_a is on the near group.
+        start, stop: full names of the parts' frames that it joins, on the near and on the far group.
+    """
+
+    path: str
+    near: int
+    far: int
+    forward: bool
+    start: str
+    stop: str
+
+
 @dataclass(frozen=True)
 class Tree:
     """The spanning tree and the loops that the other joints close.
 
     Args:
-        order: (joint, group it starts from, group it reaches, forward) in the order of placing.
+        order: the edges in the order of placing.
         loops: for each joint off the tree, the joints around its loop, beginning with that joint.
     """
 
-    order: tuple[tuple[str, int, int, bool], ...]
+    order: tuple[Edge, ...]
     loops: tuple[tuple[str, ...], ...]
 
 
@@ -60,12 +91,18 @@ def nodes_of(mechanism: Mechanism) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(frames) for frames in unique.values())
 
 
-def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tuple[Group, ...]:
-    """Return the groups of parts that move together, the world's first; then those of joints without a part between.
+def rigid_groups(
+    mechanism: Mechanism, local: dict[str, dict[str, Pose]], flexible: Collection[str]
+) -> tuple[tuple[Group, ...], tuple[Bond, ...]]:
+    """Return the groups of parts that move together, and the bonds that flexible parts have with others.
+
+    The world's group is the first, those of joints without a part between are the last. Each flexible part is a group
+    by itself.
 
     Args:
         mechanism: the mechanism.
         local: for each part, the pose of each of its frames seen from its own origin.
+        flexible: full names of the flexible parts.
 
     Raises:
         FrameConnectionError: a connection joins two frames that are rigidly connected already.
@@ -73,7 +110,8 @@ def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tup
     owner = {f"{path}.{frame}": path for path, frames in local.items() for frame in frames}
     fixed = [sorted(frame for frame in node if frame in owner) for node in nodes_of(mechanism)]
     _refuse_rigid_loops(fixed, owner)
-    touching = {frame: [other for other in frames if other != frame] for frames in fixed for frame in frames}
+    rigid = [[frame for frame in frames if owner[frame] not in flexible] for frames in fixed]
+    touching = {frame: [other for other in frames if other != frame] for frames in rigid for frame in frames}
     seen: set[str] = set()
     groups: list[Group] = []
     for first in [mechanism.world, *mechanism.of(Part)]:
@@ -99,7 +137,14 @@ def rigid_groups(mechanism: Mechanism, local: dict[str, dict[str, Pose]]) -> tup
     ends = {f"{path}.{frame}" for path, joint in mechanism.of(Joint).items() for frame in joint.frames}
     bare = (node for node in nodes_of(mechanism) if not node & owner.keys() and len(node & ends) > 1)
     here = identity(mechanism.planar)
-    return (*groups, *(Group((), dict.fromkeys(sorted(node), here)) for node in bare))
+    bonds = tuple(
+        Bond(hub, frame)
+        for frames, solid in zip(fixed, rigid, strict=True)
+        for hub in (solid or frames)[:1]
+        for frame in frames
+        if frame != hub and owner[frame] in flexible
+    )
+    return (*groups, *(Group((), dict.fromkeys(sorted(node), here)) for node in bare)), bonds
 
 
 def _refuse_rigid_loops(fixed: list[list[str]], owner: dict[str, str]) -> None:
@@ -121,8 +166,15 @@ def _refuse_rigid_loops(fixed: list[list[str]], owner: dict[str, str]) -> None:
             root[find(a)] = find(b)
 
 
-def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tuple[int, str]]:
+def anchors_of(
+    mechanism: Mechanism, groups: tuple[Group, ...], flexible: Collection[str]
+) -> dict[str, tuple[int, str]]:
     """Return, for each frame of a joint or force, its group and the frame of a part that it coincides with.
+
+    Args:
+        mechanism: the mechanism.
+        groups: its groups.
+        flexible: full names of the flexible parts; a frame of another part is taken where there is one.
 
     Raises:
         FrameConnectionError: a frame is connected to no part.
@@ -131,7 +183,8 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
     parts = mechanism.of(Part)
     found: dict[str, tuple[int, str]] = {}
     for node in nodes_of(mechanism):
-        anchor = next((frame for frame in sorted(node) if frame in group_of), None)
+        solid_first = sorted(node, key=lambda frame: (frame.rpartition(".")[0] in flexible, frame))
+        anchor = next((frame for frame in solid_first if frame in group_of), None)
         for frame in node:
             if frame.rpartition(".")[0] in parts:
                 continue
@@ -142,67 +195,80 @@ def anchors_of(mechanism: Mechanism, groups: tuple[Group, ...]) -> dict[str, tup
 
 
 def spanning_tree(
-    mechanism: Mechanism, groups: tuple[Group, ...], where: dict[str, tuple[int, str]], freedom: Mapping[str, int]
+    mechanism: Mechanism,
+    groups: tuple[Group, ...],
+    bonds: tuple[Bond, ...],
+    where: dict[str, tuple[int, str]],
+    freedom: Mapping[str, int],
 ) -> Tree:
-    """Return the spanning tree outward from the world: joints of least freedom first, then the nearest.
+    """Return the spanning tree outward from the world: bonds, then joints of least freedom, then the nearest.
 
     Args:
         mechanism: the mechanism.
-        groups: the rigid bodies.
+        groups: the bodies.
+        bonds: what holds them together without joints; all of it is on the tree, as it closes no loops.
         where: group and part's frame of each frame.
         freedom: sort key of each joint, from the number of coordinates that it would carry.
 
     Raises:
         FrameConnectionError: a joint has both ends on one body, or a body is not connected to the world.
     """
-    ends: dict[str, tuple[int, int]] = {}
+    edges: list[tuple[int, Edge]] = []
+    group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
     for path in mechanism.of(Joint):
-        a, b = where[f"{path}.frame_a"][0], where[f"{path}.frame_b"][0]
+        (a, start), (b, stop) = where[f"{path}.frame_a"], where[f"{path}.frame_b"]
         if a == b:
             raise FrameConnectionError(f"joint '{path}': frame_a and frame_b are on one rigid body ({groups[a].label})")
-        ends[path] = (a, b)
-    leaving: dict[int, list[tuple[str, int, bool]]] = {number: [] for number in range(len(groups))}
-    for path, (a, b) in ends.items():
-        leaving[a].append((path, b, True))
-        leaving[b].append((path, a, False))
-    parent: dict[int, tuple[int, str] | None] = {0: None}
-    order: list[tuple[str, int, int, bool]] = []
+        edges.append((freedom[path], Edge(path, a, b, True, start, stop)))
+    first = min(freedom.values(), default=0) - 1
+    edges += [(first, Edge("", group_of[a], group_of[b], True, a, b)) for a, b in bonds]
+    leaving: dict[int, list[tuple[int, Edge]]] = {number: [] for number in range(len(groups))}
+    for key, edge in edges:
+        leaving[edge.near].append((key, edge))
+        leaving[edge.far].append((key, Edge(edge.path, edge.far, edge.near, False, edge.stop, edge.start)))
+    parent: dict[int, Edge | None] = {0: None}
+    order: list[Edge] = []
     count = itertools.count()
-    waiting: list[tuple[int, int, int, tuple[str, int, bool]]] = []
+    waiting: list[tuple[int, int, int, Edge]] = []
 
     def reach(group: int, depth: int) -> None:
-        for edge in leaving[group]:
-            heapq.heappush(waiting, (freedom[edge[0]], depth, next(count), (edge[0], group, edge[2])))
+        for key, edge in leaving[group]:
+            heapq.heappush(waiting, (key, depth, next(count), edge))
 
     reach(0, 0)
     while waiting:
-        _, depth, _, (path, near, forward) = heapq.heappop(waiting)
-        far = ends[path][1 if forward else 0]
-        if far not in parent:
-            parent[far] = (near, path)
-            order.append((path, near, far, forward))
-            reach(far, depth + 1)
+        _, depth, _, edge = heapq.heappop(waiting)
+        if edge.far not in parent:
+            parent[edge.far] = edge
+            order.append(edge)
+            reach(edge.far, depth + 1)
     for number, group in enumerate(groups):
         if number not in parent and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
             raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"
             )
-    on_tree = {path for path, *_ in order}
-    loops = tuple((path, *_way(parent, a, b)) for path, (a, b) in ends.items() if path not in on_tree and a in parent)
+    on_tree = {edge.path for edge in order}
+    loops = tuple(
+        (edge.path, *_way(parent, edge.near, edge.far))
+        for _, edge in edges
+        if edge.path not in on_tree and edge.near in parent
+    )
     return Tree(tuple(order), loops)
 
 
-def _way(parent: dict[int, tuple[int, str] | None], a: int, b: int) -> tuple[str, ...]:
-    def to_root(group: int) -> list[str]:
-        joints = []
-        while (step := parent[group]) is not None:
-            group, joint = step
-            joints.append(joint)
-        return joints
+def _way(parent: dict[int, Edge | None], a: int, b: int) -> tuple[str, ...]:
+    """Return the joints on the way between two groups along the tree."""
+
+    def to_root(group: int) -> list[Edge]:
+        edges = []
+        while (edge := parent[group]) is not None:
+            group = edge.near
+            edges.append(edge)
+        return edges
 
     up, down = to_root(a), to_root(b)
     while up and down and up[-1] == down[-1]:
         up.pop()
         down.pop()
-    return (*reversed(down), *up)
+    return tuple(edge.path for edge in (*reversed(down), *up) if edge.path)

@@ -10,9 +10,8 @@ import numpy as np
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Value, quantity
 from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals
-from mbfmu.model.flexible.shapes import Shapes, nodes, orthogonal, shapes
+from mbfmu.model.flexible.shapes import Shapes, expansion, orthogonal, shapes
 from mbfmu.model.frame import SX, Pose, identity
-from mbfmu.model.relative import moment_of
 
 MOST_MODES = 20
 """Largest number of shape functions of a kind."""
@@ -85,23 +84,31 @@ class Beam(FlexibleBody):
         return {"frame_a": identity(p.planar), **{name: self._pose(p, xi) for name, xi in places.items()}}
 
     def integrals(self, p: Any, rate: SX) -> MassIntegrals:
-        still = ca.SX(2 if p.planar else 3, 1)
-        m, polar = p.rho * p.A * p.L, p.rho * (0 if p.planar else p.I_y + p.I_z) * p.L
-        first, J, spin, own = still, ca.SX(0) if p.planar else ca.SX(3, 3), ca.SX(still.numel() * 2 - 3, 1), ca.SX(0)
-        for xi, share in zip(*nodes(2 * self.modes + self.axial + 2), strict=True):  # exact for these polynomials
-            r = self._pose(p, xi).r
-            r_t = ca.jtimes(r, p.eta, rate)
-            dm = m * share
-            first += dm * r
-            J += dm * (ca.sumsqr(r) if p.planar else ca.sumsqr(r) * ca.SX.eye(3) - r @ r.T)
-            spin += dm * moment_of(r, r_t)
-            own += dm * ca.sumsqr(r_t) / 2
-        if not p.planar:
-            twist, turn_t = shapes(1, self.torsion), self._parts(p.planar, rate)[3]
-            J += ca.diagcat(polar, 0, 0)
-            spin += ca.vertcat(polar * ca.dot(_constant(twist.mean()), turn_t), 0, 0)
-            own += polar * _form(turn_t, orthogonal(twist.products()), turn_t) / 2
-        return MassIntegrals(m, first, J, spin, own)
+        """Return the integrals over the mass, from the expansion of each direction in functions of the place.
+
+        With r = sum of a_k f_k(xi) for each of x, y and z, all of them are forms of the functions' integrals.
+        """
+        m, dim = p.rho * p.A * p.L, 2 if p.planar else 3
+        mean, products = (_constant(item) for item in expansion(self.modes, self.axial))
+        a = self._expanded(p)
+        a_t = [ca.sparsify(ca.jtimes(item, p.eta, rate)) for item in a]
+        weighed, weighed_t = [products @ item for item in a], [products @ item for item in a_t]
+        first = m * ca.vertcat(*(ca.dot(mean, item) for item in a))
+        own = m * sum((ca.dot(item, other) for item, other in zip(a_t, weighed_t, strict=True)), ca.SX(0)) / 2
+
+        def spun(i: int, j: int) -> SX:
+            return m * (ca.dot(weighed[i], a_t[j]) - ca.dot(weighed[j], a_t[i]))
+
+        if p.planar:
+            J = m * sum((ca.dot(item, other) for item, other in zip(a, weighed, strict=True)), ca.SX(0))
+            return MassIntegrals(m, first, J, spun(0, 1), own)
+        second = m * ca.horzcat(*(ca.vertcat(*(ca.dot(a[i], weighed[j]) for i in range(dim))) for j in range(dim)))
+        polar = p.rho * (p.I_y + p.I_z) * p.L
+        twist, turn_t = shapes(1, self.torsion), self._parts(p.planar, rate)[3]
+        J = ca.trace(second) * ca.SX.eye(3) - second + ca.diagcat(polar, 0, 0)
+        along = polar * ca.dot(_constant(twist.mean()), turn_t)
+        spin = ca.vertcat(spun(1, 2) + along, spun(2, 0), spun(0, 1))
+        return MassIntegrals(m, first, J, spin, own + polar * _form(turn_t, orthogonal(twist.products()), turn_t) / 2)
 
     def strain_energy(self, p: Any) -> SX:
         return sum(
@@ -140,6 +147,18 @@ class Beam(FlexibleBody):
             kinds.append((shapes(1, self.torsion), turn, p.G * p.I_t / p.L, polar))
         return [item for item in kinds if item[1].numel()]
 
+    def _expanded(self, p: Any) -> list[SX]:
+        """Return coefficients of the functions of `expansion` for x, y and, in space, z of the points of the axis."""
+        y, z, u, _ = self._parts(p.planar, p.eta)
+        squares = ca.SX(self.modes * (self.modes + 1) // 2, 1)
+        for s in (y, z):
+            if s.numel():
+                squares += ca.vertcat(*(s[i] * s[j] for i in range(self.modes) for j in range(i + 1)))
+        shortening = _constant(self._bending.shortening()) @ squares / (2 * p.L)
+        before = ca.SX(1 + u.numel() + shortening.numel(), 1)
+        across = [ca.vertcat(before, s) for s in ((y,) if p.planar else (y, z))]
+        return [ca.vertcat(p.L, u, -shortening, ca.SX(self.modes, 1)), *across]
+
     def _pose(self, p: Any, xi: float) -> Pose:
         y, z, u, turn = self._parts(p.planar, p.eta)
         value, slope = _constant(self._bending.at(xi)), _constant(self._bending.at(xi, 1))
@@ -157,7 +176,7 @@ class Beam(FlexibleBody):
 def _constant(entries: Any) -> SX:
     """Return constants as an expression; a vector as a column."""
     rows, columns = entries.shape if entries.ndim == 2 else (entries.size, 1)
-    return ca.SX(ca.DM(entries)) if entries.size else ca.SX(rows, columns)
+    return ca.sparsify(ca.SX(ca.DM(entries))) if entries.size else ca.SX(rows, columns)
 
 
 def _form(a: SX, matrix: SX, b: SX) -> SX:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Legendre
 from numpy.polynomial.legendre import leggauss
+from scipy.special import eval_jacobi
 
 from mbfmu.model.frame import SX
 
@@ -53,6 +54,42 @@ class Shapes:
         xi, share = nodes(len(self.functions) + self.order)
         values = [_derived(item, derivative)(end * xi) for item in self.functions]
         return np.array([[math.fsum(end * share * a * b) for b in values] for a in values]).reshape(2 * (len(values),))
+
+    def shortening(self) -> Array:
+        """Return the expansion in `shortened` of the integrals from 0 to xi of the products of slopes phi_k' phi_l'.
+
+        Shape (2 n - 1, n (n + 1) / 2), for k = 1..n and l = 1..k; those of k and l differing count twice.
+        """
+        n = len(self.functions)
+        xi, share = nodes(2 * n + 2)
+        slopes = [item.deriv() for item in self.functions]
+        pairs = [(k, m) for k in range(n) for m in range(k + 1)]
+        lengths = [(1 if k == m else 2) * (slopes[k] * slopes[m]).integ(lbnd=0)(xi) for k, m in pairs]
+        found = [[math.fsum(share * e * item) for item in lengths] for e in shortened(n, xi)]
+        return np.array(found).reshape(len(found), len(pairs))
+
+
+def shortened(count: int, xi: Array) -> list[Array]:
+    """Return orthonormal polynomials with three zeros at xi = 0, which shorten a rod of `count` modes, at places.
+
+    They are xi^3 times Jacobi's polynomials for the weight xi^6.
+    """
+    return [xi**3 * math.sqrt(2 * k + 7) * eval_jacobi(k, 0, 6, 2 * xi - 1) for k in range(2 * count - 1)]
+
+
+@cache
+def expansion(modes: int, axial: int) -> tuple[Array, Array]:
+    """Return the integrals of the functions that give the place of a point of a rod, and those of their products.
+
+    The functions are xi, those of tension, those of `shortened`, and those of bending.
+    """
+    bending, tension = shapes(2, modes), shapes(1, axial)
+    xi, share = nodes(2 * modes + axial + 2)
+    values = [xi, *(item(xi) for item in tension.functions), *shortened(modes, xi), *(f(xi) for f in bending.functions)]
+    products = np.array([[math.fsum(share * a * b) for b in values] for a in values])
+    size = np.sqrt(np.diag(products))
+    kept = np.where(np.abs(products) > NEGLIGIBLE * np.outer(size, size), products, 0.0)
+    return np.array([math.fsum(share * item) for item in values]), kept
 
 
 @cache

@@ -1,0 +1,262 @@
+"""The links of a tree of bodies: what each joint or bond adds, from the world outward."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, turning_of
+from mbfmu.dae.flexible import elastic
+from mbfmu.dae.recursive import Bending, Link, lever
+from mbfmu.dae.topology import Edge
+from mbfmu.model.frame import SX, Pose, identity
+from mbfmu.model.relative import cross
+
+GAUGE = 0.75
+"""Trace of inertia that a quaternion's norm is given where the body itself has none, kg.m2."""
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Pose and motion of a frame seen from another.
+
+    Args:
+        pose: its pose.
+        velocity: velocity of its origin, in the other frame's axes.
+        w: angular velocity, in its own axes.
+    """
+
+    pose: Pose
+    velocity: SX
+    w: SX
+
+    def __matmul__(self, other: "Relative") -> "Relative":
+        """Return the motion of a third frame, of which `other` is the motion seen from this one."""
+        turned = self.pose.R @ other.velocity
+        if self.pose.planar:
+            arm = self.pose.R @ other.pose.r
+            return Relative(self.pose @ other.pose, self.velocity + cross(self.w, arm) + turned, self.w + other.w)
+        velocity = self.velocity + self.pose.R @ ca.cross(self.w, ca.SX(other.pose.r)) + turned
+        return Relative(self.pose @ other.pose, velocity, other.pose.R.T @ self.w + other.w)
+
+    def inverse(self) -> "Relative":
+        """Return the motion of the other frame seen from this one."""
+        back = self.pose.inverse()
+        w = -self.w if self.w.numel() == 1 else -self.pose.R @ self.w
+        return Relative(back, -cross(self.w, back.r) - self.pose.R.T @ self.velocity, w)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A joint or a bond of the tree, seen outward.
+
+    Args:
+        near, far: numbers of the groups it joins.
+        label: prefix of the names of its coordinates.
+        carried: its coordinates and motion, frame_b seen from frame_a.
+        quaternions: slices of its coordinates that are quaternions.
+        forward: whether frame_a is on the near group.
+        start, stop: its near and far frame, seen from the origins of the two groups.
+    """
+
+    near: int
+    far: int
+    label: str
+    carried: Carried
+    quaternions: tuple[slice, ...]
+    forward: bool
+    start: Pose
+    stop: Pose
+
+    def outward(self) -> Relative:
+        """Return pose and motion of the far frame seen from the near one."""
+        found = Relative(self.carried.pose, self.carried.velocity, self.carried.w_b)
+        return found if self.forward else found.inverse()
+
+
+def bond(bodies: Bodies, edge: Edge) -> Branch:
+    """Return the branch of two frames that coincide."""
+    here, still = identity(bodies.planar), bodies.still[0]
+    carried = Carried({}, {}, here, still.v_0, still.w_0)
+    start, stop = bodies.groups[edge.near].poses[edge.start], bodies.groups[edge.far].poses[edge.stop]
+    return Branch(edge.near, edge.far, "", carried, (), True, start, stop)
+
+
+class Links:
+    """The links of a tree of bodies, to which branches are added from the world outward.
+
+    Args:
+        bodies: the bodies.
+        before: names of the coordinates that come before those of the links.
+
+    Attributes:
+        links: the links.
+        branches: the branches.
+        names: names of the coordinates, with those before.
+        q, v: coordinates of the links and their rates, SX, without those before.
+        intrinsic: (name, SX residual) of the norms of quaternions.
+        frames: pose of each group's link frame in the world, by the number of the group.
+    """
+
+    def __init__(self, bodies: Bodies, before: Sequence[str] = ()) -> None:
+        self._bodies = bodies
+        still = ca.SX(1 if bodies.planar else 3, 1)
+        here = identity(bodies.planar)
+        world = Pose(here.r, here.angle, ca.SX.eye(bodies.dim))
+        self.frames = {0: world}
+        self._rates = {0: (ca.SX(bodies.dim, 1), still)}  # velocity in the world, angular velocity in the link's axes
+        self._inner, self._link_of = {0: here}, {0: -1}
+        self.links: list[Link] = []
+        self.branches: list[Branch] = []
+        self.names = list(before)
+        self.intrinsic: list[tuple[str, SX]] = []
+        self.q, self.v = ca.SX(0, 1), ca.SX(0, 1)
+
+    def add(self, branch: Branch) -> None:
+        """Add a branch whose near group has a link, or is the world."""
+        bodies, shape = self._bodies, self._bodies.shape_of(branch.far)
+        near = bodies.shape_of(branch.near)
+        own = [
+            label
+            for name, symbol in branch.carried.coordinates.items()
+            for label in labels(f"{branch.label}.{name}", symbol)
+        ]
+        if shape is not None:
+            own += shape.names
+        columns = slice(len(self.names), len(self.names) + len(own))
+        q, v = (
+            ca.vertcat(ca.SX(0, 1), *items.values(), *([] if shape is None else [moved]))
+            for items, moved in (
+                (branch.carried.coordinates, shape and shape.eta),
+                (branch.carried.rates, shape and shape.rate),
+            )
+        )
+        outward = branch.outward()
+        inner = branch.stop
+        if shape is not None:
+            outward, inner = outward @ _bending(branch.stop, shape).inverse(), identity(bodies.planar)
+        anchor = self._inner[branch.near].inverse() @ branch.start
+        carrier, (v_P, w_P) = self.frames[branch.near], self._rates[branch.near]
+        relative = _bending(anchor, near) @ outward
+        across = relative.pose
+        self._inner[branch.far], self._link_of[branch.far] = inner, len(self.links)
+        parent = self._link_of[branch.near]
+        self.links.append(_link(bodies, branch, parent, relative, inner, carrier, q, v, columns))
+        self.branches.append(branch)
+        w_0 = w_P if bodies.planar else carrier.R @ w_P
+        v_0 = v_P + cross(w_0, carrier.R @ across.r) + carrier.R @ relative.velocity
+        there = carrier @ across
+        w_C = w_P + relative.w if bodies.planar else across.R.T @ w_P + relative.w
+        self.frames[branch.far] = Pose(there.r, there.angle, there.R)
+        self._rates[branch.far] = v_0, w_C
+        self.intrinsic += [(branch.label, ca.sumsqr(q[part]) - 1) for part in branch.quaternions]
+        self.names += own
+        self.q, self.v = ca.vertcat(self.q, q), ca.vertcat(self.v, v)
+
+    def origin(self, number: int) -> tuple[Pose, SX, SX]:
+        """Return pose, velocity and angular velocity (in its axes) of a group's origin."""
+        planar = self._bodies.planar
+        inner, placed = self._inner[number], self.frames[number]
+        v_0, w = self._rates[number]
+        back = inner.inverse()
+        pose = placed @ back
+        w_0 = w if planar else placed.R @ w
+        return Pose(pose.r, pose.angle, pose.R), v_0 + cross(w_0, placed.R @ back.r), w if planar else inner.R @ w
+
+
+def unit(Q: SX, Qdot: SX) -> tuple[SX, SX]:
+    """Return the unit quaternion along Q, and its derivative.
+
+    With it the equations are those of a rigid rotation for every Q and Qdot, as methods need whose stages do not meet
+    the constraint |Q| = 1.
+    """
+    along = Q / ca.norm_2(Q)
+    return along, (Qdot - along * ca.dot(along, Qdot)) / ca.norm_2(Q)
+
+
+def _bending(pose: Pose, shape: Shape | None) -> Relative:
+    """Return pose and motion of a frame of a group seen from the group; rigid without shape coordinates."""
+    dim = pose.r.numel()
+    still = ca.SX(dim, 1), ca.SX(1 if pose.planar else 3, 1)
+    if shape is None:
+        return Relative(pose, *still)
+    return Relative(pose, ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate), turning_of(pose, shape))
+
+
+def _link(
+    bodies: Bodies,
+    branch: Branch,
+    parent: int,
+    relative: Relative,
+    inner: Pose,
+    carrier: Pose,
+    q: SX,
+    v: SX,
+    columns: slice,
+) -> Link:
+    """Return the link of a branch.
+
+    Args:
+        bodies: coordinates and frames of the mechanism.
+        branch: the joint or bond, seen outward.
+        parent: number of the parent link.
+        relative: the link frame seen from the parent's link frame.
+        inner: the link frame seen from the origin of the group.
+        carrier: the parent's link frame in the world.
+        q: the link's coordinates.
+        v: their rates.
+        columns: places of its coordinates in q and v of all links.
+    """
+    across, velocity, w = relative.pose, ca.sparsify(relative.velocity), relative.w
+    near, shape = bodies.shape_of(branch.near), bodies.shape_of(branch.far)
+    S_w, S_r = ca.jacobian(w, v), ca.jacobian(velocity, v)
+    moving = (q, v) if near is None else (ca.vertcat(q, near.eta), ca.vertcat(v, near.rate))
+    b_w, b_r = ca.jtimes(w, *moving), ca.jtimes(velocity, *moving)
+    R, r = ca.sparsify(across.R), across.r
+    Y_w, Y_r = (ca.jacobian(item, ca.SX(0, 1) if near is None else near.rate) for item in (w, velocity))
+    if bodies.planar:  # all in the axes of the world
+        r, velocity, S_r, b_r = carrier.R @ r, carrier.R @ velocity, carrier.R @ S_r, carrier.R @ b_r
+        Y_r = carrier.R @ Y_r
+    bent = None
+    if shape is not None:
+        m, h, J, bent = elastic(bodies, shape, carrier.R @ across.R if bodies.planar else ca.SX.eye(3))
+    else:
+        inertia = bodies.inertias[branch.far - 1]
+        back = inner.inverse()
+        c = back.r + back.R @ inertia.r_CM
+        if bodies.planar:
+            c = carrier.R @ (across.R @ c)
+            J = inertia.I_CM
+        else:
+            J = ca.sparsify(back.R @ inertia.I_CM @ back.R.T)
+        K = lever(ca.sparsify(c))
+        m, h = inertia.m, inertia.m * ca.sparsify(c)
+        J += inertia.m * K.T @ K
+    regular, regular_bias = ca.SX(v.numel(), v.numel()), ca.SX(v.numel(), 1)
+    for part in branch.quaternions:
+        plain = J if shape is None else ca.substitute(J, shape.eta, ca.SX.zeros(shape.eta.numel()))
+        mu0 = 4 * (GAUGE if J.is_zero() else ca.trace(plain)) / 3
+        regular[part, part] = mu0 * q[part] @ q[part].T
+        regular_bias[part] = mu0 * ca.sumsqr(v[part]) * q[part]
+    rotor = bodies.rotors.get(branch.label)
+    if rotor is not None and v.numel():
+        regular[0, 0] = rotor
+    return Link(
+        parent=parent,
+        R=None if bodies.planar else R,
+        r=ca.sparsify(r),
+        velocity=ca.sparsify(velocity),
+        w=w,
+        S_w=ca.sparsify(S_w),
+        S_v=ca.sparsify(S_r if bodies.planar else R.T @ S_r),
+        b_w=b_w,
+        b_r=b_r,
+        columns=columns,
+        m=m,
+        h=h,
+        J=J,
+        regular=regular,
+        regular_bias=regular_bias,
+        elastic=bent,
+        Y=None if near is None else Bending(ca.sparsify(Y_w), ca.sparsify(Y_r if bodies.planar else R.T @ Y_r)),
+    )

@@ -1,0 +1,68 @@
+"""Flexible bodies in joint coordinates: the same motion as in absolute ones, and as that of rigid bodies if stiff."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from flexible_mechanisms import BEAM, FLEXIBLE, beam, chain
+from harness import thorough
+from states import assert_same_motion
+
+import mbfmu
+from mbfmu.model import Body, BodyShape, FreeMotion, Revolute, World
+
+FEW = {"arm", "backward", "brackets", "branched in space", "clamped"}
+"""Mechanisms that stand for all."""
+
+
+@pytest.mark.parametrize("name", thorough(zip(FLEXIBLE), lambda name: name in FEW))
+def test_flexible_bodies_move_the_same_in_both_coordinates(name: str) -> None:
+    """All outputs from random states agree: shapes, accelerations, and the cut forces of all joints."""
+    joint, absolute = assert_same_motion(FLEXIBLE[name], seed=1, away=0.1)
+    assert joint.n < absolute.n or not absolute.m
+
+
+@pytest.mark.parametrize("coordinates", ["joint", pytest.param("absolute", marks=pytest.mark.further)])
+def test_stiff_bodies_move_as_rigid_ones(coordinates: str) -> None:
+    """The motion of a double pendulum with a body at its tip differs by a part that falls as 1 / E."""
+    m = BEAM["rho"] * BEAM["A"]
+    rods = [BodyShape(name, m=m, r=(1.0, 0), r_CM=(0.5, 0), I_33=m / 12) for name in ("upper", "fore")]
+    joints = Revolute("shoulder", phi=0.3, w=0.5), Revolute("elbow", phi=0.5, w=-1.0)
+    tip = Body("tip", m=0.5, I_33=0.04)
+    ways: dict[str, Any] = {"stop": 0.5, "output_interval": 0.1, "step": 2e-3, "stepper": "radau"}
+    rigid = mbfmu.simulate(chain(joints[0], rods[0], joints[1], rods[1], tip), **ways)
+    errors = []
+    for E in (1e9, 1e12):
+        beams = [beam(name, E=E) for name in ("upper", "fore")]
+        run = mbfmu.simulate(chain(joints[0], beams[0], joints[1], beams[1], tip), coordinates=coordinates, **ways)
+        errors.append(np.abs(run["elbow.phi"] - rigid["elbow.phi"]).max())
+    assert errors[1] < errors[0] / 300
+    assert errors[1] < 1e-5
+
+
+@pytest.mark.parametrize("planar", [True, pytest.param(False, marks=pytest.mark.further)])
+def test_free_bodies_keep_their_momentum_in_joint_coordinates(planar: bool) -> None:
+    tip = Body("tip", m=0.5, r_CM=(0.1, 0.05, 0.0), I_11=0.02, I_22=0.03, I_33=0.04)
+    rod, hinge = beam("rod", modes=1, zeta=0.0, axial=1), Revolute("hinge", n=(0, 0, 1), w=3.0)
+    model = chain(FreeMotion("free"), rod, hinge, tip, planar=planar)
+    run = mbfmu.simulate(
+        replace(model, components=(World(g=0.0), *model.components[1:])), stop=0.1, step=1e-3, stepper="nodal_impulse",
+        coordinates="joint", output_interval=0.02,
+    )  # fmt: skip
+    names = [name for name in run.names if name.startswith("momentum.")]
+    assert len(names) == (3 if planar else 6)
+    for name in names:
+        assert np.ptp(run[name]) < 1e-12 * (1 + np.abs(run[name]).max())
+    assert np.ptp(run["rod.eta[1]"]) > 1e-3
+
+
+@pytest.mark.further
+@pytest.mark.parametrize("stepper", sorted(mbfmu.steppers()))
+def test_every_stepper_takes_flexible_bodies_in_joint_coordinates(stepper: str) -> None:
+    model = FLEXIBLE["row"]
+    ways: dict[str, Any] = {"stop": 0.1, "coordinates": "joint", "output_interval": 0.1}
+    exact = mbfmu.simulate(model, stepper="radau", step=1e-3, **ways)
+    run = mbfmu.simulate(model, stepper=stepper, step=1e-4, **ways)
+    for name in ("hinge.phi", "one.eta[1]", "two.eta[3]", "three.eta_t[1]"):
+        assert run[name][-1] == pytest.approx(exact[name][-1], abs=1e-4 * (1 + np.abs(exact[name]).max()))
