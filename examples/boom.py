@@ -4,8 +4,8 @@
 
 The boom is a bent box girder of 7.5 mm plates, 140 mm wide and 140 to 260 mm deep, symmetric about the plane of the
 machine. Its mesh has one layer of hexahedra through the plates. The pins of the machine's `boom` become frames: the
-pivot is frame_a; `lift_eye`, `crowd_foot` and `tip` guide the nodes of the plates around them rigidly. The dimensions are
-own choice, next to the mass, the centre of mass and the inertia of the rigid boom of `models/excavator.py`.
+pivot is frame_a; `lift_eye`, `crowd_foot` and `tip` guide the nodes of the plates around them rigidly. The dimensions
+are own choice, next to the mass, the centre of mass and the inertia of the rigid boom of `models/excavator.py`.
 """
 
 import sys
@@ -32,8 +32,8 @@ PINS = {
     "tip": (1.85, 0.0, 0.0),
 }
 """Places of the pins, m, those of models/excavator.py."""
-MODES = 6
-"""Number of modes with all pins held."""
+MODES = 10
+"""Number of modes beside the static shapes of the pins."""
 
 
 def axis(s: Array) -> tuple[Array, Array]:
@@ -87,7 +87,7 @@ def reduced() -> Reduction:
     """Return the boom, reduced to its modes in the plane of the machine."""
     points, cells, sets = mesh()
     model = assemble(points, ("hexahedron", cells), STEEL, sets)
-    return reduce(model, list(PINS), MODES, places=PINS, planar=True)
+    return reduce(model, list(PINS), MODES, places=PINS, free_frames=True, planar=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def reduce(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write")],
     modes: Annotated[
-        int, typer.Option("--modes", metavar="N", help="modes with all frames held, beside the static ones")
+        int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")
     ] = 10,
     averaged: Annotated[
         list[str] | None,
@@ -51,6 +51,10 @@ def reduce(
     nodes: Annotated[
         Path | None, typer.Option("--nodes", metavar="NODES.csv", help="nodes beside K.mtx: node, x, y, z, set")
     ] = None,
+    free_frames: Annotated[
+        bool,
+        typer.Option("--free-frames", help="modes with the frames besides frame_a free; default: with all frames held"),
+    ] = False,
     planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
 ) -> Report:
@@ -68,7 +72,9 @@ def reduce(
     tell("read", 0.0)
     model = _model(source, {"E": elasticity, "nu": poisson, "rho": density}, mass, nodes)
     names, places = _interfaces(interface)
-    found = reduced(model, names, modes, averaged=averaged or (), places=places, planar=planar, tell=tell)
+    found = reduced(
+        model, names, modes, averaged=averaged or (), places=places, free_frames=free_frames, planar=planar, tell=tell
+    )
     if plot:
         from mbfmu.plot import plot_modes
 

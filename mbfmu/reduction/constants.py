@@ -48,17 +48,16 @@ def constants(
             product = turned[a].T @ M_turned[b]
             J2[a, b] = product + product.T
     Cr1 = np.array([turned[a].T @ M_modes for a in range(3)])
-    C2 = np.zeros((3, n, n))
+    C2, N2 = np.zeros((3, n, n)), np.zeros((3, 3, n, n))
     if second is not None:
         C2 = np.einsum("da,dij->aij", MS, second)
-        Cr1 += np.einsum("da,dij->aij", MR, second)
-        for b in range(3):
-            inner = np.einsum("da,dij->aij", MR, model.turned(b, second))
-            J2[:, b] += inner
-            J2[b] += inner
+        r = (model.nodes - origin)[model.dofs[:, 0]]
+        for a in range(3):
+            for b in range(3):
+                N2[a, b] = np.tensordot(model.M @ np.where(model.dofs[:, 1] == b, r[:, a], 0.0), second, 1)
     c = np.array([lever[1, 2] - lever[2, 1], lever[2, 0] - lever[0, 2], lever[0, 1] - lever[1, 0]]) / 2
     return ModalData(
-        m=model.mass, c0=c, C1=MS.T @ modes, C2=_even(C2), J0=_even(R.T @ MR), J1=J1, J2=_even(J2),
+        m=model.mass, c0=c, C1=MS.T @ modes, C2=_even(C2), J0=_even(R.T @ MR), J1=J1, J2=_even(J2), N2=_even(N2),
         Cr0=MR.T @ modes, Cr1=Cr1, Me=_even(modes.T @ M_modes), Ke=_even(modes.T @ (model.K @ modes)),
         De=np.zeros((n, n)), frames=frames, r0=places, Phi0=moves[:, :3], Phi1=_even(bent), Psi0=moves[:, 3:],
     )  # fmt: skip

@@ -10,7 +10,7 @@ from mbfmu.errors import ModelFileError, ValueRangeError
 from mbfmu.model.component import Value, quantity
 from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals
 from mbfmu.model.flexible.modal_data import ENDING, Array, ModalData, read_modal
-from mbfmu.model.frame import SX, Pose, identity
+from mbfmu.model.frame import SX, Pose, identity, skew
 
 NEGLIGIBLE = 1e-14
 """Size of an entry of a constant, relative to the largest, below which it is zero."""
@@ -24,10 +24,11 @@ class ModalBody(FlexibleBody):
 
     It is clamped at frame_a; the other frames have the names that the data give them. With the modes' coordinates eta a
     frame that is at r_0 at rest is at r_0 + Phi_0 eta + eta.(Phi_1 eta) / 2, turned by the quaternion
-    (1, Psi_0 eta / 2), scaled to 1. The kinetic energy is exact to second order in eta and its rates, with the terms by
-    which loads stiffen or soften the body where the data have them; the strain energy is eta.K_e eta / 2 (Schwertassek
-    & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999). A planar system takes the modes that move the body in the
-    x-y plane, and needs each mode to move it either in that plane or out of it.
+    (1, Psi_0 eta / 2), scaled to 1. The kinetic energy is that of all points to second order in eta and its rates (see
+    `_Bent`), with the terms by which loads stiffen or soften the body where the data have them; the strain energy is
+    eta.K_e eta / 2 (Schwertassek & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999). A planar
+    system takes the modes that move the body in the x-y plane, and needs each mode to move it either in that plane or
+    out of it.
 
     Args:
         data: path of an .npz file of modal data, or the `ModalData`.
@@ -85,21 +86,21 @@ class ModalBody(FlexibleBody):
         if not kept:
             raise ValueRangeError(f"'{self.name}' has no modes in the x-y plane: take a Body, or a spatial system")
         axes, turns = ([0, 1], [2]) if p.planar else ([0, 1, 2], [0, 1, 2])
-        J = [
-            [_expanded(data.J0[a, [b]], data.J1[a, [b]][:, kept], _among(data.J2[a, [b]], kept), p.eta, [0])
-             for b in turns] for a in turns
-        ]  # fmt: skip
-        spin = [
-            ca.dot(_constant(data.Cr0[a, kept]) + _constant(data.Cr1[a][np.ix_(kept, kept)].T) @ p.eta, rate)
-            for a in turns
-        ]
-        return MassIntegrals(
-            ca.SX(data.m),
-            _expanded(data.c0, data.C1[:, kept], _among(data.C2, kept), p.eta, axes),
-            ca.vertcat(*(ca.horzcat(*row) for row in J)),
-            ca.vertcat(*spin),
-            _form(data.Me[np.ix_(kept, kept)], rate) / 2,
+        some = np.ix_(kept, kept)
+        first = _expanded(data.c0, data.C1[:, kept], _among(data.C2, kept), p.eta, axes)
+        J = ca.vertcat(*(
+            ca.horzcat(*(
+                _expanded(data.J0[a, [b]], data.J1[a, [b]][:, kept], _among(data.J2[a, [b]], kept), p.eta, [0])
+                for b in turns
+            )) for a in turns
+        ))  # fmt: skip
+        spin = ca.vertcat(
+            *(ca.dot(_constant(data.Cr0[a, kept]) + _constant(data.Cr1[a][some].T) @ p.eta, rate) for a in turns)
         )
+        own = _form(data.Me[some], rate) / 2
+        if data.N2.any() or data.C2.any():
+            J, spin, own = _Bent(data, kept, p.eta).added(J, spin, own, turns, rate)
+        return MassIntegrals(ca.SX(data.m), first, J, spin, own)
 
     def strain_energy(self, p: Any) -> SX:
         kept = self._kept(p.planar)
@@ -116,6 +117,55 @@ class ModalBody(FlexibleBody):
     def _kept(self, planar: bool) -> list[int]:
         """Return the numbers of the modes that a planar or a spatial system takes."""
         return [*self.constants.in_plane()] if planar else [*range(len(self.constants.Me))]
+
+
+class _Bent:
+    """The part that displacements of second order have in the kinetic energy.
+
+    The points have the velocities A_0 + A_1 + B, with A_0 = v + w x r, A_1 = w x (phi eta) + phi eta' and B = w x
+    (eta.(gamma eta)) / 2 + eta.(gamma eta'). Terms of third and fourth order in eta and its rates are small, but
+    without any the mass matrix would not stay positive definite. So B is replaced by the rigid motion of the undeformed
+    body that has its momentum and moment of momentum: the energy is that of a field of velocities, and the integral of
+    A_0.B stays what it is.
+    """
+
+    def __init__(self, data: ModalData, kept: list[int], eta: SX) -> None:
+        N1 = _moments(data)[:, :, kept]
+        C2, N2 = _among(data.C2, kept), _among(data.N2, kept)
+        rows = range(3)
+        s1 = _constant(data.C1[:, kept]) @ eta
+        s2 = ca.vertcat(*(_form(item, eta) / 2 for item in C2))
+        n1 = ca.vertcat(*(ca.horzcat(*(ca.dot(_constant(N1[a, b]), eta) for b in rows)) for a in rows))
+        n2 = ca.vertcat(*(ca.horzcat(*(_form(N2[a, b], eta) / 2 for b in rows)) for a in rows))
+        self.A_w = ca.vertcat(-skew(s1), ca.trace(n1) * ca.SX.eye(3) - n1.T)
+        self.A_eta = _constant(np.vstack([data.C1[:, kept], data.Cr0[:, kept]]))
+        self.B_w = ca.vertcat(-skew(s2), ca.trace(n2) * ca.SX.eye(3) - n2.T)
+        crossed = np.array([N2[(c + 1) % 3, (c + 2) % 3] - N2[(c + 2) % 3, (c + 1) % 3] for c in rows])
+        self.B_eta = ca.vertcat(*((_constant(item) @ eta).T for item in (*C2, *crossed)))
+        self.S = _constant(np.array(np.linalg.pinv(data.mass_matrix()[:6, :6], hermitian=True), dtype=np.float64))
+
+    def added(self, J: SX, spin: SX, own: SX, turns: list[int], rate: SX) -> tuple[SX, SX, SX]:
+        """Return moment of inertia, spin and own energy with this part added, for turns about some axes."""
+        A_w, B_w, A_r, B_r = self.A_w[:, turns], self.B_w[:, turns], self.A_eta @ rate, self.B_eta @ rate
+        by_A, by_B = self.S @ (A_w + B_w), self.S @ B_w
+        more = self.B_w[3:, :][turns, turns] + by_A.T @ B_w
+        twice = by_B.T @ B_w  # counted in both `more` and its transpose
+        return (
+            J + more + more.T - twice,
+            spin + B_r[3:][turns] + by_A.T @ B_r + by_B.T @ A_r,
+            own + ca.dot(A_r + B_r / 2, self.S @ B_r),
+        )
+
+
+def _moments(data: ModalData) -> Array:
+    """Return the integrals of r_a phi_b, shape (3, 3, n): their even part is in J1, the odd one in Cr0."""
+    trace = np.einsum("aak->k", data.J1) / 4
+    even = np.eye(3)[:, :, None] * trace - data.J1 / 2
+    odd = np.zeros_like(even)
+    for c in range(3):
+        a, b = (c + 1) % 3, (c + 2) % 3
+        odd[a, b], odd[b, a] = data.Cr0[c] / 2, -data.Cr0[c] / 2
+    return np.asarray(even + odd)
 
 
 def _among(terms: Array, kept: list[int]) -> Array:

@@ -19,7 +19,7 @@ ENDING = ".npz"
 """Ending of a file of modal data."""
 FORMAT = "mbfmu modal body 1"
 """Text in a file that says what it holds."""
-OPTIONAL = ("C2", "J2", "Cr1", "De", "Phi1")
+OPTIONAL = ("C2", "J2", "N2", "Cr1", "De", "Phi1")
 """Constants that a file may leave out; they are zero then."""
 ALIKE = 1e-6
 """Largest difference of entries that symmetry makes equal, relative to the largest entry."""
@@ -36,15 +36,16 @@ class ModalData:
     A point of the body that is at r at rest is at r + phi eta + eta.(gamma eta) / 2, seen from frame_a and resolved
     there; gamma, of second order, is what makes loads along the body stiffen or soften it. All integrals are over the
     mass. The letters are those of the standard input data of O. Wallrapp, Mech. Struct. Mach. 22 (1994), of which C1 is
-    the transpose of C_t, and C2, Phi1 and a part of J2 are the terms of geometric stiffening.
+    the transpose of C_t; C2, N2 and Phi1 are their terms of geometric stiffening.
 
     Args:
         m: mass, kg.
-        c0, C1, C2: integral of the points' positions, kg.m, and its derivatives by eta, shapes (3,), (3, n), (3, n, n).
-        J0, J1, J2: moment of inertia about the origin of frame_a, kg.m2, and its derivatives, shapes (3, 3), (3, 3, n),
-            (3, 3, n, n).
+        c0, C1, C2: integrals of r, phi and gamma, shapes (3,), (3, n), (3, n, n); the first is in kg.m.
+        J0, J1, J2: moment of inertia about the origin of frame_a, kg.m2, and its derivatives by eta without those of
+            gamma, shapes (3, 3), (3, 3, n), (3, 3, n, n).
+        N2: integral of r_a gamma_b, shape (3, 3, n, n).
         Cr0: integral of r x phi, shape (3, n).
-        Cr1: integral of phi_i x phi_j + r x gamma_ij, shape (3, n, n).
+        Cr1: integral of phi_i x phi_j, shape (3, n, n).
         Me, Ke, De: matrices of mass, stiffness and damping of the modes, shape (n, n).
         frames: names of the frames besides frame_a.
         r0: their positions at rest, m, shape (k, 3).
@@ -64,6 +65,7 @@ class ModalData:
     J0: Array
     J1: Array
     J2: Array
+    N2: Array
     Cr0: Array
     Cr1: Array
     Me: Array
@@ -90,7 +92,7 @@ class ModalData:
             raise ValueRangeError(f"m = {self.m:g} kg must be a mass above zero")
         for name in ("Me", "Ke", "De", "J0", "J1", "J2"):
             _check_symmetric(name, getattr(self, name), (0, 1))
-        for name, axes in (("J2", (2, 3)), ("C2", (1, 2)), ("Phi1", (2, 3))):
+        for name, axes in (("J2", (2, 3)), ("N2", (2, 3)), ("C2", (1, 2)), ("Phi1", (2, 3))):
             _check_symmetric(name, getattr(self, name), axes)
         if not _least(self.Me) > INDEFINITE:
             raise ValueRangeError("Me is not positive definite: every combination of modes needs mass")
@@ -149,8 +151,8 @@ def shapes_of(n: int, k: int) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the constants of a body with n modes and k frames besides frame_a, by name."""
     return {
         "m": (), "c0": (3,), "C1": (3, n), "C2": (3, n, n), "J0": (3, 3), "J1": (3, 3, n), "J2": (3, 3, n, n),
-        "Cr0": (3, n), "Cr1": (3, n, n), "Me": (n, n), "Ke": (n, n), "De": (n, n), "r0": (k, 3), "Phi0": (k, 3, n),
-        "Phi1": (k, 3, n, n), "Psi0": (k, 3, n),
+        "N2": (3, 3, n, n), "Cr0": (3, n), "Cr1": (3, n, n), "Me": (n, n), "Ke": (n, n), "De": (n, n), "r0": (k, 3),
+        "Phi0": (k, 3, n), "Phi1": (k, 3, n, n), "Psi0": (k, 3, n),
     }  # fmt: skip
 
 

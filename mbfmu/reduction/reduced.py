@@ -1,9 +1,11 @@
-"""Craig-Bampton reduction of a finite element model to the modes of a flexible body.
+"""Reduction of a finite element model to the modes of a flexible body.
 
 The first node set is frame_a, and the modes are those of the body clamped there, so that they hold no rigid motion.
-They are spanned by the static shapes for unit displacements of the other frames and by the N lowest modes with all
-frames held (R. R. Craig, M. C. C. Bampton, AIAA J. 6 (1968)), and made orthogonal to each other by mass and stiffness.
-Each is scaled so that the node that it moves furthest moves by 1.
+They are spanned by the static shapes for unit displacements of the other frames, with which the body bends under loads
+at its frames as the whole model does, and by N modes: those with all frames held (R. R. Craig & M. C. C. Bampton, AIAA
+J. 6, 1968), or those with the other frames free, whose frequencies are those of the whole model (as those of R. R.
+Craig & C.-J. Chang, AIAA J. 14, 1976). They are made orthogonal to each other by mass and stiffness, and each is scaled
+so that the node that it moves furthest moves by 1.
 
 The displacements of second order, by which loads stiffen or soften the body, are the static answer to the stresses that
 the quadratic part of Green's strain makes of two modes, with frame_a clamped: K gamma_ij = -h_ij, where h_ij is the
@@ -32,6 +34,8 @@ DENSE = 400
 """Number of degrees of freedom up to which eigenvalues come from dense matrices."""
 EQUAL = 1e-6
 """Relative difference of frequencies below which two modes may be any combination of each other."""
+DEPENDENT = 1e-10
+"""Least eigenvalue of the mass matrix of shapes of unit mass; below it one is a combination of the others."""
 SHIFT = 1e-2
 """Shift of the eigenvalues of a free body, as a part of the least one of the clamped body, which is not singular."""
 
@@ -108,6 +112,7 @@ def reduce(
     *,
     averaged: Sequence[str] = (),
     places: Mapping[str, Sequence[float]] | None = None,
+    free_frames: bool = False,
     planar: bool = False,
     stiffening: bool = True,
     tell: Tell = lambda _what, _fraction: None,
@@ -117,9 +122,10 @@ def reduce(
     Args:
         model: the finite element model.
         interfaces: node sets that become frames: the first is frame_a, the others are named as their sets.
-        modes: number of modes with all frames held, beside the static ones.
+        modes: number of modes beside the static shapes.
         averaged: sets that are connected by the average of their nodes; the others are rigid.
         places: places of frames, m, by the name of their set; the others are at the mean of their nodes.
+        free_frames: whether those modes are of the body with the other frames free, and not held.
         planar: whether only modes in the x-y plane are kept, for planar systems.
         stiffening: whether the terms of second order are computed, where the model can.
         tell: function that is told what is being computed and which part of it is done.
@@ -143,7 +149,7 @@ def reduce(
     T_c = T[:, clamped].tocsc()
     K, M = (T_c.T @ item @ T_c for item in (model.K, model.M))
     tell("modes", 0.1)
-    basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes)
+    basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes, free_frames)
     squares, shapes = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))
     if not squares[0] > 0:
         raise UsageError(
@@ -181,15 +187,29 @@ def reduce(
     )
 
 
-def _basis(K: Any, M: Any, inner: int, modes: int) -> Array:
-    """Return the static shapes and the modes with all frames held, of the body clamped at frame_a."""
-    inside = splu(K[:inner, :inner])
+def _basis(K: Any, M: Any, inner: int, modes: int, free: bool) -> Array:
+    """Return the static shapes and modes of the body clamped at frame_a, orthogonal by mass.
+
+    Args:
+        K: stiffness matrix, sparse; the other frames come last.
+        M: mass matrix, sparse.
+        inner: number of degrees of freedom that are no frame's.
+        modes: number of modes.
+        free: whether they are those with the other frames free.
+    """
     outer = K.shape[0] - inner
+    inside = splu(K[:inner, :inner])
     static = np.vstack([-inside.solve(K[:inner, inner:].toarray()), np.eye(outer)]) if outer else np.zeros((inner, 0))
-    held = np.zeros((K.shape[0], modes))
-    if modes:
-        held[:inner] = _lowest(K[:inner, :inner], M[:inner, :inner], modes, 0.0, inside)[1]
-    return np.hstack([static, held])
+    more = np.zeros((K.shape[0], modes))
+    if modes and free:
+        more = _lowest(K, M, modes, 0.0)[1]
+    elif modes:
+        more[:inner] = _lowest(K[:inner, :inner], M[:inner, :inner], modes, 0.0, inside)[1]
+    found = np.hstack([static, more])
+    found /= np.sqrt(np.einsum("dk,dk->k", found, M @ found))
+    weights, vectors = eigh(found.T @ (M @ found))
+    kept = weights > DEPENDENT
+    return np.asarray(found @ (vectors[:, kept] / np.sqrt(weights[kept])))
 
 
 def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tuple[Array, Array]:
