@@ -32,8 +32,8 @@ PINS = {
     "tip": (1.85, 0.0, 0.0),
 }
 """Places of the pins, m, those of models/excavator.py."""
-MODES = 10
-"""Number of modes beside the static shapes of the pins."""
+MODES, HIGHEST = 10, 3000.0
+"""Number of modes beside the static shapes of the pins, and frequency above which none is kept, Hz."""
 
 
 def axis(s: Array) -> tuple[Array, Array]:
@@ -87,7 +87,7 @@ def reduced() -> Reduction:
     """Return the boom, reduced to its modes in the plane of the machine."""
     points, cells, sets = mesh()
     model = assemble(points, ("hexahedron", cells), STEEL, sets)
-    return reduce(model, list(PINS), MODES, places=PINS, free_frames=True, planar=True)
+    return reduce(model, list(PINS), MODES, places=PINS, free_frames=True, planar=True, below=HIGHEST)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ def reduce(
         typer.Option("--free-frames", help="modes with the frames besides frame_a free; default: with all frames held"),
     ] = False,
     planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False,
+    below: Annotated[float | None, typer.Option("--below", metavar="F", help="leave out modes above F Hz")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
 ) -> Report:
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
@@ -73,7 +74,15 @@ def reduce(
     model = _model(source, {"E": elasticity, "nu": poisson, "rho": density}, mass, nodes)
     names, places = _interfaces(interface)
     found = reduced(
-        model, names, modes, averaged=averaged or (), places=places, free_frames=free_frames, planar=planar, tell=tell
+        model,
+        names,
+        modes,
+        averaged=averaged or (),
+        places=places,
+        free_frames=free_frames,
+        planar=planar,
+        below=below,
+        tell=tell,
     )
     if plot:
         from mbfmu.plot import plot_modes

@@ -114,6 +114,7 @@ def reduce(
     places: Mapping[str, Sequence[float]] | None = None,
     free_frames: bool = False,
     planar: bool = False,
+    below: float | None = None,
     stiffening: bool = True,
     tell: Tell = lambda _what, _fraction: None,
 ) -> Reduction:
@@ -127,6 +128,8 @@ def reduce(
         places: places of frames, m, by the name of their set; the others are at the mean of their nodes.
         free_frames: whether those modes are of the body with the other frames free, and not held.
         planar: whether only modes in the x-y plane are kept, for planar systems.
+        below: frequency above which modes are left out, Hz, and with them some of how loads at the frames bend the body
+            near them; None: all are kept.
         stiffening: whether the terms of second order are computed, where the model can.
         tell: function that is told what is being computed and which part of it is done.
 
@@ -169,6 +172,7 @@ def reduce(
     loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
     stiff = block_diag(np.zeros((6, 6)), data.Ke)
     unbound = eigh(stiff, data.mass_matrix(), eigvals_only=True)[6 : 6 + count]
+    kept = [*range(len(squares))]
     if planar:
         if mixed := data.mixed():
             raise UsageError(
@@ -176,9 +180,10 @@ def reduce(
                 "symmetric about that plane, and so are its node sets and its mesh"
             )
         kept = [*data.in_plane()]
-        if not kept:
-            raise UsageError("no mode moves the body in the x-y plane: give more --modes")
-        u, frequencies = u[:, kept], frequencies[kept]
+    kept = [number for number in kept if below is None or frequencies[number] < below]
+    if not kept:
+        raise UsageError("no mode is left: give more --modes, or a higher --below")
+    u, frequencies = u[:, kept], frequencies[kept]
     stiffens = stiffening and model.second_order is not None
     data = made(u, _second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else None)
     effective = data.C1.T**2 / np.diag(data.Me)[:, None] / data.m

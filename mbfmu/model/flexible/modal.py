@@ -99,7 +99,7 @@ class ModalBody(FlexibleBody):
         )
         own = _form(data.Me[some], rate) / 2
         if data.N2.any() or data.C2.any():
-            J, spin, own = _Bent(data, kept, p.eta).added(J, spin, own, turns, rate)
+            J, spin, own = _Bent(data, kept, p.eta, axes, turns).added(J, spin, own, rate)
         return MassIntegrals(ca.SX(data.m), first, J, spin, own)
 
     def strain_energy(self, p: Any) -> SX:
@@ -129,32 +129,43 @@ class _Bent:
     A_0.B stays what it is.
     """
 
-    def __init__(self, data: ModalData, kept: list[int], eta: SX) -> None:
-        N1 = _moments(data)[:, :, kept]
-        C2, N2 = _among(data.C2, kept), _among(data.N2, kept)
-        rows = range(3)
-        s1 = _constant(data.C1[:, kept]) @ eta
-        s2 = ca.vertcat(*(_form(item, eta) / 2 for item in C2))
-        n1 = ca.vertcat(*(ca.horzcat(*(ca.dot(_constant(N1[a, b]), eta) for b in rows)) for a in rows))
-        n2 = ca.vertcat(*(ca.horzcat(*(_form(N2[a, b], eta) / 2 for b in rows)) for a in rows))
-        self.A_w = ca.vertcat(-skew(s1), ca.trace(n1) * ca.SX.eye(3) - n1.T)
-        self.A_eta = _constant(np.vstack([data.C1[:, kept], data.Cr0[:, kept]]))
-        self.B_w = ca.vertcat(-skew(s2), ca.trace(n2) * ca.SX.eye(3) - n2.T)
-        crossed = np.array([N2[(c + 1) % 3, (c + 2) % 3] - N2[(c + 2) % 3, (c + 1) % 3] for c in rows])
-        self.B_eta = ca.vertcat(*((_constant(item) @ eta).T for item in (*C2, *crossed)))
-        self.S = _constant(np.array(np.linalg.pinv(data.mass_matrix()[:6, :6], hermitian=True), dtype=np.float64))
+    def __init__(self, data: ModalData, kept: list[int], eta: SX, axes: list[int], turns: list[int]) -> None:
+        rows = [*axes, *(3 + a for a in turns)]
+        N1, C2, N2 = _moments(data)[:, :, kept], _among(data.C2, kept), _among(data.N2, kept)
+        s1 = [ca.dot(_constant(item[kept]), eta) for item in data.C1]
+        s2 = [_form(item, eta) / 2 for item in C2]
+        n1 = [[ca.dot(_constant(N1[a, b]), eta) for b in range(3)] for a in range(3)]
+        n2 = [[_form(N2[a, b], eta) / 2 for b in range(3)] for a in range(3)]
+        self.A_w, self.B_w = (_turned(*item)[rows, turns] for item in ((s1, n1), (s2, n2)))
+        self.A_eta = _constant(np.vstack([data.C1, data.Cr0])[np.ix_(rows, kept)])
+        crossed = [N2[(c + 1) % 3, (c + 2) % 3] - N2[(c + 2) % 3, (c + 1) % 3] for c in range(3)]
+        self.B_eta = ca.vertcat(*((_constant([*C2, *crossed][row]) @ eta).T for row in rows))
+        rigid = data.mass_matrix()[np.ix_(rows, rows)]
+        self.S = _constant(np.array(np.linalg.pinv(rigid, hermitian=True), dtype=np.float64))
+        self.last = slice(len(axes), len(rows))
 
-    def added(self, J: SX, spin: SX, own: SX, turns: list[int], rate: SX) -> tuple[SX, SX, SX]:
-        """Return moment of inertia, spin and own energy with this part added, for turns about some axes."""
-        A_w, B_w, A_r, B_r = self.A_w[:, turns], self.B_w[:, turns], self.A_eta @ rate, self.B_eta @ rate
-        by_A, by_B = self.S @ (A_w + B_w), self.S @ B_w
-        more = self.B_w[3:, :][turns, turns] + by_A.T @ B_w
-        twice = by_B.T @ B_w  # counted in both `more` and its transpose
+    def added(self, J: SX, spin: SX, own: SX, rate: SX) -> tuple[SX, SX, SX]:
+        """Return moment of inertia, spin and own energy with this part added."""
+        A_r, B_r = self.A_eta @ rate, self.B_eta @ rate
+        by_both, by_B = self.S @ (self.A_w + self.B_w), self.S @ self.B_w
+        more = self.B_w[self.last, :] + by_both.T @ self.B_w
         return (
-            J + more + more.T - twice,
-            spin + B_r[3:][turns] + by_A.T @ B_r + by_B.T @ A_r,
+            J + more + more.T - by_B.T @ self.B_w,  # whose square is in `more` and in its transpose
+            spin + B_r[self.last] + by_both.T @ B_r + by_B.T @ A_r,
             own + ca.dot(A_r + B_r / 2, self.S @ B_r),
         )
+
+
+def _turned(s: list[SX], n: list[list[SX]]) -> SX:
+    """Return the momentum and moment of momentum of w x x by w, shape (6, 3), for a field x of displacements.
+
+    Args:
+        s: integral of x.
+        n: integrals of r_a x_b.
+    """
+    trace = n[0][0] + n[1][1] + n[2][2]
+    moment = [[(trace - n[a][a] if a == b else -n[b][a]) for b in range(3)] for a in range(3)]
+    return ca.vertcat(-skew(s), *(ca.horzcat(*row) for row in moment))
 
 
 def _moments(data: ModalData) -> Array:
