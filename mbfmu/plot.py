@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -39,6 +40,8 @@ LABELS = {
     "J": "energy [J]",
 }
 """Labels of panels, by their unit."""
+LARGEST_MOVE = 0.15
+"""Largest displacement of a node in the picture of a mode, as a part of the body's size."""
 MOTIONS = ("rad", "m", "rad/s", "m/s")
 """Units of coordinates and rates."""
 RESIDUALS = ("constraint.position", "constraint.velocity")
@@ -184,6 +187,51 @@ def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
     axes.set_title(f"{found.model}, {found.stop:g} s")
     axes.grid(alpha=0.3, which="both")
     figure.legend(loc="outside right upper", fontsize="small")
+    return save(figure, path)
+
+
+def plot_modes(
+    places: Array,
+    faces: npt.NDArray[np.int64],
+    shapes: Sequence[Array],
+    frequencies: Array,
+    path: str | os.PathLike[str],
+) -> Path:
+    """Draw a body as each of its modes deforms it, coloured by how far each node moves.
+
+    Args:
+        places: places of the nodes at rest, m, shape (N, 3).
+        faces: corners of the faces of its surface, shape (f, 3 or 4); without any, the nodes are drawn.
+        shapes: displacements of the nodes in each mode, shape (N, 3), of which the largest is 1.
+        frequencies: frequency of each mode, Hz.
+        path: path of the picture, whose suffix determines the format.
+
+    Raises:
+        UsageError: the suffix names no format.
+        MbfmuError: the file cannot be written.
+    """
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    columns = min(4, len(shapes))
+    rows = -(-len(shapes) // columns)
+    figure = Figure(figsize=(3.2 * columns, 2.4 * rows), layout="constrained")
+    size = float(np.ptp(places, axis=0).max())
+    for number, (shape, frequency) in enumerate(zip(shapes, frequencies, strict=True), 1):
+        axes: Any = figure.add_subplot(rows, columns, number, projection="3d")
+        moved = places + LARGEST_MOVE * size * shape
+        far = np.linalg.norm(shape, axis=1)
+        if len(faces):
+            colours = matplotlib.colormaps["viridis"](far[faces].mean(axis=1))
+            axes.add_collection3d(Poly3DCollection(moved[faces], facecolors=colours, edgecolors="k", linewidths=0.1))
+        else:
+            axes.scatter(*moved.T, c=far, s=4)
+        low, high = np.minimum(moved.min(axis=0), places.min(axis=0)), np.maximum(moved.max(axis=0), places.max(axis=0))
+        spans = np.maximum(high - low, 0.05 * size)
+        for set_limits, a, b in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), low, low + spans, strict=True):
+            set_limits(a, b)
+        axes.set_box_aspect(spans)
+        axes.set_axis_off()
+        axes.set_title(f"mode {number}: {frequency:.4g} Hz", fontsize="small")
     return save(figure, path)
 
 

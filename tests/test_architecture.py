@@ -47,6 +47,7 @@ ORDER = (
     "cosimulation",
     "study",
     "viewer",
+    "reduction",
     "demo",
     "listing",
     "cli",
@@ -60,6 +61,8 @@ HOMES = {
     "pyarrow": {"study/__init__.py", "formats.py"},
     "pandas": {"result.py"},
     "trimesh": {"viewer/looks.py"},
+    "skfem": {"reduction/mesh.py"},
+    "meshio": {"reduction/mesh.py"},
 }
 
 

@@ -31,6 +31,7 @@ from mbfmu.cli import (
     list_,
     machine,
     modelica,
+    reduce,
     simulate,
     ssp,
     sweep,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "compat": compat.compat,
     "ssp": ssp.ssp,
     "modelica": modelica.modelica,
+    "reduce": reduce.reduce,
     "cache": cache.cache,
 }
 """The table of commands."""

@@ -194,9 +194,10 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
             if isinstance(part, FlexibleBody):
                 _shape_outputs(bodies, table, path)
             if isinstance(part, BodyShape | FlexibleBody):
-                end = bodies.frame(number, group.poses[f"{path}.frame_b"])
-                text = "position of frame_b, resolved in the world frame"
-                table.add(f"{path}.frame_b.r_0", "m", text, end.r_0)
+                for label in part.frames[1:]:
+                    end = bodies.frame(number, group.poses[f"{path}.{label}"])
+                    text = f"position of {label}, resolved in the world frame"
+                    table.add(f"{path}.{label}.r_0", "m", text, end.r_0)
 
 
 def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:

@@ -48,7 +48,7 @@ from mbfmu.model.contacts import (
 )
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
-from mbfmu.model.flexible import Beam, FlexibleBody, MassIntegrals
+from mbfmu.model.flexible import Beam, FlexibleBody, MassIntegrals, ModalBody, ModalData, read_modal, write_modal
 from mbfmu.model.forces import (
     AxisForce,
     AxisFriction,
@@ -185,6 +185,8 @@ __all__ = [
     "MaxwellDamper",
     "Measured",
     "Mechanism",
+    "ModalBody",
+    "ModalData",
     "Model",
     "MovingPart",
     "Parameter",
@@ -254,7 +256,9 @@ __all__ = [
     "guess",
     "law",
     "quantity",
+    "read_modal",
     "start",
     "state",
     "wire",
+    "write_modal",
 ]

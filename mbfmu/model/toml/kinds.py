@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
@@ -90,7 +91,9 @@ def taken(kind: type, item: Field[Any], value: Any) -> Any:
         if isinstance(value, list):
             return tuple(None if started and entry == FREE else entry for entry in value)
         return value
-    return _converted(item.name, hints_of(kind)[item.name], value)
+    if "file" in item.metadata and not isinstance(value, str):
+        raise ModelFileError(f"{item.name} must be the path of a file, not {kind_of(value)}")
+    return value if "file" in item.metadata else _converted(item.name, hints_of(kind)[item.name], value)
 
 
 def kind_of(value: Any) -> str:
@@ -162,6 +165,8 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         stated: Law = item.metadata["law"]
         names = ", ".join(("time", *stated.names))
         return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **number}
+    if "file" in item.metadata:
+        return {"description": "path of a file", "type": "string", "pattern": rf"{re.escape(item.metadata['file'])}$"}
     if "direction" in item.metadata:
         return {"description": "a unit vector", **_array({"type": "number"}, 2, 3)}
     return _schema_of_hint(hints_of(kind)[item.name])

@@ -411,6 +411,8 @@ def _arguments(document: Document, kind: type, table: dict[str, Any], place: Pla
             found[key] = taken(kind, fields[key], value)
         except MbfmuError as error:
             raise document.at((*place, key), f"{place[-1]}.{error}") from None
+        if "file" in fields[key].metadata:
+            found[key] = str(_inside(document, value, (*place, key), fields[key].metadata["file"]))
     return found
 
 

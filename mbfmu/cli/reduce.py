@@ -1,0 +1,201 @@
+"""mbfmu reduce."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from mbfmu.cli.choices import number, present
+from mbfmu.cli.console import Report, Tell
+
+if TYPE_CHECKING:
+    from mbfmu.reduction import FiniteElementModel, Frequency, Reduction
+
+
+def reduce(
+    tell: Tell,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MESH|MATRICES",
+            help="a mesh that meshio reads, such as .msh or .inp, or matrices: an .npz file, or K as an .mtx file",
+        ),
+    ],
+    interface: Annotated[
+        list[str],
+        typer.Option(
+            "--interface",
+            metavar="NODESET[=X,Y,Z]",
+            help="node set that becomes a frame, the first frame_a, at the mean of its nodes or a place; repeatable",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write")],
+    modes: Annotated[
+        int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")
+    ] = 10,
+    averaged: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--averaged", metavar="NODESET", help="interface that moves as its nodes do on average; default: rigid"
+        ),
+    ] = None,
+    elasticity: Annotated[
+        float | None, typer.Option("--E", metavar="E", help="modulus of elasticity of a mesh, N/m2")
+    ] = None,
+    poisson: Annotated[float | None, typer.Option("--nu", metavar="NU", help="Poisson's ratio of a mesh")] = None,
+    density: Annotated[float | None, typer.Option("--rho", metavar="RHO", help="density of a mesh, kg/m3")] = None,
+    mass: Annotated[Path | None, typer.Option("--mass", metavar="M.mtx", help="mass matrix beside K.mtx")] = None,
+    nodes: Annotated[
+        Path | None, typer.Option("--nodes", metavar="NODES.csv", help="nodes beside K.mtx: node, x, y, z, set")
+    ] = None,
+    free_frames: Annotated[
+        bool,
+        typer.Option("--free-frames", help="modes with the frames besides frame_a free; default: with all frames held"),
+    ] = False,
+    planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False,
+    below: Annotated[float | None, typer.Option("--below", metavar="F", help="leave out modes above F Hz")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
+) -> Report:
+    """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
+    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.model import write_modal
+    from mbfmu.reduction import reduce as reduced
+
+    ending_of(output, (".npz",))
+    refuse_overwriting((output, plot), (source, *present(mass, nodes)))
+    if plot:
+        from mbfmu.plot import picture_format
+
+        picture_format(plot)
+    tell("read", 0.0)
+    model = _model(source, {"E": elasticity, "nu": poisson, "rho": density}, mass, nodes)
+    names, places = _interfaces(interface)
+    found = reduced(
+        model,
+        names,
+        modes,
+        averaged=averaged or (),
+        places=places,
+        free_frames=free_frames,
+        planar=planar,
+        below=below,
+        tell=tell,
+    )
+    if plot:
+        from mbfmu.plot import plot_modes
+
+        tell("plot", 0.0)
+        shapes = [model.translations(mode) for mode in found.modes.T]
+        plot_modes(model.nodes, model.faces, shapes, found.frequencies, plot)
+    write_modal(output, found.data)
+    return Report(_data(found, names), tuple(_shown(found, names)), (output, *present(plot)), _notices(found))
+
+
+def _interfaces(texts: list[str]) -> tuple[list[str], dict[str, tuple[float, ...]]]:
+    """Return names of node sets and the places of some."""
+    names, places = [], {}
+    for text in texts:
+        name, equals, place = (item.strip() for item in text.partition("="))
+        names.append(name)
+        if equals:
+            places[name] = tuple(number(f"--interface {name}", item) for item in place.split(","))
+    return names, places
+
+
+def _model(
+    source: Path, material: dict[str, float | None], mass: Path | None, nodes: Path | None
+) -> "FiniteElementModel":
+    from mbfmu.errors import UsageError
+    from mbfmu.reduction import Material, read_matrices, read_mesh
+    from mbfmu.reduction.matrices import ENDINGS
+
+    if not source.is_file():
+        raise UsageError(f"there is no file '{source}'")
+    if source.suffix.lower() in ENDINGS:
+        if given := [name for name, value in material.items() if value is not None]:
+            raise UsageError(f"matrices have their material in them: leave out --{given[0]}")
+        return read_matrices(source, mass, nodes)
+    if mass or nodes:
+        raise UsageError("--mass and --nodes go with a stiffness matrix in an .mtx file")
+    values = {name: value for name, value in material.items() if value is not None}
+    if missing := [name for name in material if name not in values]:
+        raise UsageError(f"a mesh needs a material: give --{' and --'.join(missing)}")
+    return read_mesh(source, Material(**values))
+
+
+def _data(found: "Reduction", interface: list[str]) -> dict[str, Any]:
+    data = found.data
+    return {
+        "frames": dict(zip(("frame_a", *data.frames), interface, strict=True)),
+        "origin": found.origin,
+        "places": dict(zip(data.frames, data.r0, strict=True)),
+        "degrees_of_freedom": len(found.model.dofs),
+        "modes": len(data.Me),
+        "frequencies": found.frequencies,
+        "clamped": [_pair(item) for item in found.clamped],
+        "free": [_pair(item) for item in found.free],
+        "effective_mass": found.effective,
+        "mass": data.m,
+        "centre_of_mass": data.c0 / data.m,
+        "inertia": data.J0,
+        "volume_difference": found.volume_difference,
+        "stiffening": found.stiffening,
+    }
+
+
+def _pair(item: "Frequency") -> dict[str, float]:
+    return {"reduced": item.reduced, "whole": item.whole, "error": item.error}
+
+
+def _notices(found: "Reduction") -> tuple[str, ...]:
+    if found.stiffening:
+        return ()
+    return (
+        "matrices do not say how loads stiffen or soften the body: these terms are left out, so a body that rotates "
+        "fast or is pressed hard needs a mesh",
+    )
+
+
+def _shown(found: "Reduction", interface: list[str]) -> list[RenderableType]:
+    data, x = found.data, found.data.c0 / found.data.m
+    frames = Table()
+    for heading in ("frame", "node set"):
+        frames.add_column(heading)
+    frames.add_column("place seen from frame_a [m]", justify="right")
+    places = [[0.0, 0.0, 0.0], *data.r0.tolist()]
+    for name, source, place in zip(("frame_a", *data.frames), interface, places, strict=True):
+        frames.add_row(escape(name), escape(source), _vector(place))
+    modes = Table()
+    for heading in ("mode", "clamped at frame_a [Hz]", "effective mass x", "y", "z"):
+        modes.add_column(escape(heading), justify="right")
+    for mode, (frequency, parts) in enumerate(zip(found.frequencies, found.effective, strict=True), 1):
+        modes.add_row(str(mode), f"{frequency:.6g}", *(f"{part:.1%}" for part in parts))
+    modes.add_row("all", "", *(f"{part:.1%}" for part in found.effective.sum(axis=0)))
+    table = Table()
+    for heading in ("clamped [Hz]", "whole model", "error", "free [Hz]", "whole model", "error"):
+        table.add_column(escape(heading), justify="right")
+    for clamped, free in zip(found.clamped, found.free, strict=True):
+        table.add_row(*_beside(clamped), *_beside(free))
+    lines: list[RenderableType] = [
+        f"{len(found.model.dofs)} degrees of freedom -> {len(data.Me)} modes",
+        frames,
+        modes,
+        table,
+        f"mass {data.m:.9g} kg, centre of mass {_vector(x)} m from frame_a",
+        f"inertia about frame_a [kg.m2]: {', '.join(_vector(row) for row in data.J0)}",
+    ]
+    if found.volume_difference is not None:
+        lines.append(f"mass and inertia differ from the integrals over the volume by {found.volume_difference:.1e}")
+    return lines
+
+
+def _beside(item: "Frequency") -> tuple[str, str, str]:
+    return f"{item.reduced:.6g}", f"{item.whole:.6g}", f"{item.error:.1e}"
+
+
+def _vector(values: Any) -> str:
+    rounded = (0.0 if abs(value) < 1e-12 else value for value in values)
+    return f"({', '.join(f'{value:.6g}' for value in rounded)})"
