@@ -183,7 +183,7 @@ def test_modes_of_a_square_bar_bend_along_its_sides_and_a_planar_body_keeps_thos
     kept = whole.data.in_plane()
     assert 0 < len(kept) < len(whole.data.Me)
     assert np.diag(flat.data.Ke) == pytest.approx(np.diag(whole.data.Ke)[list(kept)])
-    dae = derive(clamped(ModalBody("body", data=flat.data), planar=True))
+    dae = derive(clamped(ModalBody("body", data=flat.data), planar=True), "absolute")
     assert dae.n == 3 + len(kept)
 
 
@@ -263,7 +263,7 @@ def test_the_command_writes_a_body_that_a_model_takes(tmp_path: Path, done: Call
     ):
         assert text in shown
     data = read_modal(tmp_path / "bar.npz")
-    assert derive(clamped(ModalBody("body", data=data))).n == 7 + 9
+    assert derive(clamped(ModalBody("body", data=data)), "absolute").n == 7 + 9
 
 
 def test_matrices_are_reduced_by_the_command_with_a_notice(tmp_path: Path, call: Callable[..., Called]) -> None:
