@@ -18,7 +18,7 @@ NAME = "org.fmi-standard.fmi-ls-ref"
 """Its name, after which its folder is called."""
 MANIFEST = "fmi-ls-manifest.xml"
 DOCUMENT = "documentation/fmi-ls-ref.txt"
-"""Place, in an FMU, of what there is to say on these files."""
+"""Place of the text on these files in an FMU."""
 CLAIM = "Layered Standard providing information on related files included in an FMU."
 """Description of the layered standard, which its schema fixes."""
 

@@ -108,6 +108,9 @@ DRIFTED = 1e-6
 Vector = Any
 """A ctypes array of c_double."""
 
+STIFF = "or for stiff forces the stepper 'radau' if another is in use"
+"""Advice against forces that are too stiff for a stepper."""
+
 
 class Status(NamedTuple):
     """The outcome of a call, with counts as doubles, as the kernel returns them.
@@ -171,11 +174,11 @@ class Status(NamedTuple):
         if self.code == NOT_FINITE:
             return (
                 f"{where}: the solution is no longer finite, even with the step halved {MAX_HALVINGS} times; "
-                "check inputs and parameters, take a smaller solver.step, or for stiff forces the stepper 'radau'"
+                f"check inputs and parameters, take a smaller solver.step, {STIFF}"
             )
         return (
             f"{where}: the equations did not converge (last correction {self.correction:.2g}), even with the step "
-            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, or for stiff forces 'radau'"
+            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, {STIFF}"
         )
 
 

@@ -525,11 +525,12 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
     if (code == NOT_FINITE)
         return discard(m,
                        "no step from t = %.9g s: the solution is no longer finite%s; check inputs and parameters, "
-                       "take a smaller solver.step, or for stiff forces the stepper 'radau'",
+                       "take a smaller solver.step, or for stiff forces the stepper 'radau' if another is in use",
                        status[S_TIME], halved.all);
     return discard(m,
                    "no step from t = %.9g s: the equations did not converge (last correction %.2g)%s; take a "
-                   "smaller solver.step, smoother inputs, or for stiff forces 'radau'",
+                   "smaller solver.step, smoother inputs, or for stiff forces the stepper 'radau' if another is in "
+                   "use",
                    status[S_TIME], status[S_CORRECTION], halved.all);
 }
 
