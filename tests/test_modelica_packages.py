@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,11 +227,14 @@ class Called:
         at = self.instance, ctypes.c_double(t), self.reals(x), sizes[0]
         return (*at, *self.named(ports), self.reals(u.values()), sizes[1])
 
-    def start(self, interval: float = 0.01, t: float = 0.0) -> tuple[list[float], float]:
-        """Return the first states, and the time of the first update."""
+    def start(
+        self, interval: float = 0.01, t: float = 0.0, u: Mapping[str, float] | None = None
+    ) -> tuple[list[float], float]:
+        """Return the first states with some inputs, and the time of the first update."""
         x, n = self.reals([0.0] * (self.about.states + 1)), ctypes.c_size_t(self.about.states)
-        nothing = (*self.named([]), self.reals([]), ctypes.c_size_t(0))
-        self.call("start", self.instance, ctypes.c_double(t), *nothing, ctypes.c_double(interval), x, n)
+        ports = [self.fmu.ports[name] for name in u or {}]
+        given = (*self.named(ports), self.reals((u or {}).values()), ctypes.c_size_t(len(ports)))
+        self.call("start", self.instance, ctypes.c_double(t), *given, ctypes.c_double(interval), x, n)
         return list(x)[:-1], x[self.about.states]
 
     def rates(self, t: float, x: Sequence[float], u: Mapping[str, float]) -> list[float]:
@@ -355,6 +359,20 @@ def test_a_state_beside_the_constraints_is_brought_back_at_an_update(opened: Cal
         assert until == 0.015
 
 
+def test_a_moved_axis_starts_where_its_flange_is(opened: Callable[..., Called]) -> None:
+    with opened(wagon()) as block:
+        inputs = {"tow.s": 0.2, "tow.v": -1.0, "tow.a": 0.0}
+        (axis,) = flanges(block.fmu).values()
+        text = "\n".join(content(block.fmu, True, "modelica://P/Fmus/W"))
+        assert ", {0, 0}, {tow_s, tow_v}, interval," in text
+        x, _ = block.start(u={name: inputs[name] for name in axis.motion[:2]})
+        shown = ["track.s", "tow.f", "constraint.position", "constraint.velocity"]
+        found = block.values(0.0, x, inputs, shown)
+        alone = mbfmu.simulate(wagon(), 0.01, inputs=inputs)
+        assert found[:2] == pytest.approx([alone[name][0] for name in shown[:2]], abs=1e-9)
+        assert max(found[2:]) < 1e-12
+
+
 def test_a_failure_ends_in_the_message_of_the_fmu(opened: Callable[..., Called], tmp_path: Path, tool: Any) -> None:
     with opened("two_link") as block:
         x, _ = block.start()
@@ -435,6 +453,15 @@ def test_names_that_no_package_can_have_are_refused(two_link_fmu: Path, tmp_path
     with pytest.raises(UsageError, match="is there already"):
         write_modelica({"Arm": two_link_fmu}, tmp_path / "There")
     assert not (tmp_path / "P").exists()
+
+
+def test_a_parameter_with_a_name_of_the_block_is_refused(opened: Callable[..., Called]) -> None:
+    with opened("two_link") as block:
+        taken = Port("interval", "Real", "parameter", "", "", None, start="1")
+        fmu = replace(block.fmu, ports={**block.fmu.ports, "interval": taken})
+        with pytest.raises(FmuError, match="the model's own 'interval' and 'interval' are both 'interval'"):
+            content(fmu, True, "modelica://P/Fmus/A")
+        assert content(fmu, True)  # without the block nothing takes the name
 
 
 def test_an_fmu_with_nothing_to_add_is_refused(tmp_path: Path) -> None:

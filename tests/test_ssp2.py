@@ -138,7 +138,7 @@ def test_a_value_that_is_none_is_refused(variable: Port, value: Value, error: ty
 
 
 def test_arrays_and_enumerations_are_connected_as_a_whole(fmus: dict[str, Path], tmp_path: Path) -> None:
-    """With those of the stepper's FMU beside one that is written by hand."""
+    """Of an FMU that is written by hand."""
     types = "".join(f'<Item name="{name}" value="{value}" />' for name, value in MODES)
     body = f"""<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="hand" instantiationToken="{{0}}">
@@ -164,8 +164,7 @@ def test_arrays_and_enumerations_are_connected_as_a_whole(fmus: dict[str, Path],
     connectors = {node.attrib["name"]: node for node in root.iter(f"{SSD}Connector")}
     assert "tick" not in connectors
     assert [item.attrib["size"] for item in connectors["f"].iter(f"{SSC}Dimension")] == ["3"]
-    (modes,) = (root.iter(f"{SSC}Enumeration"),)
-    named = [item for item in modes if item.findall(f"{SSC}Item")]
+    named = [item for item in root.iter(f"{SSC}Enumeration") if item.findall(f"{SSC}Item")]
     assert [item.attrib["name"] for item in named] == ["Mode"]
     assert connectors["is"][0].attrib == {"name": "Mode"}
     (force,) = inside(path, "resources/b.ssv").iter(f"{SSV}Float64")

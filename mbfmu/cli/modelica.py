@@ -27,8 +27,8 @@ def modelica(
 
     found = components(parts)
     refuse_overwriting((output,), found.values())
-    alone = len(parts) == 1 and "=" not in parts[0] and (output is None or output.suffix)
-    fmus = found[next(iter(found))] if alone else found
+    alone = len(parts) == 1 and "=" not in parts[0]
+    fmus = next(iter(found.values())) if alone else found
     return Report(
         {"fmus": {name: str(path) for name, path in found.items()}},
         wrote=(write_modelica(fmus, output, library=not own),),

@@ -91,11 +91,6 @@ def parameters_of(fmu: OuterFmu) -> list[Port]:
     return [port for port in fmu.ports.values() if port.causality == "parameter" and port.type in TYPES and port.start]
 
 
-def internal_names(fmu: OuterFmu) -> tuple[str, ...]:
-    """Return the names that the block has beside inputs and outputs."""
-    return (*INTERNAL, *(port.name for port in parameters_of(fmu)))
-
-
 def exchange_block(fmu: OuterFmu, ports: Sequence[Port], motions: Iterable[str], home: str, library: bool) -> list[str]:
     """Return the lines of the block.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from mbfmu.errors import FmuError
 from mbfmu.fmu.modelica.axes import KINDS, LIBRARY, TYPES, Axis, flanges
-from mbfmu.fmu.modelica.exchange import exchange_block, internal_names
+from mbfmu.fmu.modelica.exchange import INTERNAL, exchange_block, parameters_of
 from mbfmu.fmu.modelica.language import PACKAGE_ICON, icon, identifier, placed, places, text_of
 from mbfmu.fmu.reading import OuterFmu, Port
 
@@ -135,8 +135,9 @@ def content(fmu: OuterFmu, library: bool, home: str = "", picture: str | None = 
         )
     used = {part for axis in found.values() for part in (*axis.motion, axis.effort)}
     signals = [port for port in ports if port.name not in used]
-    inside = [*(port.name for port in ports), *(internal_names(fmu) if home else ())]
-    _no_two_alike(fmu.model, inside, [*found, *(port.name for port in signals)])
+    own, parameters = (INTERNAL, parameters_of(fmu)) if home else ((), [])
+    _no_two_alike(fmu.model, [port.name for port in (*ports, *parameters)], (*TAKEN, *own))
+    _no_two_alike(fmu.model, [*found, *(port.name for port in signals)], TAKEN)
     types = LIBRARY if library else {key: key for key in LIBRARY}
     lines = ['  partial block Fmu "Inputs and outputs of the FMU: the class a tool makes of it has them too"']
     lines += [f"    {_declared(types, port)} {text_of(port.description)};" for port in ports]
@@ -186,15 +187,14 @@ def _equations(flange: str, axis: Axis) -> list[str]:
     ]
 
 
-def _no_two_alike(model: str, *scopes: list[str]) -> None:
-    """Raise an error if two names become one in the block Fmu or in the model Mechanism."""
-    for scope in scopes:
-        seen = {name: f"the model's own '{name}'" for name in TAKEN}
-        for name in scope:
-            key = identifier(name)
-            if key in seen:
-                raise FmuError(f"{model}: {seen[key]} and '{name}' are both '{key}' in Modelica: rename one")
-            seen[key] = f"'{name}'"
+def _no_two_alike(model: str, names: Iterable[str], own: Iterable[str]) -> None:
+    """Raise an error if two names become one, or one of those that the class has of its own."""
+    seen = {name: f"the model's own '{name}'" for name in own}
+    for name in names:
+        key = identifier(name)
+        if key in seen:
+            raise FmuError(f"{model}: {seen[key]} and '{name}' are both '{key}' in Modelica: rename one")
+        seen[key] = f"'{name}'"
 
 
 def _declared(types: dict[str, str], port: Port) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mbfmu.arguments import checked
 from mbfmu.errors import UsageError
-from mbfmu.files import ending_of, write_aside, write_folder
+from mbfmu.files import ending_of, is_standard_output, is_stream, write_aside, write_folder
 from mbfmu.fmu.modelica.exchange import FUNCTIONS, HEADER
 from mbfmu.fmu.modelica.language import identifier, text_of
 from mbfmu.fmu.modelica.package import common, common_names, content, ending, package
@@ -57,7 +57,7 @@ def write_modelica(
     if path is None and len(named) != 1:
         raise UsageError("a package of several FMUs needs a name: -o NAME for a folder, or -o NAME.mo for a file")
     target = Path(path) if path is not None else Path(f"{next(iter(named))}.mo")
-    folder = not target.suffix
+    folder = not target.suffix and not (is_stream(target) or is_standard_output(target))
     if not folder:
         ending_of(target, (".mo",))
     _check_name(target.stem, f"choose another by -o NAME{'' if folder else '.mo'}")
