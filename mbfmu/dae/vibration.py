@@ -20,7 +20,7 @@ EXPLICIT = 1 / 3
 
 
 class Vibration(NamedTuple):
-    """How quickly a flexible body vibrates at the start.
+    """The frequencies of a flexible body at the start.
 
     Args:
         path: full name of the body.
@@ -41,7 +41,7 @@ class Vibration(NamedTuple):
 
 
 def vibrations(dae: Dae) -> Iterator[Vibration]:
-    """Yield how quickly each flexible body vibrates at the start."""
+    """Yield the frequencies of each flexible body at the start."""
     if not dae.flexible:
         return
     p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()[: len(dae.assembly.starts)]
