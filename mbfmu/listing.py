@@ -9,6 +9,7 @@ from typing import Any
 import mbfmu.model as model
 from mbfmu.dae import Dae, ParameterSignal, Signal, derive
 from mbfmu.dae.joint import JointTree
+from mbfmu.dae.vibration import vibrations
 from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
@@ -119,13 +120,23 @@ def components() -> list[Row]:
 
 
 def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:
-    """Return the parts of a mechanism: bodies, joints and loops, and the numbers of coordinates and constraints.
+    """Return the parts of a mechanism: bodies, joints, loops and frequencies, and how many coordinates it has.
 
     Args:
         system: the mechanism.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
     """
     dae = derive(system, coordinates)
+    vibrating = [
+        {
+            "name": item.path,
+            "shape_coordinates": item.size,
+            "lowest_Hz": item.lowest,
+            "highest_Hz": item.highest,
+            "longest_explicit_step_s": item.step,
+        }
+        for item in vibrations(dae)
+    ]
     rows = _mechanism_counts(dae) if dae.n else []
     if dae.states or not dae.n:
         rows.append(("states", dae.n_z, [item.name for item in dae.states]))
@@ -139,7 +150,7 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
         return {"counts": counts}
     mechanism = model.flatten(system)
     parts = {} if system.only_blocks else _parts(JointTree(mechanism))
-    return {**parts, **_network(mechanism), "counts": counts}
+    return {**parts, **_network(mechanism), "flexible_bodies": vibrating, "counts": counts}
 
 
 def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:

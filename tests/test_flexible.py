@@ -17,7 +17,9 @@ import mbfmu
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.absolute import _coordinates
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.vibration import vibrations
 from mbfmu.errors import MassError, ValueRangeError
+from mbfmu.listing import description
 from mbfmu.model import Beam, BodyShape, Component, Fixed, FreeMotion, Revolute, System, World, connect, flatten
 
 Array = npt.NDArray[np.float64]
@@ -279,3 +281,27 @@ def test_a_flexible_coupler_closes_its_loop_undeformed_and_moves_as_an_fmu_does(
     fmu = mbfmu.export(model, tmp_path / "bar.fmu", backend="native", **ways)
     again = mbfmu.simulate(fmu, stop=0.2, output_interval=0.01, show=["crank.phi", "rod.eta[1]"])
     assert list(again["rod.eta[1]"]) == list(run["rod.eta[1]"])
+
+
+def test_the_frequencies_reported_of_a_beam_are_those_of_its_modes() -> None:
+    """Held at its root they are those of the cantilever; nothing that holds it makes the highest one higher."""
+    whole = mbfmu.load("cantilever")
+    (found,) = vibrations(derive(whole, "absolute"))
+    (held,) = vibrations(derive(whole, "joint"))
+    modes = frequencies(derive(whole, "joint"), np.zeros(4), np.zeros(4), clamped=False) / (2 * math.pi)
+    assert held.lowest == pytest.approx(modes[0], rel=1e-9)
+    assert found.lowest == pytest.approx(modes[0], rel=1e-9)
+    assert held.highest == pytest.approx(modes[-1], rel=1e-9)
+    free = frequencies(derive(whole, "absolute"), placed(derive(whole, "absolute")), np.zeros(7), clamped=False)
+    assert found.highest == pytest.approx(free[-1] / (2 * math.pi), rel=1e-9)
+    assert found.highest > held.highest
+    (row,) = description(whole)["flexible_bodies"]
+    assert (row["name"], row["highest_Hz"], row["longest_explicit_step_s"]) == ("beam", held.highest, held.step)
+
+
+def test_an_explicit_stepper_is_told_the_step_that_the_quickest_mode_asks_for() -> None:
+    model, ways = mbfmu.load("cantilever"), {"stop": 0.01, "stepper": "projected", "values": {"beam.zeta": 0.01}}
+    with pytest.warns(UserWarning, match=r"'beam' has modes of up to 669.2 Hz.* needs steps below about 0.0005 s"):
+        mbfmu.simulate(model, step=1e-3, **ways)
+    run = mbfmu.simulate(model, step=4.9e-4, **ways)
+    assert np.abs(run["beam.eta[4]"]).max() < 1.0

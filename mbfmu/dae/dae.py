@@ -360,6 +360,7 @@ class Dae(Layout):
         other_names: pairs of the name that the model gives a variable and its full dotted name.
         switches: gaps and frictions; None: there are none.
         switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
+        flexible: (full name, number of the first shape coordinate in q, number after the last) of each flexible body.
     """
 
     name: str
@@ -407,6 +408,7 @@ class Dae(Layout):
     other_names: tuple[tuple[str, str], ...] = ()
     switches: Switches | None = None
     switching: "Switching | None" = None
+    flexible: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def unswitched(self) -> "Dae":

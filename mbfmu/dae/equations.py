@@ -112,6 +112,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         constant_mass=not ca.depends_on(inertial.M, q),
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         switches=switches,
+        flexible=tuple(_shapes(bodies)),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(
@@ -184,6 +185,13 @@ def _places(bodies: Bodies) -> Iterator[SX]:
             for frame in component.frames if isinstance(component, MovingPart) else ():
                 placed = origin @ group.poses[f"{path}.{frame}"]
                 yield from (placed.r, placed.angle)
+
+
+def _shapes(bodies: Bodies) -> Iterator[tuple[str, int, int]]:
+    """Yield the name of each flexible body, and where its coordinates begin and end in q."""
+    for shape in bodies.shapes.values():
+        first = bodies.coordinates.names.index(shape.names[0])
+        yield shape.path, first, first + len(shape.names)
 
 
 def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:

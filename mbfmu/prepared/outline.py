@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
+from mbfmu.dae.vibration import Vibration, quickest
 from mbfmu.stepper import Scheme, usual_stepper
+from mbfmu.stepper import steppers as families
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Outline(Layout):
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
+        quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
     """
 
     name: str
@@ -47,11 +50,22 @@ class Outline(Layout):
     rows: Any
     constant: Conserved
     guards: tuple[str, ...]
+    quickest: Vibration | None
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
         """The start values s."""
         return self.start_values
+
+    def bounded(self, step: float) -> tuple[str, ...]:
+        """Return a notice if a step, s, is too long for the quickest flexible body."""
+        if self.quickest is None or step <= self.quickest.step:
+            return ()
+        return (
+            f"{self.name}: '{self.quickest.path}' has modes of up to {self.quickest.highest:.4g} Hz, for which the "
+            f"stepper needs steps below about {self.quickest.step:.2g} s, and this one is {step:g} s: take "
+            "generalized_alpha or radau, a smaller step, or fewer modes",
+        )
 
     def jacobian(self, x: Any, p: Any) -> npt.NDArray[np.float64]:
         """Return [Phi_q; G] at t = 0, shape (m + k, n), for a state x and parameters p of the kernel."""
@@ -69,6 +83,7 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
         dae.name, stepper, usual_stepper(dae)[1], dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
+        quickest(dae) if dae.flexible and scheme.name in families() and families()[scheme.name].explicit else None,
     )  # fmt: skip
 
 

@@ -161,7 +161,8 @@ class Prepared:
         if status.code == OK:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
-            for text in self.outline.notices if own else ():
+            bounded = () if self.tolerance else self.outline.bounded(self.step)
+            for text in (*self.outline.notices, *bounded) if own else ():
                 warnings.warn(text, stacklevel=2)
             return x
         if status.code == STARTS_INSIDE:

@@ -27,6 +27,7 @@ import mbfmu
 from mbfmu.cache import cache_folder, keep, verified
 from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
+from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
 from mbfmu.kernel.toolchain import host
 from mbfmu.model import Model
@@ -191,6 +192,7 @@ def load(key: str) -> CachedStart | None:
             found["rows"] and ca.Function.deserialize(found["rows"]),
             Conserved(*found["constant"]),
             tuple(found["guards"]),
+            found["quickest"] and Vibration(*found["quickest"]),
         ),
         library,
     )
@@ -217,6 +219,7 @@ def store(key: str, start: CachedStart) -> None:
         "rows": view.rows and view.rows.serialize(),
         "constant": view.constant,
         "guards": view.guards,
+        "quickest": view.quickest,
     }
     with contextlib.suppress(MbfmuError):
         keep(_path(key), json.dumps(content, separators=(",", ":")).encode())

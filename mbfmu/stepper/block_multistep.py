@@ -211,6 +211,7 @@ class BlockMultistep(Choice):
 FAMILY = Family(
     choice=BlockMultistep,
     make=block,
+    explicit=True,
     states=True,
     order="2 r - 1",
     preserves="the constraints of the level chosen by index, at all nodes; the other levels drift slowly",

@@ -150,6 +150,7 @@ class Partition(Choice):
 FAMILY = Family(
     choice=Partition,
     make=partition,
+    explicit=True,
     states=True,
     order="4",
     preserves="position and velocity constraints at all evaluations, so at every step end",

@@ -82,6 +82,7 @@ class Projected(Choice):
 FAMILY = Family(
     choice=Projected,
     make=projected,
+    explicit=True,
     states=True,
     order="4, 5, 8 or 9",
     preserves="position and velocity constraints at every step end",

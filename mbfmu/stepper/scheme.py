@@ -349,6 +349,7 @@ class Family:
         needs: its requirements on the model.
         source: source of the method.
         stiff: whether it takes forces that are stiff for the step.
+        explicit: whether its step is bounded by the highest frequency.
         states: whether it takes first-order states, and so blocks.
         contacts: whether it decides the forces of gaps and frictions itself (see `stepped`), instead of modes.
     """
@@ -360,6 +361,7 @@ class Family:
     needs: str
     source: str
     stiff: bool = False
+    explicit: bool = False
     states: bool = False
     contacts: bool = False
 
