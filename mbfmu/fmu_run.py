@@ -162,6 +162,9 @@ class FmuRun:
         others = [f"{name} ({_kind(item)})" for name, item in outputs.items() if item.type not in known]
         if others:
             notices.append(f"left out of the result: {', '.join(others)}")
+        clocks = [name for name, item in variables.items() if item.type == "Clock" and item.causality == "input"]
+        if clocks and not (self.description.generationTool or "").startswith("mbfmu"):  # whose compute within steps
+            notices.append(f"a run has no event mode, so these clocks were never activated: {', '.join(clocks)}")
         wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
         if wrong:
             notices.append(f"not finite at times: {', '.join(wrong)}")
