@@ -330,6 +330,7 @@ def start_value(variable: Any, value: Any) -> Any:
         UsageError: it is not of that type.
     """
     from mbfmu.checker.probe.drive import VALUES
+    from mbfmu.checker.probe.scalars import fits
 
     if variable.type == "String":
         return str(value)
@@ -342,7 +343,10 @@ def start_value(variable: Any, value: Any) -> Any:
     try:
         number = float(words.get(text, text) if isinstance(text, str) else text)
         if variable.type == "Real" or number == round(number):
-            return VALUES[variable.type](number)
+            found = VALUES[variable.type](number)
+            if not fits(variable.valueReference, found):
+                raise UsageError(f"{variable.name} = {value!r} is beyond its type {variable.valueReference.type}")
+            return found
     except (TypeError, ValueError, OverflowError):
         pass
     wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")

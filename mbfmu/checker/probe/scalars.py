@@ -102,6 +102,12 @@ def _of_functions(kind: str) -> str:
     return "Int64" if kind == "Enumeration" else kind
 
 
+def fits(place: Any, value: Any) -> bool:
+    """Return whether a value is within the type of a place; value references of FMI 2.0 have none."""
+    whole = isinstance(place, Place) and place.type in WHOLE
+    return not whole or bool(getattr(fmi3, f"fmi3{place.type}")(value).value == value)
+
+
 def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
     """Return value references of variables with the start values of all their elements, from scalar variables."""
     found: dict[int, list[Any]] = {}
@@ -184,7 +190,7 @@ class Scalars:
         """
         arrays: dict[int, list[Any]] = {}
         for place, value in zip(places, values, strict=True):
-            if place.type in WHOLE and getattr(fmi3, f"fmi3{place.type}")(value).value != value:
+            if not fits(place, value):
                 raise ValueError(f"{value} is beyond the type {place.type}")
             arrays.setdefault(place.reference, self._array(place))[place.element] = value
         for kind, sizes in _by_type(places).items():
