@@ -162,6 +162,9 @@ class FmuRun:
         others = [f"{name} ({_kind(item)})" for name, item in outputs.items() if item.type not in known]
         if others:
             notices.append(f"left out of the result: {', '.join(others)}")
+        clocks = [name for name, item in variables.items() if item.type == "Clock" and item.causality == "input"]
+        if clocks and not (self.description.generationTool or "").startswith("mbfmu"):  # whose compute within steps
+            notices.append(f"a run has no event mode, so these clocks were never activated: {', '.join(clocks)}")
         wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
         if wrong:
             notices.append(f"not finite at times: {', '.join(wrong)}")
@@ -327,6 +330,7 @@ def start_value(variable: Any, value: Any) -> Any:
         UsageError: it is not of that type.
     """
     from mbfmu.checker.probe.drive import VALUES
+    from mbfmu.checker.probe.scalars import fits
 
     if variable.type == "String":
         return str(value)
@@ -339,7 +343,10 @@ def start_value(variable: Any, value: Any) -> Any:
     try:
         number = float(words.get(text, text) if isinstance(text, str) else text)
         if variable.type == "Real" or number == round(number):
-            return VALUES[variable.type](number)
+            found = VALUES[variable.type](number)
+            if not fits(variable.valueReference, found):
+                raise UsageError(f"{variable.name} = {value!r} is beyond its type {variable.valueReference.type}")
+            return found
     except (TypeError, ValueError, OverflowError):
         pass
     wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")

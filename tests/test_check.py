@@ -1059,6 +1059,7 @@ STEPS_3: list[tuple[str, str, str]] = [
     ("intermediate-update", "if (wanted && when < to) to = when;", "if (wanted) to = t + h / 4;"),
     ("clock-interval", "interval[i] = 0.5", "interval[i] = 0.25"),
     ("clock-interval", "shift[i] = 0;", "shift[i] = -1;"),
+    ("clock-interval", "interval[i] = 0.5", "interval[i] = 0"),
     ("clock-tick", "s->m.passed = 0; /* updated */", ";"),
     ("adjoint-derivative", "return 0; /* backward */", "if (!EXCHANGE) out[0] *= 2; return 0;"),
     ("directional-derivative", "return 0; /* forward */", "out[0] += 1; return 0;"),

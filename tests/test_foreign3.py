@@ -17,13 +17,17 @@ from struck import ball
 
 import mbfmu
 from mbfmu.checker.probe import steps3
+from mbfmu.checker.probe.scalars import MOST
 from mbfmu.cross_check import write_cross_check
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+from mbfmu.fmu_run import read_fmu
 from mbfmu.model import Model
 from mbfmu.study.measures import measure
 from mbfmu.study.subjects import Study, fmu_subject
 
 MODELS: dict[str, Model | str] = {"two_link": "two_link", "top": "heavy_top", "ball": ball(), "crane": "crane"}
+STEPPERS = {"ball": "projected", "two_link": "rattle", "top": "rattle"}
+"""Those of other tests, so that their binaries serve."""
 INPUTS = {
     "two_link": {"shoulder.tau": 7.0, "elbow.tau": -2.0},
     "crane": {"lift.f": 100.0},
@@ -39,7 +43,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt" or not shutil.which("gcc"), reas
 def path_of(name: str, fmi: str) -> Path:
     """Write a model as a native FMU; once a session."""
     path = Path(mkdtemp(prefix="mbfmu-runs3-")) / f"{name}.fmu"
-    return mbfmu.export(MODELS[name], path, backend="native", fmi=fmi, platforms=["linux64"], stop=0.2)
+    return mbfmu.export(
+        MODELS[name], path, stepper=STEPPERS.get(name), backend="native", fmi=fmi, platforms=["linux64"], stop=0.2
+    )
 
 
 @cache
@@ -248,7 +254,8 @@ def test_an_element_is_set_and_the_others_keep_their_values() -> None:
         ({"inputs": {"blob": 1.0}}, UsageError, "input 'blob' of '.*' is of type Binary"),
         ({"inputs": {"A": 1.0}}, UnknownNameError, r"has no variable 'A'"),
         ({"inputs": {"row[1]": 1.0}}, UsageError, "is not an input but local"),
-        ({"values": {"k[1]": 300.0}}, FmuError, "300 is beyond the type Int8"),
+        ({"values": {"k[1]": 300.0}}, UsageError, r"k\[1\] = 300.0 is beyond its type Int8"),
+        ({"inputs": {"k[1]": "400*time"}}, FmuError, r"failed at t = 0.5 s: 200 is beyond the type Int8"),
         ({"values": {"fault": 1}}, FmuError, "returned early though this was not allowed"),
         ({"values": {"fault": 2}}, StepError, r"stopped at t = 0.25 s: it ended the run"),
         ({"values": {"fault": 3}}, StepError, r"stopped at t = 0 s: it discarded the step"),
@@ -257,6 +264,42 @@ def test_an_element_is_set_and_the_others_keep_their_values() -> None:
 def test_what_cannot_be_done_is_refused_by_name(how: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         mbfmu.simulate(table(), 1.0, **how)
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    """Return the foreign FMU with a change to its description."""
+    assert XML.count(old) == 1
+    path = folder / "changed.fmu"
+    with zipfile.ZipFile(table()) as old_file, zipfile.ZipFile(path, "w") as new_file:
+        for item in old_file.infolist():
+            data = old_file.read(item)
+            new_file.writestr(item, data.replace(old.encode(), new.encode()) if item.filename.endswith("xml") else data)
+    return path
+
+
+def test_clocks_that_nobody_activates_are_told(tmp_path: Path) -> None:
+    tick = '<Clock name="tick" valueReference="14" causality="input" intervalVariability="constant" '
+    path = changed(tmp_path, "  </ModelVariables>", f'{tick}intervalDecimal="1"/></ModelVariables>')
+    with pytest.warns(ResultWarning) as told:
+        mbfmu.simulate(path, 1.0)
+    assert any("no event mode, so these clocks were never activated: tick" in str(item.message) for item in told)
+
+
+def test_start_values_that_do_not_fit_an_array_are_one_message(tmp_path: Path) -> None:
+    path = changed(tmp_path, 'start="1 2 3 4 5 6"', 'start="1 2 3"')
+    with pytest.raises(FmuError, match="'A' has 6 elements but 3 start values"):
+        mbfmu.simulate(path, 1.0)
+    assert {"start-count", "functions-exported"} == {item.rule for item in mbfmu.check(path)}
+
+
+def test_there_is_an_end_to_elements(tmp_path: Path) -> None:
+    many = "".join(
+        f'<Float64 name="b{n}" valueReference="{100 + n}"><Dimension start="9999"/></Float64>' for n in range(6)
+    )
+    variables = {item.name for item in read_fmu(changed(tmp_path, "  </ModelVariables>", f"{many}</ModelVariables>"))
+                 .modelVariables}  # fmt: skip
+    assert {"b0[9999]", "b5"} <= variables
+    assert len(variables) < MOST + 100
 
 
 def test_elements_are_connected() -> None:

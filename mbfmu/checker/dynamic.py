@@ -147,7 +147,7 @@ def _probe_interface(
     try:
         job = _job_of(fmu, element, folder / "fmu")
     except ValueError as error:  # numbers the schema allows and nobody can use, such as one of 5000 digits
-        return [interface.vital[0].outcome("fail", f"the description holds an unusable number: {error}")]
+        return [interface.vital[0].outcome("fail", f"the description holds what cannot be used: {error}")]
     run = _Run(interface, folder, library, job, timeout, deadline)
     left, last = [rule for rule in rules if rule.name not in without], rules[-1]
     run.supervise([rule for rule in left if rule is not last])
@@ -192,9 +192,9 @@ def _job3(fmu: Fmu3, element: Any, folder: Path) -> dict[str, Any]:
     """Gather what probe/ must know of an FMU of FMI 3.0, with scalar variables."""
     try:
         whole = fmpy.read_model_description(BytesIO(fmu.archive.data), validate=False)
+        scalar = scalars.scalars(whole)
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
         raise ValueError(str(error)) from None
-    scalar = scalars.scalars(whole)
     places: dict[int, list[scalars.Place]] = {}
     outputs: dict[str, dict[str, scalars.Place]] = {}
     variables = []

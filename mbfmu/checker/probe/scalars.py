@@ -16,6 +16,8 @@ from fmpy.fmi2 import fmi2Discard
 
 LARGEST = 10_000
 """Largest number of elements of an array whose elements are variables."""
+MOST = 50_000
+"""Largest number of elements of all these arrays together."""
 WHOLE = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
 """Types of FMI 3.0 whose values are whole numbers."""
 TYPES = {"Float64": "Real", "Float32": "Real", **dict.fromkeys(WHOLE, "Integer")}
@@ -51,10 +53,18 @@ def scalars(description: Any) -> Any:
     """Return FMPy's description of an FMU of FMI 3.0 with scalar variables; another version's is returned as it is.
 
     An alias is a local variable: the variable itself is the one to set.
+
+    Raises:
+        ValueError: an array has neither one start value nor one for each element.
     """
     if not description.fmiVersion.startswith("3."):
         return description
-    elements = [_elements(variable) for variable in description.modelVariables]
+    total, elements = 0, []
+    for variable in description.modelVariables:
+        size = prod(variable.shape)
+        scalar = size <= LARGEST and (size == 1 or total + size <= MOST)
+        total += size if scalar else 0
+        elements.append(_elements(variable) if scalar else [copy(variable)])
     of = {id(variable): items for variable, items in zip(description.modelVariables, elements, strict=True)}
     for variable, items in zip(description.modelVariables, elements, strict=True):
         if variable.derivative is not None:
@@ -69,9 +79,11 @@ def scalars(description: Any) -> Any:
 def _elements(variable: Any) -> list[Any]:
     """Return the scalars of a variable; one of a type that FMI 2.0 does not have is returned as it is."""
     size = prod(variable.shape)
-    if variable.type not in (*TYPES, *SAME) or size > LARGEST or (variable.shape and variable.type == "String"):
+    if variable.type not in (*TYPES, *SAME) or (variable.shape and variable.type == "String"):
         return [copy(variable)]
     starts = (variable.start or "").split() if variable.type != "String" else [variable.start]
+    if len(starts) not in (0, 1, size):
+        raise ValueError(f"'{variable.name}' has {size} elements but {len(starts)} start values")
     before, after = (variable.name[:-1], ")") if variable.name.endswith(")") else (variable.name, "")
     found = []
     for index, place in enumerate(product(*(range(1, n + 1) for n in variable.shape))):
@@ -88,6 +100,12 @@ def _elements(variable: Any) -> list[Any]:
 def _of_functions(kind: str) -> str:
     """Return the type whose functions serve for a type of FMI 3.0."""
     return "Int64" if kind == "Enumeration" else kind
+
+
+def fits(place: Any, value: Any) -> bool:
+    """Return whether a value is within the type of a place; value references of FMI 2.0 have none."""
+    whole = isinstance(place, Place) and place.type in WHOLE
+    return not whole or bool(getattr(fmi3, f"fmi3{place.type}")(value).value == value)
 
 
 def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
@@ -172,7 +190,7 @@ class Scalars:
         """
         arrays: dict[int, list[Any]] = {}
         for place, value in zip(places, values, strict=True):
-            if place.type in WHOLE and getattr(fmi3, f"fmi3{place.type}")(value).value != value:
+            if not fits(place, value):
                 raise ValueError(f"{value} is beyond the type {place.type}")
             arrays.setdefault(place.reference, self._array(place))[place.element] = value
         for kind, sizes in _by_type(places).items():

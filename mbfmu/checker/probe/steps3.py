@@ -44,6 +44,7 @@ class Stepped(Instance):
         self.clocks = [
             (clock["reference"], self.job["start"] + shift, interval)
             for clock, shift, interval in zip(clocks, _shifts(self, clocks), _intervals(self, clocks), strict=True)
+            if 0.0 < interval < math.inf and math.isfinite(shift)  # the rule clock-interval has the others
         ]
         self.slave.exitInitializationMode()
         self.ready = True
@@ -72,7 +73,7 @@ class Stepped(Instance):
         instants = [self.next, *(_tick_after(time, first, interval) for _, first, interval in self.clocks)]
         to = min([end, *(instant for instant in instants if instant > time)])
         met, self.ended, early, last = self.slave.advance(time, to - time)
-        event = met or (self.options["eventModeUsed"] and last >= min(instants) * (1 - TOUCH))
+        event = met or (self.options["eventModeUsed"] and last >= min(instants) - TOUCH * max(abs(last), self.h))
         if event and not self.ended:
             self.slave.enterEventMode()
             self.handle(last)
@@ -176,7 +177,7 @@ def event_mode(probe: Probe) -> Iterator[str]:
         if instance.next < reached - SAME * instance.h:
             yield f"the next event is told to be at t = {instance.next!r} s, and it is t = {reached!r} s already"
             return
-    if not why and reached < probe.job["stop"] * (1 - SAME):
+    if not why and reached < probe.job["stop"] - SAME * probe.job["step"]:
         why = " where the number of steps tried was used up"
     probe.remark = f"run to t = {reached:g} s{why}" + (f", with {events} events" if events else "")
 
