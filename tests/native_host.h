@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { REAL, INTEGER, BOOLEAN };
+enum type { REAL, INTEGER, BOOLEAN, ENUMERATION };
 #include "variables.h"
 
 #ifdef WHOLE

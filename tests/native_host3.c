@@ -159,6 +159,7 @@ static void outputs(void *c, double y[NY]) {
     for (fmi3ValueReference vr = 0; vr < N_VARIABLES; ++vr) {
         double *place = &y[VARIABLES[vr].offset];
         fmi3Int32 whole = 0;
+        fmi3Int64 item = 0;
         fmi3Boolean truth = 0;
         if (VARIABLES[vr].kind != OUTPUT || !SPANS[vr]) continue;
         if (TYPE(vr) == REAL) {
@@ -168,6 +169,9 @@ static void outputs(void *c, double y[NY]) {
         } else if (TYPE(vr) == INTEGER) {
             CHECK(fmi3GetInt32(c, &vr, 1, &whole, 1) == fmi3OK);
             *place = whole;
+        } else if (TYPE(vr) == ENUMERATION) {
+            CHECK(fmi3GetInt64(c, &vr, 1, &item, 1) == fmi3OK);
+            *place = (double)item;
         } else {
             CHECK(fmi3GetBoolean(c, &vr, 1, &truth, 1) == fmi3OK);
             *place = truth;
@@ -302,6 +306,8 @@ static fmi3Status set_float64(void *c) {
 }
 static fmi3Status get_int32(void *c) { return fmi3GetInt32(c, 0, 0, 0, 0); }
 static fmi3Status set_int32(void *c) { return fmi3SetInt32(c, 0, 0, 0, 0); }
+static fmi3Status get_int64(void *c) { return fmi3GetInt64(c, 0, 0, 0, 0); }
+static fmi3Status set_int64(void *c) { return fmi3SetInt64(c, 0, 0, 0, 0); }
 static fmi3Status get_boolean(void *c) { return fmi3GetBoolean(c, 0, 0, 0, 0); }
 static fmi3Status set_boolean(void *c) { return fmi3SetBoolean(c, 0, 0, 0, 0); }
 static fmi3Status get_clock(void *c) { return fmi3GetClock(c, 0, 0, 0); }
@@ -398,7 +404,6 @@ NO_TYPE(UInt8)
 NO_TYPE(Int16)
 NO_TYPE(UInt16)
 NO_TYPE(UInt32)
-NO_TYPE(Int64)
 NO_TYPE(UInt64)
 NO_TYPE(String)
 #define BOTH(T) {"fmi3Get" #T, get_##T, ""}, {"fmi3Set" #T, set_##T, ""}
@@ -426,9 +431,11 @@ static const struct row TABLE[] = {
     {"fmi3Reset", fmi3Reset, "Iirte"},
     {"fmi3GetFloat64", get_float64, "Iirtes"},
     {"fmi3GetInt32", get_int32, "Iirtes"},
+    {"fmi3GetInt64", get_int64, "Iirtes"},
     {"fmi3GetBoolean", get_boolean, "Iirtes"},
     {"fmi3SetFloat64", set_float64, "Iire"}, /* in an intermediate update inputs only */
     {"fmi3SetInt32", set_int32, "Iire"},
+    {"fmi3SetInt64", set_int64, "Iire"},
     {"fmi3SetBoolean", set_boolean, "Iire"},
     BOTH(Float32),
     BOTH(Int8),
@@ -436,7 +443,6 @@ static const struct row TABLE[] = {
     BOTH(Int16),
     BOTH(UInt16),
     BOTH(UInt32),
-    BOTH(Int64),
     BOTH(UInt64),
     BOTH(String),
     {"fmi3GetBinary", get_binary, ""},
@@ -539,6 +545,7 @@ static void pass_wrong_arguments(void) {
     const fmi3String unknown[] = {"noise", 0};
     double found[2];
     fmi3Int32 whole = 0;
+    fmi3Int64 item = 0;
     fmi3Boolean truth = fmi3False, clock = fmi3False;
     fmi3IntervalQualifier qualifier;
     size_t count = 0, index = 0;
@@ -550,6 +557,8 @@ static void pass_wrong_arguments(void) {
         CHECK(fmi3SetFloat64(c, &beyond[k], 1, value, 1) == fmi3Error);
         CHECK(fmi3GetInt32(c, &beyond[k], 1, &whole, 1) == fmi3Error);
         CHECK(fmi3SetInt32(c, &beyond[k], 1, &whole, 1) == fmi3Error);
+        CHECK(fmi3GetInt64(c, &beyond[k], 1, &item, 1) == fmi3Error);
+        CHECK(fmi3SetInt64(c, &beyond[k], 1, &item, 1) == fmi3Error);
         CHECK(fmi3GetBoolean(c, &beyond[k], 1, &truth, 1) == fmi3Error);
         CHECK(fmi3SetBoolean(c, &beyond[k], 1, &truth, 1) == fmi3Error);
         CHECK(fmi3GetClock(c, &beyond[k], 1, &clock) == fmi3Error);
@@ -581,6 +590,8 @@ static void pass_wrong_arguments(void) {
     CHECK(fmi3SetFloat64(c, 0, 0, 0, 0) == fmi3OK);
     CHECK(fmi3GetInt32(c, &output, 1, &whole, 1) == fmi3Error);
     CHECK(fmi3SetInt32(c, &output, 1, &whole, 1) == fmi3Error);
+    CHECK(fmi3GetInt64(c, &output, 1, &item, 1) == fmi3Error);
+    CHECK(fmi3SetInt64(c, &output, 1, &item, 1) == fmi3Error);
     CHECK(fmi3GetBoolean(c, &output, 1, &truth, 1) == fmi3Error);
     CHECK(fmi3SetBoolean(c, &output, 1, &truth, 1) == fmi3Error);
     CHECK(fmi3GetClock(c, &output, 1, &clock) == fmi3Error);
@@ -667,22 +678,29 @@ static void forget(struct choice *chosen) { free(chosen->vr), free(chosen->value
 
 /* Get or set values. */
 static fmi3Status play_values(void *c) {
-    const enum type type = random_below(4) ? REAL : random_below(2) ? INTEGER : BOOLEAN;
+    const enum type type = random_below(4) ? REAL : (enum type)(INTEGER + random_below(3));
     const int set = random_below(2);
     struct choice a = choose(type, !set);
     fmi3Boolean *truths = malloc(a.n_values * sizeof *truths + 1);
+    fmi3Int64 *items = malloc(a.n_values * sizeof *items + 1);
     fmi3Status status;
-    for (size_t i = 0; i < a.n_values; ++i) truths[i] = a.wholes[i] & 1;
+    for (size_t i = 0; i < a.n_values; ++i) {
+        truths[i] = a.wholes[i] & 1;
+        items[i] = random_below(4) ? random_below(5) : a.wholes[i] * (int64_t)INT32_MAX;
+    }
     if (type == REAL)
         status = set ? fmi3SetFloat64(c, a.vr, a.n, a.values, a.n_values)
                      : fmi3GetFloat64(c, a.vr, a.n, a.values, a.n_values);
     else if (type == INTEGER)
         status = set ? fmi3SetInt32(c, a.vr, a.n, a.wholes, a.n_values)
                      : fmi3GetInt32(c, a.vr, a.n, a.wholes, a.n_values);
+    else if (type == ENUMERATION)
+        status = set ? fmi3SetInt64(c, a.vr, a.n, items, a.n_values) : fmi3GetInt64(c, a.vr, a.n, items, a.n_values);
     else
         status = set ? fmi3SetBoolean(c, a.vr, a.n, truths, a.n_values)
                      : fmi3GetBoolean(c, a.vr, a.n, truths, a.n_values);
     free(truths);
+    free(items);
     forget(&a);
     return status;
 }

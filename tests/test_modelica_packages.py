@@ -312,7 +312,7 @@ def opened(tool: Any, tmp_path: Path) -> Callable[..., Called]:
     thorough([
         ("slider_crank", ["crank.phi", "slider.s"], 0.5),
         (ball(), ["y", "der(y)"], 1.2),
-        ("sampled_pid_two_link", ["shoulder.phi", "elbow.phi"], 0.2),
+        ("sampled_pid_two_link", ["a", "elbow.phi"], 0.2),
     ], represents=lambda model, *_: model != "sampled_pid_two_link"),
     ids=["slider_crank", "ball", "sampled_pid_two_link"],
 )  # fmt: skip

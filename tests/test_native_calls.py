@@ -21,6 +21,7 @@ from mbfmu.model import (
     Revolute,
     RotationalEndStop,
     Sampled,
+    State,
     Subsystem,
     System,
     World,
@@ -47,10 +48,23 @@ def pendulum() -> System:
     )
 
 
+def winch() -> Block:
+    """A winch whose gears have names."""
+    gears = ("neutral", "first", "second")
+    return Block(
+        "winch",
+        inputs=(Port("tau", "N.m", start=1.0), Port("gear", start=1, type="Integer", items=gears)),
+        states=(State("w", "gear*tau - w", "rad/s"),),
+        defined=(Defined("acts", "min(gear, 1)", output=True, type="Integer", items=gears),),
+    )
+
+
 MODELS: dict[str, Callable[[], Model]] = {
     "ball": ball, "crank": lambda: mbfmu.load("slider_crank"), "pendulum": pendulum,
+    "winch": winch,
 }  # fmt: skip
-"""A small one with impacts; one with constraints and arrays; one with impacts, samplings and an input."""
+"""A small one with impacts; one with constraints and arrays; one with impacts, samplings and an input; one with
+enumerations."""
 
 
 class Kind(NamedTuple):
@@ -65,6 +79,8 @@ QUICK = [Kind("ball", "3.0", "me")]
 KINDS = [
     *QUICK,
     Kind("ball", "3.0", "cs"),
+    Kind("winch", "3.0", "cs"),
+    Kind("winch", "3.0", "me"),
     *(Kind(name, *of) for name in ("crank", "pendulum") for of in (("3.0", "cs"), ("3.0", "me"), ("2.0", "me"))),
 ]
 

@@ -110,6 +110,8 @@ MODES = (("open", 1), ("closed", 5))
 def test_a_value_of_each_type_is_valid_by_the_schema(variable: Port, value: Value, text: str) -> None:
     content = parameter_set("s", "2.0", {"a.x": (variable, value)}, {})
     assert problems(content, "ParameterValues", "2.0") == []
+    if variable.own in {"Real", "Integer", "Boolean", "String", "Enumeration"}:
+        assert problems(parameter_set("s", "1.0", {"a.x": (variable, value)}, {}), "ParameterValues", "1.0") == []
     (node,) = ElementTree.fromstring(content).iter(f"{SSV}{variable.own}")
     assert node.attrib["value"] == text
 
@@ -203,9 +205,10 @@ def test_the_command_line_and_a_file_say_what_the_call_says(fmus: dict[str, Path
     (tmp_path / "c.toml").write_text("\n".join(lines), encoding="utf-8")
     found = read_coupling(tmp_path / "c.toml")
     assert (found.version, dict(found.parameters)) == ("2.0", values)
-    (tmp_path / "c.toml").write_text("parameters = 3", encoding="utf-8")
-    with pytest.raises(ModelFileError, match="is not a dict"):
-        read_coupling(tmp_path / "c.toml")
+    for text, told in (("parameters = 3", "is not a dict"), ("parameters.cart.l = 0.9", 'quoted: "cart.l" = VALUE')):
+        (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(ModelFileError, match=told):
+            read_coupling(tmp_path / "c.toml")
     for texts, told in ((["cart.l"], "is not A.NAME=VALUE"), (["l=1"], "is not A"), (["a.l=1", "a.l=2"], "two values")):
         with pytest.raises(UsageError, match=told):
             assigned(texts)

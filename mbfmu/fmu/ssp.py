@@ -158,6 +158,12 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
         raise ModelFileError(f"coupling '{where}': a component is the path of an FMU")
     if not all(isinstance(text, str) for text in data.get("connections", ())):
         raise ModelFileError(f"coupling '{where}': a connection is written 'A.out=B.in'")
+    for name, value in data.get("parameters", {}).items():
+        if isinstance(value, dict):
+            first = f"{name}.{next(iter(value), 'NAME')}"
+            raise ModelFileError(
+                f"coupling '{where}': the name of a value in [parameters] is quoted: \"{first}\" = VALUE"
+            )
     folder = Path(path).parent
     components = {name: folder / file for name, file in data.pop("components", {}).items()}
     connections = tuple(wire(text) for text in data.pop("connections", ()))
