@@ -10,7 +10,8 @@ from harness import thorough
 from states import assert_same_motion
 
 import mbfmu
-from mbfmu.model import Body, BodyShape, FreeMotion, Revolute, World
+from mbfmu.dae import derive
+from mbfmu.model import Body, BodyShape, Component, FreeMotion, Revolute, World
 
 FEW = {"arm", "backward", "brackets", "branched in space", "clamped"}
 """Mechanisms that stand for all."""
@@ -66,3 +67,20 @@ def test_every_stepper_takes_flexible_bodies_in_joint_coordinates(stepper: str) 
     run = mbfmu.simulate(model, stepper=stepper, step=1e-4, **ways)
     for name in ("hinge.phi", "one.eta[1]", "two.eta[3]", "three.eta_t[1]"):
         assert run[name][-1] == pytest.approx(exact[name][-1], abs=1e-4 * (1 + np.abs(exact[name]).max()))
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_rigid_link_costs_the_same_operations_where_flexible_bodies_hang_on_it(planar: bool) -> None:
+    """What one more link adds to the force and to the acceleration, in a chain that ends in a body or in a beam."""
+
+    def operations(count: int, last: Component) -> list[int]:
+        r, r_CM = ((1.0, 0.1), (0.5, 0.0)) if planar else ((1.0, 0.1, 0.2), (0.5, 0.0, 0.1))
+        rods = [BodyShape(f"rod{k}", m=1.0, r=r, r_CM=r_CM, I_11=0.1, I_22=0.2, I_33=0.3) for k in range(count)]
+        joints = [Revolute(f"joint{k}", n=(0, 0, 1) if k % 2 else (0, 1, 0)) for k in range(count)]
+        pairs = (item for pair in zip(joints, rods, strict=True) for item in pair)
+        dae = derive(chain(*pairs, Revolute("end", n=(1, 0, 0)), last, planar=planar), "joint")
+        return [item.n_instructions() for item in (dae.force, dae.free_acceleration, dae.mass_solve)]
+
+    ends = Body("tip", m=0.5, r_CM=(0.1, 0.05, 0.0), I_11=0.02, I_22=0.03, I_33=0.04), beam("tip")
+    added = [np.subtract(operations(5, last), operations(4, last)).tolist() for last in ends]
+    assert added[0] == added[1]

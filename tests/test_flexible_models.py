@@ -23,6 +23,33 @@ def test_the_rotating_beam_has_the_published_frequencies() -> None:
     assert found[:2] == pytest.approx(reference["lead_lag"][:2], rel=1e-3)
 
 
+def robot(K_e: float) -> Any:
+    """Return the arm with a gain of the bending."""
+    return mbfmu.load("flexible_robot").with_values({"shoulder_drive.K_e": K_e, "elbow_drive.K_e": K_e})
+
+
+def test_strain_feedback_damps_the_modes_of_the_flexible_robot() -> None:
+    found = []
+    for K_e in (0.0, 8.0):
+        values = [mode.eigenvalue for mode in mbfmu.linearize(robot(K_e)).modes]
+        found.append(sorted({(abs(x), -x.real / abs(x)) for x in values if x.imag > 0 and abs(x) < 60}))
+    assert [len(modes) for modes in found] == [2, 2]
+    without, fed_back = ([damping for _, damping in modes] for modes in found)
+    assert without == pytest.approx([0.05, 0.06], abs=0.01)
+    assert fed_back == pytest.approx([0.26, 0.17], abs=0.01)
+
+
+@pytest.mark.further
+def test_the_flexible_robot_comes_to_rest_where_it_is_sent() -> None:
+    left = []
+    for K_e in (0.0, 8.0):
+        run = mbfmu.simulate(robot(K_e), stop=8.0, step=5e-3, output_interval=0.05)
+        left.append(np.abs(run["upper.eta[1]"][run.time > 6.0]).max())
+    assert left[1] < left[0] / 30
+    assert run["shoulder.phi"][-1] == pytest.approx(1.0, abs=1e-3)
+    assert run["elbow.phi"][-1] == pytest.approx(-0.8, abs=1e-3)
+
+
 def ritz(times: Array, terms: int) -> Array:
     """Return the tip of the inextensible pendulum of L = 1, EI = 5, rho A = 1 at times, shape (n, 2).
 

@@ -1,5 +1,7 @@
 """Inertia: kinetic energy, mass matrix and gyroscopic terms of all bodies, in closed form.
 
+Those of bodies that flexible parts hold together are computed by recursion (see `recursive`).
+
 For a quaternion Q with y = G(Q) Qdot (Lu & Ren, section on the quaternion description; J about the centre of mass),
 
     T = 2 y.J y,    T_v = 4 G(Q)^T J y,    T_q = -4 G(Qdot)^T J y,    (T_v)_q v = 4 G(Qdot)^T J y,
@@ -87,13 +89,10 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         bias += ca.jtimes(own, bodies.q, bodies.v) - slope
     if bodies.bonded:
         links = bodies.coordinates.links
-        own, apart = (
-            sum((kinetic(bodies, number) for number in sorted(bodies.bonded)), ca.SX(0)),
-            regularising(links, bodies.v),
-        )
+        own = sum((kinetic(bodies, number) for number in sorted(bodies.bonded)), ca.SX(0))
         slope = ca.gradient(own, bodies.q)
         T, momentum, T_q = T + own, momentum + ca.gradient(own, bodies.v), T_q + slope
-        regular_T_q = regular_T_q + slope + ca.gradient(apart, bodies.q)
+        regular_T_q = regular_T_q + slope + ca.gradient(regularising(links, bodies.v), bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
     factor = Factor(M)
     return InertialTerms(

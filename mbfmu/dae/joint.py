@@ -214,9 +214,7 @@ class JointTree:
             force, moment = -forces[number], -moments[number]
             if planar:
                 force = self.tree.frames[branch.far].R.T @ force
-            if (
-                self.bodies.shape_of(branch.far) is not None
-            ):  # the link frame is the origin: shift the wrench to the joint
+            if self.bodies.shape_of(branch.far) is not None:  # from the origin, the link frame, to the joint
                 moment = moment - moment_of(branch.stop.r, force)
                 force = branch.stop.R.T @ force
                 moment = moment if planar else branch.stop.R.T @ moment
