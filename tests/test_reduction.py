@@ -18,9 +18,12 @@ from scipy.sparse import csr_matrix
 from test_cli import Called, call, done
 from test_modal_bodies import clamped, floating, slopes
 
+import mbfmu
+from examples import boom
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import ModalBody, read_modal
+from mbfmu.model.library import known_models
 from mbfmu.reduction import FiniteElementModel, Material, assemble, read_matrices, read_mesh, reduce
 
 Array = npt.NDArray[np.float64]
@@ -346,6 +349,34 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "x.msh").write_text("nothing")
     with pytest.raises(MbfmuError, match="as a mesh"):
         read_mesh(tmp_path / "x.msh", STEEL)
+
+
+@pytest.mark.further
+def test_the_boom_of_the_excavator_is_what_its_example_makes_of_the_mesh() -> None:
+    found, kept = boom.reduced(), read_modal(known_models()["excavator"].with_name("excavator_boom.npz"))
+    assert max(abs(item.error) for item in found.clamped) < 1e-3  # 2e-10 measured
+    assert found.volume_difference is not None
+    assert found.volume_difference < 1e-12
+    assert kept.frames == found.data.frames == ("lift_eye", "crowd_foot", "tip")
+    assert kept.m == pytest.approx(found.data.m, rel=1e-12)
+    for name in ("J0", "Me", "Ke"):
+        size = np.sqrt(np.abs(np.diag(getattr(kept, name))))
+        assert getattr(kept, name) / np.outer(size, size) == pytest.approx(
+            getattr(found.data, name) / np.outer(size, size), abs=1e-6
+        )
+
+
+@pytest.mark.slow
+def test_an_excavator_with_a_boom_that_bends_moves_next_to_the_rigid_one() -> None:
+    runs = [
+        mbfmu.simulate(name, 0.2, values={"part": "mechanism"}, step=1e-3, output_interval=0.05, stepper=stepper)
+        for name, stepper in (("excavator", None), ("excavator_flexible", "generalized_alpha"))
+    ]
+    for joint in ("boom", "stick", "bucket"):
+        assert np.abs(runs[0][f"{joint}.phi"] - runs[1][f"{joint}.phi"]).max() < 0.02
+        assert np.ptp(runs[1][f"{joint}.phi"]) > 0.03
+    assert runs[1]["constraint.position"].max() < 1e-12
+    assert np.ptp(runs[1]["beam.eta[1]"]) > 1e-6
 
 
 def test_the_message_for_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
