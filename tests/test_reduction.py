@@ -203,16 +203,18 @@ def test_files_of_meshes_and_matrices_give_the_model_that_they_hold(tmp_path: Pa
     )  # fmt: skip
     named.write(tmp_path / "bar.msh", file_format="gmsh22", binary=False)
     models = [read_mesh(tmp_path / name, STEEL) for name in names]
-    whole = bar(0.3, (4, 1, 1))
+    wanted = stiffness_of(bar(0.3, (4, 1, 1)))
     for model in models:
         assert {name: len(item) for name, item in model.sets.items()} == {"root": 9, "tip": 9}
-        assert reduce(model, ["root", "tip"], 3).data.Ke == pytest.approx(
-            reduce(whole, ["root", "tip"], 3).data.Ke, rel=1e-9
-        )
+        assert stiffness_of(model) == pytest.approx(wanted, rel=1e-9)
     matrices = written(tmp_path, hermite(4))
-    wanted = reduce(hermite(4), ["root", "tip"], 3).data
     for given in matrices:
-        assert reduce(read_matrices(*given), ["root", "tip"], 3).data.Ke == pytest.approx(wanted.Ke, rel=1e-9)
+        assert stiffness_of(read_matrices(*given)) == pytest.approx(stiffness_of(hermite(4)), rel=1e-9)
+
+
+def stiffness_of(model: FiniteElementModel) -> Array:
+    """Return the stiffness of the modes of a model with two frames."""
+    return np.diag(reduce(model, ["root", "tip"], 3, stiffening=False).data.Ke)
 
 
 def written(folder: Path, model: FiniteElementModel) -> list[tuple[Path, ...]]:
@@ -246,17 +248,17 @@ MATERIAL = ("--E", "2.1e11", "--nu", "0.3", "--rho", "7850")
 
 
 def test_the_command_writes_a_body_that_a_model_takes(tmp_path: Path, done: Callable[..., str]) -> None:
-    bar_mesh((4, 1, 1)).write(tmp_path / "bar.inp")
-    words = ["reduce", "bar.inp", "--interface", "root", "--interface", "tip=1.1,0,0", "--modes", "3", *MATERIAL]
+    bar_mesh((2, 1, 1)).write(tmp_path / "bar.inp")
+    words = ["reduce", "bar.inp", "--interface", "root", "--interface", "tip=1.1,0,0", "--modes", "1", *MATERIAL]
     words += ["--plot", "bar.png", "-o", "bar.npz"]
     report = json.loads(done(*words, "--json", cwd=tmp_path))
     assert report["frames"] == {"frame_a": "root", "tip": "tip"}
     assert report["places"]["tip"] == pytest.approx([1.1, 0, 0])
-    assert report["modes"] == len(report["frequencies"]) == 9
+    assert report["modes"] == len(report["frequencies"]) == 7
     assert report["stiffening"] is True
     assert (tmp_path / "bar.png").read_bytes().startswith(b"\x89PNG")
     assert read_modal(tmp_path / "bar.npz").frames == ("tip",)
-    shown = done(*words, cwd=tmp_path)
+    shown = done(*words[:-4], "-o", "bar.npz", cwd=tmp_path)
     for text in (
         "frame_a",
         "whole model",
@@ -266,7 +268,7 @@ def test_the_command_writes_a_body_that_a_model_takes(tmp_path: Path, done: Call
     ):
         assert text in shown
     data = read_modal(tmp_path / "bar.npz")
-    assert derive(clamped(ModalBody("body", data=data))).n == 7 + 9
+    assert derive(clamped(ModalBody("body", data=data))).n == 7 + 7
 
 
 def test_matrices_are_reduced_by_the_command_with_a_notice(tmp_path: Path, call: Callable[..., Called]) -> None:
