@@ -79,7 +79,7 @@ def read_mesh(path: Path, material: Material) -> FiniteElementModel:
 def assemble(
     points: Array, cells: tuple[str, Numbers], material: Material, sets: Mapping[str, Numbers]
 ) -> FiniteElementModel:
-    """Assemble the finite element model of a mesh.
+    """Return the finite element model of a mesh.
 
     Args:
         points: places of the points, m, shape (p, 3).

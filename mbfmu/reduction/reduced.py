@@ -131,7 +131,7 @@ def reduce(
         below: frequency above which modes are left out, Hz, and with them some of how loads at the frames bend the body
             near them; None: all are kept.
         stiffening: whether the terms of second order are computed, where the model can.
-        tell: function that is told what is being computed and which part of it is done.
+        tell: function that takes what is being computed, and which part of it is done.
 
     Raises:
         UsageError: a set or a number does not fit the model.

@@ -23,7 +23,8 @@ def to_toml(model: System | Block | Sampled) -> str:
     """Return a system or block as a TOML document that contains its sub-systems.
 
     Raises:
-        ModelFileError: the model is given by its energies, or has a component of a user's own class.
+        ModelFileError: the model is given by its energies, or has a component of a user's own class or
+            with the data of a file.
     """
     if not isinstance(model, System | Block | Sampled):
         raise ModelFileError(f"'{model.name}' is given by its energies: TOML holds systems of components, and blocks")
@@ -109,6 +110,10 @@ def _component(item: Component) -> Iterator[str]:
         raise ModelFileError(
             f"'{item.name}' is a {kind}, a component of a model file of its own: TOML holds those of mbfmu and of "
             "packages that register theirs"
+        )
+    if held := [key for key, field in fields_of(type(item)).items() if "file" in field.metadata]:
+        raise ModelFileError(
+            f"'{item.name}' holds the {held[0]} of a file, which a TOML document names by its path: write that by hand"
         )
     yield f"type = {_text(kind)}"
     yield from (f"{_key(key)} = {_value(value)}" for key, value in _given(item).items())
