@@ -10,6 +10,7 @@ after 0.1 s.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from mbfmu.model import (
     AxisMotion,
@@ -32,7 +33,7 @@ M1, J1, M2, J2, M3 = 0.36, 0.002727, 0.151104, 0.0045339259, 0.075552
 PI = 3.1415927
 """pi as the published equations round it."""
 STRETCH = 15.0
-"""Factor on the mass of the stretch in the published equations, where integrals over parabolas are not divided by 15."""
+"""Factor on the mass of the stretch in the published equations, where integrals of parabolas are not divided by 15."""
 ETA = (0.0, 0.0, 1.03339863e-05, 1.69327969e-05)
 ETA_T = (0.4448961125816005, 0.004634339319238007, -1.78591076e-06, -2.68938672e-06)
 """Start of the rod's modes."""
@@ -85,10 +86,10 @@ def rod() -> ModalData:
     rounded = np.array([np.pi / PI, np.pi / PI, 1.0, 1.0])
     mixed, along = rounded * np.einsum("aq,biq,q->abi", r, phi, dm), np.einsum("aq,aiq,q->i", r, phi, dm)
     unit = np.eye(3)
-    area, I = WIDTH * HEIGHT, WIDTH * HEIGHT**3 / 12
+    A, I_z = WIDTH * HEIGHT, WIDTH * HEIGHT**3 / 12
     Ke = np.zeros((4, 4))
-    Ke[:2, :2] = E * I / L2**3 * PI**4 / 2 * np.diag([1.0, 16.0])
-    Ke[2:, 2:] = E * area / L2 / 3 * np.array([[16.0, -8.0], [-8.0, 7.0]])
+    Ke[:2, :2] = E * I_z / L2**3 * PI**4 / 2 * np.diag([1.0, 16.0])
+    Ke[2:, 2:] = E * A / L2 / 3 * np.array([[16.0, -8.0], [-8.0, 7.0]])
     Phi0 = np.zeros((1, 3, 4))
     Phi0[0, 0, 3] = 1.0
     Psi0 = np.zeros((1, 3, 4))
@@ -115,6 +116,6 @@ def rod() -> ModalData:
     )
 
 
-def _cross(products: np.ndarray) -> np.ndarray:
+def _cross(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the vector of the antisymmetric part of integrals of a_a b_b: the integral of a x b."""
     return np.stack([products[(c + 1) % 3, (c + 2) % 3] - products[(c + 2) % 3, (c + 1) % 3] for c in range(3)])
