@@ -1,7 +1,7 @@
 """The excavator with a boom that bends: a box of steel plates, reduced from its finite element mesh.
 
 All but the boom is that of `excavator`. The boom is the `ModalBody` of `excavator_boom.npz`, which `examples/boom.py`
-makes of a mesh: 14 modes in the plane of the machine, clamped at the pivot, with frames at the other three pins.
+makes of a mesh: 10 modes in the plane of the machine, clamped at the pivot, with frames at the other three pins.
 
 Known facts: the ten lowest frequencies of the boom clamped at its pivot are those of the whole mesh to 1e-9; its mass,
 79.3 kg, is that of the mesh to round-off, and next to that of the rigid boom, 80 kg.

@@ -308,6 +308,32 @@ def test_a_mesh_needs_a_material_and_matrices_have_theirs(tmp_path: Path, call: 
         assert (found.status, message in found.stderr) == (1, True)
 
 
+def test_a_frame_beside_its_nodes_has_the_second_order_of_a_rigid_arm() -> None:
+    there, beside = (
+        reduce(bar(0.3, (6, 1, 1)), ["root", "tip"], 2, places=places, planar=True)
+        for places in ({}, {"tip": (1.0, 0.2, 0.0)})
+    )
+    arm, bent = np.array([0.0, 0.2, 0.0]), []
+    for i in range(len(there.data.Me)):
+        for j in range(len(there.data.Me)):
+            a, b = there.data.Psi0[0, :, i], there.data.Psi0[0, :, j]
+            bent.append((np.cross(a, np.cross(b, arm)) + np.cross(b, np.cross(a, arm))) / 2)
+    wanted = there.data.Phi1[0] + np.reshape(bent, (len(there.data.Me), -1, 3)).transpose(2, 0, 1)
+    bends = np.flatnonzero(np.abs(there.data.Psi0[0, 2]) > 1e-3)  # two of these turn the frame by no more
+    found, wanted, plain = (item[:, bends][:, :, bends] for item in (beside.data.Phi1[0], wanted, there.data.Phi1[0]))
+    assert np.abs(wanted - plain).max() > 0.1
+    assert found == pytest.approx(wanted, rel=1e-3, abs=1e-4 * np.abs(wanted).max())
+
+
+def test_a_mesh_in_two_parts_is_refused_by_name() -> None:
+    mesh = bar_mesh((2, 1, 1))
+    points = np.vstack([mesh.points, mesh.points + np.array([3.0, 0.0, 0.0])])
+    cells = mesh.cells_dict["hexahedron"]
+    model = assemble(points, ("hexahedron", np.vstack([cells, cells + len(mesh.points)])), STEEL, mesh.point_sets)
+    with pytest.raises(UsageError, match="falls into parts"):
+        reduce(model, ["root"], 3)
+
+
 def test_matrices_that_are_of_no_free_body_are_refused_by_name() -> None:
     model = hermite(3)
     held = model.K.toarray()

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import ModalData
@@ -34,6 +34,10 @@ DENSE = 400
 """Number of degrees of freedom up to which eigenvalues come from dense matrices."""
 EQUAL = 1e-6
 """Relative difference of frequencies below which two modes may be any combination of each other."""
+APART = (
+    "clamped at its first node set the body still has a motion without stiffness: its mesh falls into parts, or a node "
+    "has no stiffness"
+)
 DEPENDENT = 1e-10
 """Least eigenvalue of the mass matrix of shapes of unit mass; below it one is a combination of the others."""
 SHIFT = 1e-2
@@ -155,18 +159,17 @@ def reduce(
     basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes, free_frames)
     squares, shapes = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))
     if not squares[0] > 0:
-        raise UsageError(
-            f"clamped at node set '{interfaces[0]}' the body still has a motion without stiffness: it falls into parts"
-        )
+        raise UsageError(APART)
     u = _ordered(model, T_c @ (basis @ shapes), squares)
     frequencies = _hertz(squares)
     tell("frequencies of the whole model", 0.2)
     offsets = np.array([item.at - origin for item in found[1:]]).reshape(-1, 3)
 
-    def made(u: Array, second: Array | None) -> ModalData:
-        return constants(model, origin, u, second, tuple(interfaces[1:]), offsets, _motions(found, u, second))
+    def made(u: Array, second: Array | None = None, bent: Array | None = None) -> ModalData:
+        bent = np.zeros((len(offsets), 3, *2 * u.shape[1:])) if bent is None else bent
+        return constants(model, origin, u, second, tuple(interfaces[1:]), offsets, (_motions(found, u), bent))
 
-    data = made(u, None)
+    data = made(u)
     count = min(COMPARED, len(squares))
     whole = _lowest(K.tocsc(), M.tocsc(), count, 0.0)[0]
     loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
@@ -185,7 +188,7 @@ def reduce(
         raise UsageError("no mode is left: give more --modes, or a higher --below")
     u, frequencies = u[:, kept], frequencies[kept]
     stiffens = stiffening and model.second_order is not None
-    data = made(u, _second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else None)
+    data = made(u, *(_second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else ()))
     effective = data.C1.T**2 / np.diag(data.Me)[:, None] / data.m
     return Reduction(
         data, model, origin, u, frequencies, _compared(squares, whole), _compared(unbound, loose), effective, stiffens
@@ -203,7 +206,7 @@ def _basis(K: Any, M: Any, inner: int, modes: int, free: bool) -> Array:
         free: whether they are those with the other frames free.
     """
     outer = K.shape[0] - inner
-    inside = splu(K[:inner, :inner])
+    inside = _factor(K[:inner, :inner])
     static = np.vstack([-inside.solve(K[:inner, inner:].toarray()), np.eye(outer)]) if outer else np.zeros((inner, 0))
     more = np.zeros((K.shape[0], modes))
     if modes and free:
@@ -229,15 +232,34 @@ def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tup
     """
     n = K.shape[0]
     if n <= max(DENSE, 2 * count + 1):
-        squares, vectors = eigh(K.toarray(), M.toarray(), subset_by_index=(0, min(count, n) - 1))
-        return squares, vectors
-    solve = (factor or splu((K - shift * M).tocsc())).solve
+        most = (n - min(count, n), n - 1)
+        try:  # a mass matrix may be singular, the shifted stiffness is not
+            inverse, vectors = eigh(M.toarray(), (K - shift * M).toarray(), subset_by_index=most)
+        except np.linalg.LinAlgError:
+            raise UsageError(APART) from None
+        return shift + 1 / inverse[::-1], vectors[:, ::-1] / np.sqrt(inverse[::-1])
+    solve = (factor or _factor(K - shift * M)).solve
     begin = np.random.default_rng(0).standard_normal(n)  # the same modes in every run
-    squares, vectors = eigsh(
-        K, count, M, sigma=shift, OPinv=LinearOperator(K.shape, solve, dtype=np.float64), v0=begin, tol=1e-12
-    )
+    try:
+        squares, vectors = eigsh(
+            K, count, M, sigma=shift, OPinv=LinearOperator(K.shape, solve, dtype=np.float64), v0=begin, tol=1e-12
+        )
+    except ArpackError as error:
+        raise UsageError(f"the {count} lowest modes are not found: {error}; give fewer --modes") from None
     order = np.argsort(squares)
     return squares[order], vectors[:, order]
+
+
+def _factor(matrix: Any) -> Any:
+    """Return the factors of a sparse matrix.
+
+    Raises:
+        UsageError: it is singular.
+    """
+    try:
+        return splu(matrix.tocsc())
+    except RuntimeError:
+        raise UsageError(APART) from None
 
 
 def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
@@ -268,27 +290,20 @@ def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
     return modes
 
 
-def _motions(found: Sequence[Connection], u: Array, second: Array | None) -> tuple[Array, Array]:
-    """Return how the frames besides frame_a move by each mode, shape (k, 6, n), and to second order, (k, 3, n, n)."""
-    n = u.shape[1]
-    rows = [np.linalg.pinv(item.X) for item in found[1:]]
-    first = [W @ u[item.dofs] for W, item in zip(rows, found[1:], strict=True)]
-    bent = [
-        np.zeros((3, n, n)) if second is None else np.tensordot(W[:3], second[item.dofs], 1)
-        for W, item in zip(rows, found[1:], strict=True)
-    ]
-    return np.reshape(first, (-1, 6, n)), np.reshape(bent, (-1, 3, n, n))
+def _motions(found: Sequence[Connection], u: Array) -> Array:
+    """Return the translations and rotations of the frames besides frame_a by each mode, shape (k, 6, n)."""
+    return np.reshape([np.linalg.pinv(item.X) @ u[item.dofs] for item in found[1:]], (-1, 6, u.shape[1]))
 
 
 def _second_order(
     model: FiniteElementModel, found: Sequence[Connection], T: Any, K: Any, u: Array, tell: Tell
-) -> Array:
-    """Return the displacements of second order, shape (dofs, n, n)."""
+) -> tuple[Array, Array]:
+    """Return the displacements of second order, shape (dofs, n, n), and the frames' translations, (k, 3, n, n)."""
     assert model.second_order is not None
     n = u.shape[1]
-    solve = splu(K).solve
-    turns = _motions(found, u, None)[0][:, 3:]
-    second = np.zeros((len(model.dofs), n, n))
+    solve = _factor(K).solve
+    turns = _motions(found, u)[:, 3:]
+    second, bent = np.zeros((len(model.dofs), n, n)), np.zeros((len(turns), 3, n, n))
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     for number, (i, j) in enumerate(pairs):
         tell("terms of second order", 0.3 + 0.7 * number / len(pairs))
@@ -297,8 +312,10 @@ def _second_order(
             if not item.averaged:
                 given[item.dofs] += _circles(model, item, turn[:, i], turn[:, j])
         force = -model.second_order(u[:, i], u[:, j]) - model.K @ given
-        second[:, i, j] = second[:, j, i] = given + T @ solve(T.T @ force)
-    return second
+        x = solve(T.T @ force)
+        second[:, i, j] = second[:, j, i] = given + T @ x
+        bent[:, :, i, j] = bent[:, :, j, i] = x[len(x) - 6 * len(turns) :].reshape(-1, 6)[:, :3]
+    return second, bent
 
 
 def _circles(model: FiniteElementModel, item: Connection, a: Array, b: Array) -> Array:

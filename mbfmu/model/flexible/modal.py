@@ -26,9 +26,8 @@ class ModalBody(FlexibleBody):
     frame that is at r_0 at rest is at r_0 + Phi_0 eta + eta.(Phi_1 eta) / 2, turned by the quaternion
     (1, Psi_0 eta / 2), scaled to 1. The kinetic energy is that of all points to second order in eta and its rates (see
     `_Bent`), with the terms by which loads stiffen or soften the body where the data have them; the strain energy is
-    eta.K_e eta / 2 (Schwertassek & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999). A planar
-    system takes the modes that move the body in the x-y plane, and needs each mode to move it either in that plane or
-    out of it.
+    eta.K_e eta / 2 (Schwertassek & Wallrapp, Dynamik flexibler Mehrkoerpersysteme, 1999). A planar system takes the
+    modes that move the body in the x-y plane, and needs each mode to move it either in that plane or out of it.
 
     Args:
         data: path of an .npz file of modal data, or the `ModalData`.
