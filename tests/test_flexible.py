@@ -305,3 +305,4 @@ def test_an_explicit_stepper_is_told_the_step_that_the_quickest_mode_asks_for() 
         mbfmu.simulate(model, step=1e-3, **ways)
     run = mbfmu.simulate(model, step=4.9e-4, **ways)
     assert np.abs(run["beam.eta[4]"]).max() < 1.0
+    mbfmu.linearize(model)  # takes no steps, so that nothing is told: warnings are errors here

@@ -10,7 +10,7 @@ from mbfmu.listing import Row
 
 def table(title: str, rows: list[Row]) -> Table:
     """Return rows as a table."""
-    made = Table(title=title.capitalize(), title_justify="left", show_lines=True)
+    made = Table(title=title.replace("_", " ").capitalize(), title_justify="left", show_lines=True)
     for heading in rows[0]:
         made.add_column(heading.replace("_", " "), overflow="fold", no_wrap=heading == "name")
     for row in rows:
@@ -26,6 +26,8 @@ def _cell(value: Any) -> str:
             return "\n".join(f"{key}={item['allowed']} ({_default(item)})" for key, item in value.items())
         case dict():
             return ", ".join(f"{name} [{unit}]" for name, unit in value.items())
+        case float():
+            return f"{value:.6g}"
     return str(value)
 
 

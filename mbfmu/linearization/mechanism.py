@@ -70,7 +70,7 @@ def linearize_model(
         as_type(given[item.name], item.type).at(time) if item.name in given else float(item.start)
         for item in dae.inputs
     ])  # fmt: skip
-    x = prepared.initial_state(vector(u0)) if not at else _state_at(prepared, at, given)
+    x = prepared.initial_state(vector(u0), stepping=False) if not at else _state_at(prepared, at, given)
     n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
     held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
     own = np.concatenate([dae.p_default(), held])

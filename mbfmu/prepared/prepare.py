@@ -139,7 +139,9 @@ class Prepared:
             return f"named by the {self.chosen_by}"
         return f"by default: {self.outline.usual}"
 
-    def initial_state(self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None) -> Any:
+    def initial_state(
+        self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None, stepping: bool = True
+    ) -> Any:
         """Return the consistent state x at t = 0.
 
         Args:
@@ -147,6 +149,7 @@ class Prepared:
             s: start values (default: the model's).
             p: parameters (default: the model's).
             kernel: what solves for it (default: the kernel for this machine).
+            stepping: whether steps follow, so that a step that is too long is told.
 
         With the model's own start values and parameters, a warning tells what a user should know about the start.
 
@@ -161,7 +164,7 @@ class Prepared:
         if status.code == OK:
             if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
-            bounded = () if self.tolerance else self.outline.bounded(self.step)
+            bounded = () if self.tolerance or not stepping else self.outline.bounded(self.step)
             for text in (*self.outline.notices, *bounded) if own else ():
                 warnings.warn(text, stacklevel=2)
             return x
