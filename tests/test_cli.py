@@ -349,7 +349,18 @@ def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path, done: Callable[.
 RUN = "two_link --stop 0.05 --step 1e-2"
 DOCUMENTS = {
     "list": {"models", "steppers", "components", "wrote"},
-    "describe two_link": {"model", "description", "bodies", "joints", "loops", "blocks", "wires", "counts", "wrote"},
+    "describe two_link": {
+        "model",
+        "description",
+        "bodies",
+        "joints",
+        "loops",
+        "blocks",
+        "wires",
+        "flexible_bodies",
+        "counts",
+        "wrote",
+    },
     "export two_link": {
         *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "fmi", "wrote"),
     },

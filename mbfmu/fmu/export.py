@@ -165,7 +165,8 @@ def export(
         )
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)
-    x = prepared.initial_state(kernel=Interpreted(describe(prepared.bundle)) if native else None)
+    kernel = Interpreted(describe(prepared.bundle)) if native else None
+    x = prepared.initial_state(kernel=kernel, stepping=kind != "me")
     parts: list[Native] = []
     if native:
         name, kinds = _identifier(prepared), KINDS[kind]
@@ -203,7 +204,7 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
         return model
     prepared = prepare(model, "direct", None, 1e-3)
     kernel, u, p = Interpreted(describe(prepared.bundle)), prepared.outline.u_default(), prepared.outline.p_default()
-    y = kernel.outputs(prepared.initial_state(kernel=kernel), vector(u), vector(p), 0.0)
+    y = kernel.outputs(prepared.initial_state(kernel=kernel, stepping=False), vector(u), vector(p), 0.0)
     found = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
     return model.with_values({name: guess(found[name]) for name in open_ if name in found})
 
