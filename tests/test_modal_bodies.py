@@ -191,13 +191,13 @@ def test_the_mass_matrix_stays_positive_definite_however_far_the_body_is_bent() 
 def _planar_integrals(m: Array, r: Array, phi: Array) -> dict[str, Array]:
     """Return the integrals of point masses in the plane."""
     n = phi.shape[2]
-    J0, J1, J2 = np.eye(3), np.zeros((3, 3, n)), np.zeros((3, 3, n, n))
-    J0[2, 2] = m @ (r**2).sum(axis=1)
+    J1, J2 = np.zeros((3, 3, n)), np.zeros((3, 3, n, n))
     J1[2, 2] = 2 * np.einsum("p,pa,pak->k", m, r, phi)
     J2[2, 2] = 2 * np.einsum("p,pai,paj->ij", m, phi, phi)
     Cr0 = np.einsum("p,pak->ak", m, np.cross(r[:, :, None], phi, axis=1))
     Cr1 = np.einsum("p,paij->aij", m, np.cross(phi[..., None], phi[:, :, None, :], axis=1))
-    return {"J0": J0 * J0[2, 2], "J1": J1, "J2": J2, "Cr0": Cr0, "Cr1": Cr1, "Me": J2[2, 2] / 2}
+    J0 = np.eye(3) * (m @ (r**2).sum(axis=1))
+    return {"J0": J0, "J1": J1, "J2": J2, "Cr0": Cr0, "Cr1": Cr1, "Me": J2[2, 2] / 2}
 
 
 @pytest.mark.parametrize("planar", [True, False])
