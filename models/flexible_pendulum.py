@@ -29,6 +29,7 @@ def flexible_pendulum(number: int = 4, modes: int = 2) -> System:
         name="flexible_pendulum",
         description="A pendulum that bends far",
         planar=True,
+        stepper="radau",
         parameters=(
             Parameter("L", 1.0, "m", "length", min=1e-9),
             Parameter("EI", 5.0, "N.m2", "bending stiffness", min=0),
