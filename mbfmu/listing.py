@@ -149,8 +149,8 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     if not isinstance(system, model.System):
         return {"counts": counts}
     mechanism = model.flatten(system)
-    parts = {} if system.only_blocks else _parts(JointTree(mechanism))
-    return {**parts, **_network(mechanism), "flexible_bodies": vibrating, "counts": counts}
+    parts = {} if system.only_blocks else {**_parts(JointTree(mechanism)), "flexible_bodies": vibrating}
+    return {**parts, **_network(mechanism), "counts": counts}
 
 
 def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
