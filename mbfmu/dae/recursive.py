@@ -313,15 +313,7 @@ def mass_matrix(links: Sequence[Link]) -> SX:
         link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
         f = m[number] * link.S_v + K @ link.S_w
         n_ = J[number] @ link.S_w + K.T @ link.S_v
-        if link.elastic:
-            e = C_w[number].T @ link.S_w + C_v[number].T @ link.S_v
-            e[:, link.inner] += E[number]
-            f[:, link.inner] += C_v[number]
-            n_[:, link.inner] += C_w[number]
-        block = link.S_w.T @ n_ + link.S_v.T @ f + link.regular
-        if link.elastic:
-            block[link.inner, :] += e
-        own[link.columns, link.columns] = block
+        n_, f, own[link.columns, link.columns] = _on_own_rates(link, n_, f, C_w[number], C_v[number], E[number])
         columns = [column for found, *_ in felt[number] for column in found]
         f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _, _ in felt[number]))
         n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found, _ in felt[number]))
@@ -344,6 +336,28 @@ def _elastic(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
     """Return C_w, C_v and E of each link; empty for rigid ones."""
     own = [(link.elastic.C_w, link.elastic.C_v, link.elastic.E) if link.elastic else (ca.SX(),) * 3 for link in links]
     return [item[0] for item in own], [item[1] for item in own], [item[2] for item in own]
+
+
+def _on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX, SX, SX]:
+    """Return moments and forces on a link by its own rates, its shape's among them, and its inertia for these rates.
+
+    Args:
+        link: the link.
+        n: moments about its origin due to accelerations of its own rates, without those of a change of shape.
+        f: forces due to them.
+        C_w: angular momentum due to its shape coordinates, see `Elastic`.
+        C_v: momentum due to them.
+        E: their mass matrix.
+    """
+    if not link.elastic:
+        return n, f, link.S_w.T @ n + link.S_v.T @ f + link.regular
+    n, f, e = ca.SX(n), ca.SX(f), C_w.T @ link.S_w + C_v.T @ link.S_v
+    e[:, link.inner] += E
+    n[:, link.inner] += C_w
+    f[:, link.inner] += C_v
+    inertia = link.S_w.T @ n + link.S_v.T @ f + link.regular
+    inertia[link.inner, :] += e
+    return n, f, inertia
 
 
 def _carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
@@ -387,14 +401,7 @@ class Articulated:
             link = links[number]
             U_w = A[number] @ link.S_w + H[number] @ link.S_v
             U_v = H[number].T @ link.S_w + M[number] @ link.S_v
-            if link.elastic:
-                U_e = C_w[number].T @ link.S_w + C_v[number].T @ link.S_v
-                U_e[:, link.inner] += E[number]
-                U_w[:, link.inner] += C_w[number]
-                U_v[:, link.inner] += C_v[number]
-            D_own = link.S_w.T @ U_w + link.S_v.T @ U_v + link.regular
-            if link.elastic:
-                D_own[link.inner, :] += U_e
+            U_w, U_v, D_own = _on_own_rates(link, U_w, U_v, C_w[number], C_v[number], E[number])
             D = _Inverse(D_own)
             self.U_w[number], self.U_v[number], self.D[number] = U_w, U_v, D
             DU_w, DU_v = D.times(U_w.T), D.times(U_v.T)

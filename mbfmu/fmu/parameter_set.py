@@ -53,14 +53,7 @@ def parameter_set(
         for size in port.shape:
             SubElement(node, "ssc:Dimension", {"size": str(size)})
     enumerations = {port.declared: port.items for port, _ in given.values() if port.type == "Enumeration"}
-    if enumerations:
-        parent = SubElement(root, "ssv:Enumerations")
-        for text, items in enumerations.items():
-            enumeration(parent, text, items)
-    if used:
-        parent = SubElement(root, "ssv:Units")
-        for text in sorted(used):
-            scaled_unit(parent, used[text])
+    add_definitions(root, "ssv", enumerations, used)
     return written(root)
 
 
@@ -70,14 +63,35 @@ def written(root: Element) -> bytes:
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
 
 
-def enumeration(parent: Element, name: str, items: Sequence[tuple[str, int]]) -> None:
+def add_definitions(
+    root: Element, space: str, enumerations: Mapping[str, Sequence[tuple[str, int]]], units: Mapping[str, ScaledUnit]
+) -> None:
+    """Add the definitions of enumerations and units to a document, if there are any.
+
+    Args:
+        root: the document.
+        space: prefix of the document's own elements.
+        enumerations: items of the enumerations, by name.
+        units: the units, by name.
+    """
+    if enumerations:
+        parent = SubElement(root, f"{space}:Enumerations")
+        for text, items in enumerations.items():
+            _enumeration(parent, text, items)
+    if units:
+        parent = SubElement(root, f"{space}:Units")
+        for text in sorted(units):
+            _scaled_unit(parent, units[text])
+
+
+def _enumeration(parent: Element, name: str, items: Sequence[tuple[str, int]]) -> None:
     """Add the definition of an enumeration."""
     node = SubElement(parent, "ssc:Enumeration", {"name": name})
     for item, value in items:
         SubElement(node, "ssc:Item", {"name": item, "value": str(value)})
 
 
-def scaled_unit(parent: Element, unit: ScaledUnit) -> None:
+def _scaled_unit(parent: Element, unit: ScaledUnit) -> None:
     """Add the definition of a unit."""
     base = {text: str(power) for text, power in zip(BASE, unit.exponents, strict=True) if power}
     for key, value, usual in (("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)):

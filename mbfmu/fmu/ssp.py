@@ -21,7 +21,7 @@ import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
-from mbfmu.fmu.parameter_set import Value, enumeration, parameter_set, scaled_unit, written
+from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set, written
 from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
@@ -335,14 +335,7 @@ def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str
             SubElement(bindings, "ssd:ParameterBinding", {"source": _set_name(name)})
     if links:
         SubElement(system, "ssd:Connections").extend(links)
-    if enumerations:
-        parent = SubElement(root, "ssd:Enumerations")
-        for text, items in enumerations.items():
-            enumeration(parent, text, items)
-    if units:
-        parent = SubElement(root, "ssd:Units")
-        for text in sorted(units):
-            scaled_unit(parent, units[text])
+    add_definitions(root, "ssd", enumerations, units)
     _experiment(root, plan)
     return written(root)
 
