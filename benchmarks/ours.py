@@ -10,6 +10,7 @@ from benchmarks.case import Case, End, clock, number_of_steps, touched
 from benchmarks.task import Task
 from mbfmu.dae import Dae, derive
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compiled_library, compose, describe, vector
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import LagrangianSystem
 from mbfmu.stepper import make_scheme
@@ -128,7 +129,7 @@ def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple
     n = number_of_steps(task, h)
     x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop / n)
     if status.code != OK:
-        raise SystemExit(status.message(dae.name))
+        raise SystemExit(Facts(dae.name).message(status))
     begin = clock(task)
     x1, status = kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
     seconds = clock(task) - begin

@@ -62,6 +62,7 @@ class Picture:
 FILM = "examples/film.py"
 GIF = ("-m {module} --plot {folder}/picture.gif", "picture.gif")
 """Command and name of a moving picture."""
+SHOT = "examples/shot.py"
 STATES = "examples/papers/states.py"
 SERVO = ("examples/coupled/servo.py", "models/hydraulic_servo.py", "models/pid.py")
 SPLIT = "examples/coupled/split.py"
@@ -78,6 +79,14 @@ DRIVEN = (
     "models/stewart.py",
     "models/servo_valve.py",
     "models/cylinder.py",
+)
+EXCAVATOR = (
+    "models/excavator.py",
+    "models/pump.py",
+    "models/line.py",
+    "models/servo_valve.py",
+    "models/cylinder.py",
+    "models/waypoints.py",
 )
 SKATES = ("models/ice_skate.py", "models/ice_skate_harmonic.py", "models/rolling_disk.py")
 PICTURES = (
@@ -97,7 +106,8 @@ PICTURES = (
         command="-m benchmarks --peers -o {folder}/picture.png",
         exempt="measured with the tables of docs/benchmarks.md: half an hour of an idle machine, every peer installed",
     ),
-    Picture("view.png", "examples/viewed.py", ("models/crane.py",)),
+    Picture("view.png", "examples/viewed.py", (SHOT, "models/crane.py")),
+    Picture("bent.png", "examples/bent.py", (SHOT, "models/excavator_flexible.py", *EXCAVATOR)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),
     Picture("examples/hits.png", "examples/hits.py", ("models/woodpecker.py", "models/slider_crank_clearance.py")),
     Picture("examples/robot.png", "examples/robot.py", ("models/robot.urdf",)),
@@ -116,15 +126,7 @@ PICTURES = (
     Picture(
         "excavator_coupled.png",
         "examples/coupled/excavator.py",
-        (
-            SPLIT,
-            "models/excavator.py",
-            "models/pump.py",
-            "models/line.py",
-            "models/servo_valve.py",
-            "models/cylinder.py",
-            "models/waypoints.py",
-        ),
+        (SPLIT, *EXCAVATOR),
     ),
     Picture("papers/local_index_1.png", "examples/papers/local_index_1.py", ("models/two_link.py", STATES)),
     Picture("papers/survey.png", "examples/papers/survey.py", ("models/two_link.py", STATES)),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
 from mbfmu.files import ending_of, write_aside
+from mbfmu.fmu.failures import facts
 from mbfmu.formats import write_columns
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK
@@ -191,17 +192,18 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
     n = max(1, round(stop / h))
     kernel, p = prepared.kernel, vector(outline.p_default())
     u = vector(outline.u_default())
+    still = vector([0.0] * len(u))
     x0, begun = kernel.initialize(vector(outline.s_default()), u, p, 0.0, stop / n)
     if begun.code != OK:
         prepared.initial_state()
-        raise StepError(begun.message(outline.name, outline.guards))
+        raise StepError(facts(prepared).message(begun))
     seconds = math.inf
     for _ in range(repeats):
         begin = clock.perf_counter()
-        x, status = kernel.advance(x0, u, u, p, 0.0, stop / n, n)
+        x, status = kernel.advance(x0, u, still, p, 0.0, stop / n, n)
         seconds = min(seconds, clock.perf_counter() - begin)
         if status.code != OK:
-            raise StepError(status.message(outline.name, outline.guards))
+            raise StepError(facts(prepared).explained(kernel, status, x0, u, still, p, 0.0, stop / n, 0.0))
     y = dict(zip((item.name for item in outline.outputs), kernel.outputs(x, u, p, stop), strict=False))
     units = {item.name: item.unit for item in outline.outputs if item.kind == "output"}
     coordinates = np.array([y[name] for name, unit in units.items() if unit in {"rad", "m"}])

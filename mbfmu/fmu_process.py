@@ -102,9 +102,6 @@ class FmuProcess:
         Raises:
             FmuError, StepError: the FMU cannot be run, or a step failed.
         """
-        from mbfmu.checker.probe.drive import followed
-
-        last = last or not followed(run.description)  # FMPy's own loop leaves an instance that is of no more use
         folder = self._folder / f"run{self._count}"
         self._report = lambda time: report((time - run.plan.start) / (run.plan.stop - run.plan.start))
         try:
@@ -143,15 +140,9 @@ class FmuProcess:
 
     def _begin(self, run: FmuRun, folder: Path, last: bool) -> Iterator[None]:
         """Return what feeds a run with rows, once it has begun; there is a new process for it if there was none."""
-        from mbfmu.checker.probe.drive import followed
-
-        feed: Iterator[None] = itertools.repeat(None)
         np.full(1, math.nan).tofile(folder / "reached")
-        if followed(run.description):
-            feed = _feed(folder, run.rows())
-            next(feed)
-        elif run.given:
-            np.save(folder / "inputs.npy", run.table())
+        feed = _feed(folder, run.rows())
+        next(feed)
         (folder / "part").write_text(json.dumps({"plan": asdict(run.plan), "last": last}), encoding="utf-8")
         os.replace(folder / "part", folder / "plan.json")
         if self._process is None:

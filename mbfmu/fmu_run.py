@@ -34,7 +34,7 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
         content: its bytes if they are known.
 
     Raises:
-        FmuError: the file is missing, of another version than FMI 2.0 and 3.0, for model exchange by FMI 3.0, or FMPy
+        FmuError: the file is missing, of another version than FMI 2.0 and 3.0, for scheduled execution alone, or FMPy
             cannot read it.
     """
     import fmpy
@@ -52,10 +52,8 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
     if description is None:
         raise FmuError(f"'{path}' is of FMI {version}: have its tool export it as FMI 2.0 or 3.0")
-    if three and description.coSimulation is None:
-        raise FmuError(
-            f"'{path}' is not for co-simulation: of FMI 3.0 only that is run; have its tool export it so, or as FMI 2.0"
-        )
+    if description.coSimulation is None and description.modelExchange is None:
+        raise FmuError(f"'{path}' is for scheduled execution alone: have its tool export it for co-simulation")
     return description
 
 
@@ -72,6 +70,7 @@ class FmuRun:
         chosen: names that tables and pictures show.
         given: the inputs that change, by name.
         own: length of a step, s.
+        tolerance: relative tolerance of the solver in model exchange; None: that of the FMU.
     """
 
     path: Path
@@ -82,19 +81,21 @@ class FmuRun:
     chosen: tuple[str, ...]
     given: Mapping[str, Course]
     own: float
+    tolerance: float | None = None
 
     @property
     def plan(self) -> "Plan":
         """The plan that `follow` keeps to."""
         from mbfmu.checker.probe.drive import Plan
 
-        first, second, last = (float(self.points[k]) for k in (0, 1, -1))
-        return Plan(first, last, second - first, dict(self.values), self.shown, tuple(self.given))
+        first, last = (float(self.points[k]) for k in (0, -1))
+        return Plan(first, last, dict(self.values), self.shown, tuple(self.given), self.tolerance)
 
     def rows(self) -> Iterator[list[float]]:
         """Give the rows for `follow`: steps of the FMU's own length if an input changes, with its line over each.
 
-        An FMU that takes derivatives of inputs gets them, any other the means over each step: an error of second order.
+        In model exchange inputs follow the lines. In co-simulation an FMU that takes derivatives of inputs gets them,
+        any other the means over each step: an error of second order.
         A motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its
         parabola.
         """
@@ -103,10 +104,11 @@ class FmuRun:
         motions = _motions(variables)
         means = [
             variables[name].type == "Real"
+            and about is not None
             and not (about.canInterpolateInputs or name in motions or variables[name].variability == "discrete")
             for name in self.given
         ]
-        free = about.canHandleVariableCommunicationStepSize
+        free = about is None or about.canHandleVariableCommunicationStepSize
         still = [0.0] * len(self.given)
         for start, end in pairwise(self.points.tolist()):
             times = (
@@ -125,23 +127,6 @@ class FmuRun:
                 ]
             yield [end, 0.0, *(item.at(end) for item in self.given.values()), *still]
 
-    def table(self) -> npt.NDArray[np.void]:
-        """Return the inputs as FMPy's table, which an FMU for model exchange follows by lines; it has all inputs."""
-        rest = {
-            item.name: Constant(item.name, float(self.values.get(item.name, item.start or 0.0)))
-            for item in self.description.modelVariables
-            if item.causality == "input" and item.type == "Real" and item.name not in self.given
-        }
-        times = [float(self.points[0])]
-        for start, end in pairwise(self.points.tolist()):
-            times += pieces(self.given.values(), start, end, self.own, divide=True)[1:]
-        given = {**self.given, **rest}
-        columns = [[item.at(time) for time in times] for item in given.values()]
-        rows: npt.NDArray[np.void] = np.array(
-            list(zip(times, *columns, strict=True)), dtype=[("time", float), *((name, float) for name in given)]
-        )
-        return rows
-
     def result(self, table: npt.NDArray[np.float64], seconds: float, messages: Iterable[str]) -> Result:
         """Return the result of the run.
 
@@ -150,7 +135,8 @@ class FmuRun:
             seconds: wall time, s.
             messages: what the FMU said.
         """
-        from mbfmu.checker.probe.drive import VALUES
+        from mbfmu.checker.probe.drive import VALUES, has_event_mode
+        from mbfmu.checker.probe.events3 import PERIODIC
 
         variables = {item.name: item for item in self.description.modelVariables}
         notices = [*messages]
@@ -162,9 +148,14 @@ class FmuRun:
         others = [f"{name} ({_kind(item)})" for name, item in outputs.items() if item.type not in known]
         if others:
             notices.append(f"left out of the result: {', '.join(others)}")
-        clocks = [name for name, item in variables.items() if item.type == "Clock" and item.causality == "input"]
-        if clocks and not (self.description.generationTool or "").startswith("mbfmu"):  # whose compute within steps
-            notices.append(f"a run has no event mode, so these clocks were never activated: {', '.join(clocks)}")
+        ticking = PERIODIC if has_event_mode(self.description) else ()
+        clocks = [
+            name
+            for name, item in variables.items()
+            if item.type == "Clock" and item.causality == "input" and item.intervalVariability not in ticking
+        ]
+        if clocks and not (self.description.generationTool or "").startswith("mbfmu"):  # whose need no activation
+            notices.append(f"these clocks were never activated: {', '.join(clocks)}")
         wrong = [name for name, column in zip(self.shown, table[:, 1:].T, strict=True) if not np.isfinite(column).all()]
         if wrong:
             notices.append(f"not finite at times: {', '.join(wrong)}")
@@ -202,7 +193,7 @@ def fmu_run(
         description: FMPy's model description.
         stop: end of the run, s.
         step: value of solver.step, s; None: the FMU's own.
-        tolerance: value of solver.tolerance; None: the FMU's own.
+        tolerance: value of solver.tolerance; in model exchange relative tolerance of the solver; None: the FMU's own.
         interval: time between outputs, s; None: about 500 points.
         values: parameters and start values by name.
         given: inputs over time, by name.
@@ -232,7 +223,10 @@ def fmu_run(
         if STEP not in variables:
             raise UsageError(f"'{path}' has no parameter {STEP}")
         start_values[STEP] = float(step)
-    if tolerance is not None:
+    exchange = description.coSimulation is None
+    if exchange and tolerance is not None and not 0.0 < tolerance < 1.0:
+        raise UsageError(f"the tolerance is {tolerance}; in model exchange it must be between 0 and 1, such as 1e-8")
+    if tolerance is not None and not exchange:
         if TOLERANCE not in variables:
             raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
         start_values[TOLERANCE] = float(tolerance)
@@ -257,6 +251,7 @@ def fmu_run(
         matching(show, shown),
         {name: item for name, item in inputs.items() if not isinstance(item, Constant)},
         own,
+        tolerance if exchange else None,
     )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.failures import facts
 from mbfmu.inputs import Constant, Course, Formula, as_type, pieces
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
@@ -132,12 +133,14 @@ def run_prepared(
             if t == start:
                 rows.append([*u, *kernel.outputs(x, u, p, t)])
             begin = clock.perf_counter()
-            x, status = _moved(kernel, x, u, du, p, t, t1 - t, step, tolerance, lambda time: report(time / stop))
+            drive = u, du, p, t, t1 - t, step, tolerance
+            x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
             if status.code != OK:
                 for item in exact.values():
                     item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
-                raise StepError(status.message(outline.name, outline.guards))
+                now = vector(a + b * (began - t) for a, b in zip(u, du, strict=True))
+                raise StepError(facts(prepared).explained(kernel, status, x, now, du, p, began, step, tolerance))
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
@@ -153,7 +156,7 @@ def run_prepared(
         seconds,
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
-        _energy_notices(outline.constant, names, table, len(inputs)),
+        _energy_notices(outline.constant, names, table, len(inputs), bool(tolerance)),
         prepared.stepper,
         prepared.reason,
     )
@@ -179,8 +182,8 @@ def _refuse_inputs(outline: Outline, given: Mapping[str, Course]) -> None:
 
 def _moved(
     kernel: Any, x: Any, u: Any, du: Any, p: Any, t: float, span: float, step: float, tolerance: float, told: Progress
-) -> tuple[Any, Status]:
-    """Return the state and status after a span, in calls short enough for a user to interrupt the run between them.
+) -> tuple[Any, Status, float]:
+    """Return state and status after a span, and when the last call began: a user can interrupt between short ones.
 
     The arguments are those of `runtime.move`; `told` is called between two calls with the time reached, s.
     """
@@ -190,24 +193,26 @@ def _moved(
         return vector([a + b * done for a, b in zip(u, du, strict=True)]) if done else u
 
     while tolerance:
-        x, status = kernel.control(x, later(), du, p, t + done, span - done, step, tolerance, CALL)
+        began = t + done
+        x, status = kernel.control(x, later(), du, p, began, span - done, step, tolerance, CALL)
         substeps, done = substeps + status.substeps, status.time - t
         if status.code != UNFINISHED:
-            return x, status._replace(substeps=substeps)
+            return x, status._replace(substeps=substeps), began
         told(t + done)
     if n <= CALL:
-        return kernel.advance(x, u, du, p, t, span / n, n)  # type: ignore[no-any-return]
+        return *kernel.advance(x, u, du, p, t, span / n, n), t
     for first in range(0, n, CALL):
-        x, status = kernel.advance(x, later(), du, p, t + done, span / n, min(CALL, n - first))
+        began = t + done
+        x, status = kernel.advance(x, later(), du, p, began, span / n, min(CALL, n - first))
         substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
         if status.code != OK or first + CALL >= n:
             break
         told(t + done)
-    return x, status._replace(substeps=substeps)
+    return x, status._replace(substeps=substeps), began
 
 
 def _energy_notices(
-    constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int
+    constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int, chosen: bool
 ) -> tuple[str, ...]:
     """Return a notice if the energy of a run has a noticeable error.
 
@@ -216,6 +221,7 @@ def _energy_notices(
         names: names of the columns; those of the inputs come first.
         rows: values at the output points.
         n_u: number of inputs.
+        chosen: whether steps were chosen for a tolerance.
     """
     if not constant.name or (constant.undriven and rows[:, :n_u].any()):
         return ()
@@ -224,4 +230,5 @@ def _energy_notices(
     farthest = total[np.abs(total - total[0]).argmax()]
     if not energy.noticeable(farthest):
         return ()
-    return (energy.message(constant.name, farthest, "take a smaller step, or steps chosen for a tolerance"),)
+    remedy = "take a smaller tolerance" if chosen else "take a smaller step, or steps chosen for a tolerance"
+    return (energy.message(constant.name, farthest, remedy),)

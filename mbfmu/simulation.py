@@ -53,7 +53,8 @@ def simulate(
         options: options of the stepper (not for an .fmu).
         step: longest step of the stepper, s (default 0.001, or the step of the .fmu).
         tolerance: error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps
-            are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu).
+            are then chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu). Of an .fmu for
+            model exchange: the relative tolerance of the solver.
         output_interval: time between outputs, s. Default: a multiple of the step that gives about 500 points.
         values: parameters and start values by name; in an .fmu also texts, and the names of an enumeration's items.
         inputs: by name, a number, an expression of ``time`` such as ``"2*sin(time)"``, the path of a table (.csv,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mbfmu.arguments import checked
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import MOST_STEPS
@@ -70,7 +71,7 @@ class Simulation:
             raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with simulate or couple")
         prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
-        self.name, self.stepper, self._guards = outline.name, outline.stepper, outline.guards
+        self.name, self.stepper, self._prepared = outline.name, outline.stepper, prepared
         self.input_names = tuple(item.name for item in outline.inputs)
         self.output_names = tuple(item.name for item in outline.outputs)
         self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
@@ -140,7 +141,8 @@ class Simulation:
             self._x, u, self._still, self._p, self._time, float(dt), self._step, self._tolerance
         )
         if failure is not None:
-            raise StepError(failure.message(self.name, self._guards))
+            given = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
+            raise StepError(facts(self._prepared).explained(self._kernel, failure, *given))
         self._u, self._x, self._y, self._time = u, x, y, self._time + float(dt)
         return self.outputs
 

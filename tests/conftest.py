@@ -2,12 +2,16 @@
 
 import gc
 import os
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads take longer to start than these small matrices
 
 import mbfmu
 from mbfmu.kernel.toolchain import LEVEL
@@ -34,12 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Compile without optimisation, which gives the same bits sooner (test_toolchain.py), except for long runs."""
+    """Compile with little optimisation in slow tests and else none: the same bits come sooner (test_toolchain.py)."""
     if GIVEN is None:
-        if item.get_closest_marker("slow"):
-            os.environ.pop(LEVEL, None)
-        else:
-            os.environ[LEVEL] = "0"
+        os.environ[LEVEL] = "1" if item.get_closest_marker("slow") else "0"
 
 
 def pytest_collection_finish() -> None:
@@ -50,22 +51,34 @@ def pytest_collection_finish() -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say what is left out."""
-    kernels = f"-O{GIVEN}" if GIVEN else "-O0, in slow tests optimised by size"
+    kernels = f"-O{GIVEN}" if GIVEN else "-O0, in slow tests -O1"
     left = "run" if _takes_all(config) else "left out, --all runs them"
     return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked slow or further, unless they are asked for."""
+    """Leave out the tests marked slow or further, unless they are asked for, and begin with those marked long."""
     if not _takes_all(config):
         left = [item for item in items if any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
         items[:] = [item for item in items if not any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
         config.hook.pytest_deselected(items=left)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def _takes_all(config: pytest.Config) -> bool:
     """Whether all tests run: with `--all`, or where `-m` selects."""
     return bool(config.getoption("--all") or config.getoption("-m"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of all temporary files, of the programs that tests start too; it is removed after the tests."""
+    folder = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

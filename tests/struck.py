@@ -9,6 +9,7 @@ import numpy.typing as npt
 from conftest import REFERENCES
 
 from mbfmu.kernel import vector
+from mbfmu.kernel.failure import Facts
 from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter
@@ -118,7 +119,7 @@ def run(prepared: Prepared, times: Sequence[float], h: float, tolerance: float =
     rows, events = [], []
     for end in times:
         x, y, failure = kernel.communicate(x, u, still, p, time, end - time, h, tolerance)
-        assert failure is None, failure.message(outline.name, outline.guards)
+        assert failure is None, Facts(outline.name, outline.guards).message(failure)
         time = end
         rows.append(dict(zip(names, y, strict=False)))
         if rows[-1]["events.count"] and rows[-1]["events.time"] not in events:

@@ -164,6 +164,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "mode": ("1", 1.5, True),
     "up": (3, ["z"]),
     "coordinates": TEXTS,
+    "deformation": ("1", None, [1.0]),
     "progress": (3, "x"),
     "path": PATHS,
     "backend": TEXTS,

@@ -27,6 +27,24 @@ def energy(p: float) -> float:
     return BETA * math.expm1(p / BETA)
 
 
+class Called:
+    """A CasADi Function (t, z) of arrays, which is called many times sooner through its memory."""
+
+    def __init__(self, function: Any) -> None:
+        self.shape = function.size_out(0)
+        self.t, self.z, self.found = np.zeros(1), np.zeros(function.size1_in(1)), np.zeros(function.numel_out(0))
+        self.memory, self.trigger = function.buffer()
+        self.memory.set_arg(0, memoryview(self.t))
+        self.memory.set_arg(1, memoryview(self.z))
+        self.memory.set_res(0, memoryview(self.found))
+
+    def __call__(self, t: float, z: Array) -> Array:
+        """Return the value."""
+        self.t[0], self.z[:] = t, z
+        self.trigger()
+        return self.found.reshape(self.shape, order="F").copy()
+
+
 class Machine:
     """Blocks wired by expressions of quantities, ``valve.q_a``, and of ``time``; other inputs keep their start.
 
@@ -63,11 +81,11 @@ class Machine:
 
     def run(self, times: Any, *texts: str) -> list[Array]:
         """Return the values of expressions at times, from the start on."""
-        slope = ca.Function("slope", [self.t, self.z], [self.rate])
-        jacobian = ca.Function("jacobian", [self.t, self.z], [ca.densify(ca.jacobian(self.rate, self.z))])
+        slope = Called(ca.Function("slope", [self.t, self.z], [self.rate]))
+        jacobian = Called(ca.Function("jacobian", [self.t, self.z], [ca.densify(ca.jacobian(self.rate, self.z))]))
         found = solve_ivp(
-            lambda t, z: np.array(slope(t, z)).ravel(), (0.0, float(times[-1])), self.start, method="Radau",
-            t_eval=times, rtol=1e-10, atol=1e-12 * self.nominal, jac=lambda t, z: np.array(jacobian(t, z)),
+            lambda t, z: slope(t, z).ravel(), (0.0, float(times[-1])), self.start, method="Radau",
+            t_eval=times, rtol=1e-10, atol=1e-12 * self.nominal, jac=jacobian,
         )  # fmt: skip
         assert found.success, found.message
         read = self.function(*texts)

@@ -294,7 +294,7 @@ def test_a_bucket_that_is_pulled_harder_drags_and_its_friction_takes_the_work(si
     assert drags["energy.total"] - before == pytest.approx(work + rubbed, abs=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_an_arm_comes_down_slides_and_stays() -> None:
     run = mbfmu.Simulation("excavator_ground", options={"order": 8}, step=2e-3)
     run.step({}, 0.6)
@@ -304,7 +304,7 @@ def test_an_arm_comes_down_slides_and_stays() -> None:
     assert abs(run["teeth.gap"]) < 1e-14
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_whole_excavator_presses_on_the_ground_sticks_and_drags_as_statics_and_coulomb_say() -> None:
     system = mbfmu.load("excavator_ground", {"part": "whole"})
     run = mbfmu.simulate(system, 5.0, step=1e-3, output_interval=5e-3)

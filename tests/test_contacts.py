@@ -312,7 +312,10 @@ def test_a_puck_that_turns_downhill_comes_to_rest_on_time_whatever_the_step() ->
         assert found.last("touch.sticks", "touch.slip[1]", "touch.slip[2]") == [1, 0, 0]
 
 
-@pytest.mark.parametrize("stepper", ["gauss", "rattle", "radau", "lobatto", "partition"])
+@pytest.mark.parametrize(
+    "stepper",
+    thorough(zip(["gauss", "rattle", "radau", "lobatto", "partition"]), lambda stepper: stepper in {"gauss", "radau"}),
+)
 def test_a_puck_comes_to_rest_at_the_same_place_in_both_coordinates(stepper: str) -> None:
     ends = [
         Course(puck(0.2, 0.3, 0.4, planar=True, height=0.1, v=(1.0,)), (0.0, 1.0), c, stepper, 2e-3)

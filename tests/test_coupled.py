@@ -1,6 +1,8 @@
 """The coupled examples: two FMUs against one system, actuators that hold what they should."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -13,34 +15,57 @@ from masters import need
 from examples import report
 from examples.coupled import accuracy, arm, axes, crane, excavator, manipulator, masters, platform, split
 
+pytestmark = pytest.mark.long
 EXAMPLES = (accuracy, arm, axes, crane, excavator, manipulator, masters, platform)
 
 SOURCE = Path(__file__).parent / "references" / "hydraulic_manipulator.json"
 REFERENCE = json.loads(SOURCE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_manipulator_as_one_system_is_the_reference() -> None:
     rows = np.array(REFERENCE["M1"])
-    times, found = manipulator.monolithic(0.1)
-    np.testing.assert_allclose(times, rows[:, 0], atol=1e-12)
+    times, found = manipulator.monolithic(manipulator.STEP)
+    found = {name: values[::100] for name, values in found.items()}
+    np.testing.assert_allclose(times[::100], rows[:, 0], atol=1e-12)
     np.testing.assert_allclose(found["arm.length.distance"], rows[:, 1], atol=1e-9)
     np.testing.assert_allclose(found["arm.length.distance_rate"], rows[:, 2], atol=1e-8)
     for column, name in ((3, "oil.p1"), (4, "oil.p2")):
         np.testing.assert_allclose(found[name], rows[:, column], atol=0.1)
 
 
+SHORT = {
+    "platform": {"stop": 0.6, "steps": (1e-3, 5e-4, 2.5e-4)},
+    "arm": {"stop": 0.2, "steps": (2e-4, 1e-4, 5e-5)},
+}
+"""Studies of the machines on six axes that end soon after their motions begin, at 0.1 s, by a few steps."""
+AXES = {
+    name: replace(study, **SHORT[name], wholes={"whole, projected": study.wholes["whole, projected"]})
+    for name, study in axes.STUDIES.items()
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shortened() -> Iterator[None]:
+    """Let the examples measure less; their times, of which nothing is claimed, come from single runs."""
+    with (
+        mock.patch.object(split, "REPEATS", 1),
+        mock.patch.object(axes, "STUDIES", AXES),
+        mock.patch.object(accuracy, "STEPS", accuracy.STEPS[:-1]),
+    ):
+        yield
+
+
 @cache
 def found(example: ModuleType) -> report.Found:
-    """Run an example once; its times, of which nothing is claimed, come from single runs."""
+    """Run an example once."""
     if example is masters:
         need("libcosim")
-    with mock.patch.object(split, "REPEATS", 1):
-        result: report.Found = example.run()
+    result: report.Found = example.run()
     return result
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.rpartition(".")[2])
 def test_every_example_prints_its_table_and_draws_its_figure(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -54,7 +79,7 @@ def test_every_example_prints_its_table_and_draws_its_figure(
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_mechanics_and_oil_as_two_fmus_keep_the_cylinders_length_within_a_micrometre() -> None:
     numbers = found(manipulator).numbers
     assert numbers["length"] < 1e-6
@@ -63,7 +88,7 @@ def test_mechanics_and_oil_as_two_fmus_keep_the_cylinders_length_within_a_microm
     assert numbers["lift"] > 0.09
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_every_way_of_coupling_has_its_order() -> None:
     numbers = found(accuracy).numbers
     for way, (_, how) in accuracy.WAYS.items():
@@ -73,7 +98,7 @@ def test_every_way_of_coupling_has_its_order() -> None:
     assert numbers["done twice, 1 ms"] < 0.5 * numbers["one after the other, lines, 1 ms"]
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_steps_chosen_by_rollback_are_few_where_little_happens_and_short_where_the_valve_moves() -> None:
     numbers = found(accuracy).numbers
     for tolerance in accuracy.TOLERANCES:
@@ -82,7 +107,7 @@ def test_steps_chosen_by_rollback_are_few_where_little_happens_and_short_where_t
     assert numbers["tolerance 1e-05"] < 0.5 * numbers["one after the other, lines, 1 ms"]
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_other_masters_give_the_numbers_of_couple() -> None:
     numbers = found(masters).numbers
     for name in masters.MASTERS:
@@ -90,7 +115,7 @@ def test_other_masters_give_the_numbers_of_couple() -> None:
         assert numbers[f"{name}, length"] < 2e-5
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_arm_follows_its_path_within_the_limits_of_its_motors() -> None:
     numbers = found(arm).numbers
     assert numbers["tracking"] < 1.5
@@ -102,7 +127,7 @@ def test_the_arm_follows_its_path_within_the_limits_of_its_motors() -> None:
     assert numbers["coupling"] < 5e-5
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize("example", [crane, platform], ids=["crane", "platform"])
 def test_a_mechanism_on_servo_axes_keeps_its_constraints_and_the_balance_of_energy(example: ModuleType) -> None:
     numbers = found(example).numbers
@@ -111,7 +136,7 @@ def test_a_mechanism_on_servo_axes_keeps_its_constraints_and_the_balance_of_ener
     assert 0.0 < numbers["least pressure"] < numbers["greatest pressure"] < 21.0
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_tip_of_the_crane_and_the_platform_go_where_they_should() -> None:
     assert found(crane).numbers["tip"] < 0.01
     assert found(crane).numbers["end"] < 0.002
@@ -120,7 +145,7 @@ def test_the_tip_of_the_crane_and_the_platform_go_where_they_should() -> None:
     assert found(platform).numbers["hold"] < 1e-6  # all legs alike at home
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_excavator_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_the_splits() -> None:
     numbers = found(excavator).numbers
     for way, order in excavator.STUDY.ways.items():
@@ -133,7 +158,7 @@ def test_the_excavator_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_
     assert all(numbers[f"{way}, 2 ms"] > 1e-4 for way in excavator.STUDY.ways)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize("name", axes.STUDIES)
 def test_a_machine_on_six_axes_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_the_splits(name: str) -> None:
     numbers, study = found(axes).numbers, axes.STUDIES[name]

@@ -46,7 +46,7 @@ def test_in_the_end_the_motors_carry_the_weight_of_the_arm() -> None:
     assert 160.0 * 1.5 * 4 * 0.0105 * current == pytest.approx(-9.81 * 0.5 * np.cos(phi), rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_path: Path) -> None:
     soft = {"gear1.c": 3e4, "gear1.b": 15.0}  # a stiff gear between two FMUs takes steps of microseconds
     machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
@@ -64,7 +64,7 @@ def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_pa
     assert mbfmu.write_ssp(tmp_path / "arm.ssp", cut.fmus, cut.wires).exists()  # wires that fit nothing are refused
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_example_of_both_machines_gives_the_figures_of_its_page() -> None:
     found = driven.main()
     assert found["arm, rest"] < 1e-12
@@ -164,14 +164,14 @@ def platform() -> Any:
     return mbfmu.simulate("stewart_hydraulic", 2.5, step=5e-4, output_interval=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_hydraulic_platform_is_at_rest_until_its_motion_begins(platform: Any) -> None:
     early = platform.time < 0.099
     assert max(np.abs(platform[f"leg{k}.v"][early]).max() for k in LEGS) < 1e-10  # measured 2e-14
     assert max(np.ptp(platform[f"cylinder{k}.p_a"][early]) for k in LEGS) < 1e-2
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_hydraulic_platform_follows_the_heave_and_pitch_asked_for_within_its_constraints(platform: Any) -> None:
     quaternion = np.array([platform[f"platform.Q[{i}]"] for i in (2, 3, 4, 1)]).T
     pitch = Rotation.from_quat(quaternion).as_rotvec()[:, 1]
@@ -185,7 +185,7 @@ def test_a_hydraulic_platform_follows_the_heave_and_pitch_asked_for_within_its_c
     assert 0 < pressures.min() < pressures.max() < 2.1e7
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize("backend", ["native", "python"])
 def test_a_hydraulic_platform_exports_and_passes_the_check(backend: str, tmp_path: Path) -> None:
     more = {"platforms": ["linux64"]} if backend == "native" else {}

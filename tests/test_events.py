@@ -14,6 +14,7 @@ import mbfmu
 from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.inverse_dynamics import inverse
 from mbfmu.kernel import Interpreted, describe, vector
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import MANY_EVENTS, MOST_EVENTS, NOT_COMPILED
 from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
@@ -24,7 +25,6 @@ BY_EVENTS = [scheme for scheme in SCHEMES if not mbfmu.steppers()[scheme[0]].con
 """The steppers that go from event to event."""
 ABOVE_FIRST = [scheme for scheme in BY_EVENTS if scheme != ("radau", {"stages": 1})]
 """Those that find every peck of a woodpecker with 20 us; implicit Euler, of order 1, passes one by."""
-EVERY = thorough(BY_EVENTS, lambda *scheme: scheme in DEFAULTS)
 SOME = thorough(
     BY_EVENTS, lambda *scheme: scheme in DEFAULTS and scheme[0] in {"projected", "rattle", "radau", "block"}
 )
@@ -35,7 +35,7 @@ STICK_SLIP = reference("stick_slip")
 CYCLE = [item["t"] for item in STICK_SLIP["events"]["leine_limit_cycle"]]
 
 
-@pytest.mark.parametrize(("stepper", "options"), EVERY, ids=named)
+@pytest.mark.parametrize(("stepper", "options"), SOME, ids=named)
 def test_the_events_of_a_stick_slip_come_to_the_reference_at_the_steppers_order(
     stepper: str, options: Mapping[str, Any]
 ) -> None:
@@ -121,7 +121,13 @@ def held(stepper: str, steps: int, part: float, shake: float) -> tuple[list[floa
     return list(begun), list(x)
 
 
-@pytest.mark.parametrize("stepper", ["projected", "rattle", "radau", "gauss", "block", "generalized_alpha"])
+@pytest.mark.parametrize(
+    "stepper",
+    thorough(
+        zip(["projected", "rattle", "radau", "gauss", "block", "generalized_alpha"]),
+        lambda stepper: stepper in {"projected", "radau", "block"},
+    ),
+)
 def test_a_block_at_a_part_of_the_friction_angle_keeps_its_bits(stepper: str) -> None:
     begun, ended = held(stepper, 100_000 if stepper == "projected" else 5_000, 0.99, 0.0)
     assert begun[:-1] == ended[:-1]
@@ -200,7 +206,7 @@ def test_a_ball_between_walls_a_nanometre_apart_says_whose_events_are_too_many()
     _, status = kernel.advance(prepared.initial_state(), none, none, p, 0.0, 1e-2, 1)
     assert status.code == MANY_EVENTS
     assert f"more than {MOST_EVENTS} events in one communication step, the last one of the gap of 'floor'" in (
-        status.message("shaken", prepared.outline.guards)
+        Facts("shaken", prepared.outline.guards).message(status)
     )
     with pytest.raises(StepError, match="the gap of 'floor'"):
         mbfmu.Simulation(shaken, stepper="projected", step=1e-2).step(None, 1e-2)
@@ -212,4 +218,4 @@ def test_without_a_compiler_gaps_and_friction_are_refused_by_name() -> None:
     x = prepared.initial_state(kernel=kernel)
     _, status = kernel.advance(x, none, none, p, 0.0, 1e-2, 1)
     assert status.code == NOT_COMPILED
-    assert "only a compiled kernel runs sampled blocks, gaps and dry friction" in status.message("ball")
+    assert "only a compiled kernel runs sampled blocks, gaps and dry friction" in Facts("ball").message(status)

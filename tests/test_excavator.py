@@ -120,7 +120,7 @@ def fmu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mbfmu.export(mbfmu.load("excavator"), folder / "excavator.fmu", backend="native", platforms=["linux64"])
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_fmu_gives_the_bits_of_a_simulation(fmu: Path, tmp_path: Path) -> None:
     alone, H = mbfmu.Simulation("excavator"), 1 / 128  # sums of these steps are exact
     with Instance(Unpacked(fmu, tmp_path / "fmu")).start() as run:
@@ -151,7 +151,7 @@ def test_a_master_gives_the_series_of_fmpy(master: str, fmu: Path) -> None:
     np.testing.assert_allclose(run(fmu, {}, SHOWN, 0.7, 5e-3), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_pythonfmu_of_it_passes_the_check_and_gives_the_native_series(fmu: Path, tmp_path: Path) -> None:
     path = mbfmu.export(mbfmu.load("excavator"), tmp_path / "excavator.fmu", backend="python")
     for each in (path, fmu):

@@ -366,14 +366,14 @@ def test_the_inputs_of_a_run_are_evaluated_while_it_goes(make: Maker, scratch: P
     told: list[float] = []
 
     def late(t: float) -> float:
-        if t > 398.999:
+        if t > 1198.999:
             assert told, "nothing has run yet"
             assert len(list(scratch.glob("*/run*/rows*"))) <= 21
             return math.nan
         return 1.0
 
-    with pytest.raises(UsageError, match=r"input u is not finite at t = 399 s"):
-        mbfmu.simulate(make(), 400.0, inputs={"u": late}, progress=told.append)
+    with pytest.raises(UsageError, match=r"input u is not finite at t = 1199 s"):
+        mbfmu.simulate(make(), 1200.0, inputs={"u": late}, progress=told.append)
     assert list(scratch.iterdir()) == []
 
 
@@ -488,7 +488,7 @@ FMI_1 = """<?xml version="1.0" encoding="UTF-8"?>
 """
 FMI_3 = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="New" instantiationToken="{n}">
-  <ModelExchange modelIdentifier="new"/>
+  <ScheduledExecution modelIdentifier="new"/>
   <ModelVariables><Float64 name="time" valueReference="0" causality="independent"/></ModelVariables>
   <ModelStructure/>
 </fmiModelDescription>
@@ -499,7 +499,7 @@ FMI_3 = """<?xml version="1.0" encoding="UTF-8"?>
     ("xml", "reason"),
     [
         (FMI_1, "is of FMI 1.0: have its tool export it as FMI 2.0 or 3.0"),
-        (FMI_3, "is not for co-simulation: of FMI 3.0 only that is run; have its tool export it so, or as FMI 2.0"),
+        (FMI_3, "is for scheduled execution alone: have its tool export it for co-simulation"),
     ],
 )
 def test_what_is_not_run_is_refused_by_one_sentence(xml: str, reason: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mechanisms import MECHANISMS, free_body, slider_crank
 
 from mbfmu.kernel import compiled_library, load, vector
 from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted, move
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
@@ -63,8 +64,8 @@ class TestFailures:
         x1, status = kernel.advance(x, u, vector([0.0, 0.0]), p, 0.0, 10.0, 3)
         assert status.code in {NOT_CONVERGED, NOT_FINITE}
         assert bytes(x1) == before == bytes(x)
-        assert "t = " in status.message("arm")
-        assert "solver.step" in status.message("arm")
+        assert "t = " in Facts("arm").message(status)
+        assert "solver.step" in Facts("arm").message(status)
 
     def test_inputs_that_are_not_finite_are_reported(self, make: Callable[[Any], Any], two_link: System) -> None:
         prepared = prepare(two_link, "direct", {}, 1e-3)
@@ -248,4 +249,4 @@ def test_a_communication_step_in_one_call_is_its_steps_and_then_the_outputs(tole
         same, none, failure = kernel.communicate(x, vector([1e90, 0.0]), du, p, 0.5, 1e-3, 1e-3, tolerance)
         assert (same, none) == (x, None)
         assert failure.code in {NOT_CONVERGED, NOT_FINITE}
-        assert "no step from t = 0.5 s" in failure.message("arm")
+        assert "no step from t = 0.5 s" in Facts("arm").message(failure)

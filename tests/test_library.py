@@ -38,7 +38,7 @@ class Scheme:
         options: its options.
         only: the one kind of coordinates to run it in, where the other takes long or another step.
         reaches: a tolerance of its own, where its round-off is above the case's.
-        slow: takes more than a few seconds.
+        slow: takes more than a few seconds, mostly to run.
     """
 
     stepper: str
@@ -195,6 +195,13 @@ def represents(case: Case, scheme: Scheme, coordinates: str) -> bool:
     return scheme in (quick if case.reference in {"slider_crank", "pendulum", "rolling_disk_lean"} else quick[:1])
 
 
+def marks(case: Case, scheme: Scheme, coordinates: str) -> list[pytest.MarkDecorator]:
+    """Return the marks of a case: long runs are optimised."""
+    if scheme.slow:
+        return [pytest.mark.slow, pytest.mark.long]
+    return [] if represents(case, scheme, coordinates) else [pytest.mark.further]
+
+
 def spacing(times: list[float]) -> float:
     """Return the longest output interval, a multiple of 1 us, that meets all times."""
     return math.gcd(*(round(t * 1e6) for t in times)) * 1e-6
@@ -213,7 +220,7 @@ def kind(name: str) -> str:
             scheme,
             chosen,
             id=f"{case.reference}-{scheme}-{chosen}",
-            marks=() if represents(case, scheme, chosen) else pytest.mark.further,
+            marks=marks(case, scheme, chosen),
         )
         for case in CASES
         for scheme in case.schemes

@@ -295,7 +295,7 @@ root = {type = "Fixed"}\nmast = {type = "ModalBody", data = "parts/mast.npz", ze
     assert mbfmu.load(path).components[2].frames == ("frame_a", "frame_b")  # type: ignore[union-attr]
     for name, words in {
         "../mast.npz": "this file's folder",
-        "mast.txt": r"\.npz file",
+        "mast.txt": r"\.npz or \.sid_fem file",
         "none.npz": "no model file",
     }.items():
         path.write_text(text.replace("parts/mast.npz", name))

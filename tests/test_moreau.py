@@ -176,7 +176,7 @@ def test_a_state_that_is_restored_gives_the_same_bits(heap: Heap) -> None:
     assert bytes(ends[0]) == bytes(ends[1])
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_laws_hold_in_a_pile_of_twenty_and_its_energy_never_grows() -> None:
     this = prepare(mbfmu.load("pile"), "moreau", {}, 2e-3)
     names, u, p = [item.name for item in this.dae.outputs], vector([]), vector(this.dae.p_default())

@@ -214,7 +214,8 @@ def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.further
+@pytest.mark.long
 def test_binaries_for_three_platforms_come_from_one_machine_and_are_reproducible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -387,6 +387,11 @@ def test_the_boom_of_the_excavator_is_what_its_example_makes_of_the_mesh() -> No
     assert found.volume_difference < 1e-12
     assert kept.frames == found.data.frames == ("lift_eye", "crowd_foot", "tip")
     assert kept.m == pytest.approx(found.data.m, rel=1e-12)
+    assert kept.surface is not None
+    assert found.data.surface is not None
+    assert kept.surface.r == pytest.approx(found.data.surface.r, abs=1e-6)
+    largest = np.abs(kept.surface.sigma).max(axis=(0, 1))
+    assert np.abs(found.data.surface.sigma).max(axis=(0, 1)) == pytest.approx(largest, rel=1e-3)
     for name in ("J0", "Me", "Ke"):
         size = np.sqrt(np.abs(np.diag(getattr(kept, name))))
         assert getattr(kept, name) / np.outer(size, size) == pytest.approx(
@@ -394,7 +399,7 @@ def test_the_boom_of_the_excavator_is_what_its_example_makes_of_the_mesh() -> No
         )
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_an_excavator_with_a_boom_that_bends_moves_next_to_the_rigid_one() -> None:
     runs = [
         mbfmu.simulate(name, 0.2, values={"part": "mechanism"}, step=1e-3, output_interval=0.05, stepper=stepper)

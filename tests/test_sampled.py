@@ -14,6 +14,7 @@ from masters import Instance, Unpacked
 import mbfmu
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
 from mbfmu.kernel import Interpreted, describe, vector
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import NOT_COMPILED, OK
 from mbfmu.model import Block, Defined, Parameter, Port, Sampled, State, Subsystem, System, wire
 from mbfmu.prepared.prepare import prepare
@@ -314,7 +315,7 @@ def test_without_a_compiler_a_sampled_block_is_refused_by_name() -> None:
     assert status.code == OK
     _, status = kernel.advance(x, nothing, nothing, nothing, 0.0, 0.01, 1)
     assert status.code == NOT_COMPILED
-    assert "sampled blocks" in status.message("count")
+    assert "sampled blocks" in Facts("count").message(status)
 
 
 def test_a_block_that_remembers_has_to_be_sampled() -> None:

@@ -41,7 +41,10 @@ Step = Annotated[float | None, typer.Option("--step", metavar="H", help="longest
 Tolerance = Annotated[
     float | None,
     typer.Option(
-        "--tolerance", metavar="TOL", help="choose the steps: error a second of motion may add; 0: equal steps"
+        "--tolerance",
+        metavar="TOL",
+        help="choose the steps: error a second of motion may add; 0: equal steps; for an FMU in model exchange the "
+        "relative tolerance of the solver",
     ),
 ]
 Values = Annotated[

@@ -32,7 +32,7 @@ def reduce(
             help="node set that becomes a frame, the first frame_a, at the mean of its nodes or a place; repeatable",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write, .npz or .sid_fem")],
     modes: Annotated[
         int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")
     ] = 10,
@@ -57,14 +57,29 @@ def reduce(
     ] = False,
     planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False,
     below: Annotated[float | None, typer.Option("--below", metavar="F", help="leave out modes above F Hz")] = None,
+    stress: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stress",
+            metavar="NODESET|NAME=X,Y,Z",
+            help="nodes whose stresses become outputs: a node set, or the node nearest to a place; repeatable",
+        ),
+    ] = None,
+    surface: Annotated[
+        bool, typer.Option("--surface/--no-surface", help="the surface of a mesh for pictures; default: with it")
+    ] = True,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
 ) -> Report:
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
+    from mbfmu.errors import UsageError
     from mbfmu.files import ending_of, refuse_overwriting
     from mbfmu.model import write_modal
+    from mbfmu.model.flexible.modal_data import ENDINGS
+    from mbfmu.model.flexible.sid import SID
     from mbfmu.reduction import reduce as reduced
 
-    ending_of(output, (".npz",))
+    if ending_of(output, ENDINGS) == SID and stress:
+        raise UsageError(f"a {SID} file holds no stresses that are outputs: write a .npz file, or leave out --stress")
     refuse_overwriting((output, plot), (source, *present(mass, nodes)))
     if plot:
         from mbfmu.plot import picture_format
@@ -72,7 +87,8 @@ def reduce(
         picture_format(plot)
     tell("read", 0.0)
     model = _model(source, {"E": elasticity, "nu": poisson, "rho": density}, mass, nodes)
-    names, places = _interfaces(interface)
+    names, places = _placed("--interface", interface)
+    points, at = _placed("--stress", stress or [])
     found = reduced(
         model,
         names,
@@ -82,6 +98,8 @@ def reduce(
         free_frames=free_frames,
         planar=planar,
         below=below,
+        stress={name: at.get(name) for name in points},
+        picture=surface,
         tell=tell,
     )
     if plot:
@@ -94,14 +112,14 @@ def reduce(
     return Report(_data(found, names), tuple(_shown(found, names)), (output, *present(plot)), _notices(found))
 
 
-def _interfaces(texts: list[str]) -> tuple[list[str], dict[str, tuple[float, ...]]]:
-    """Return names of node sets and the places of some."""
+def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[float, ...]]]:
+    """Return names, of node sets or points, and the places of some."""
     names, places = [], {}
     for text in texts:
         name, equals, place = (item.strip() for item in text.partition("="))
         names.append(name)
         if equals:
-            places[name] = tuple(number(f"--interface {name}", item) for item in place.split(","))
+            places[name] = tuple(number(f"{option} {name}", item) for item in place.split(","))
     return names, places
 
 
@@ -143,6 +161,8 @@ def _data(found: "Reduction", interface: list[str]) -> dict[str, Any]:
         "inertia": data.J0,
         "volume_difference": found.volume_difference,
         "stiffening": found.stiffening,
+        "stresses": dict(zip(data.stresses.names, data.stresses.r, strict=True)) if data.stresses else {},
+        "corners": len(data.surface.r) if data.surface else 0,
     }
 
 
@@ -187,6 +207,13 @@ def _shown(found: "Reduction", interface: list[str]) -> list[RenderableType]:
         f"mass {data.m:.9g} kg, centre of mass {_vector(x)} m from frame_a",
         f"inertia about frame_a [kg.m2]: {', '.join(_vector(row) for row in data.J0)}",
     ]
+    if data.stresses:
+        table = Table()
+        table.add_column("point with stresses")
+        table.add_column("place seen from frame_a [m]", justify="right")
+        for name, place in zip(data.stresses.names, data.stresses.r.tolist(), strict=True):
+            table.add_row(escape(name), _vector(place))
+        lines.append(table)
     if found.volume_difference is not None:
         lines.append(f"mass and inertia differ from the integrals over the volume by {found.volume_difference:.1e}")
     return lines

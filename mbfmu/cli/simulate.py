@@ -128,7 +128,8 @@ def simulate(
         tell("plot", 0.0)
         plot_result(result, plot, Path(model).stem)
     drift = max((result[name].max() for name in MONITORS[2:] if name in result.names), default=0.0)
-    violated = f"the constraints are violated by up to {drift:.2g}: take a smaller step, or the stepper 'rattle'"
+    keeper = "a stepper that keeps them" if result.stepper.startswith("rattle") else "the stepper 'rattle'"
+    violated = f"the constraints are violated by up to {drift:.2g}: take a smaller step, or {keeper}"
     return Report(
         {
             "model": Path(model).stem,

@@ -79,6 +79,10 @@ def view(
             autocompletion=complete.upward,
         ),
     ] = None,
+    deformation: Annotated[
+        float,
+        typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
+    ] = 1.0,
     robot: Any = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
@@ -101,7 +105,7 @@ def view(
         tolerance=tolerance, output_interval=output_interval,
         values=numbers(values) if is_fmu(model) else begun(start, values), free=free or (), robot=robot,
         inputs=pairs(inputs), input_hold=input_hold, coordinates=coordinates,
-        progress=lambda fraction: tell("view", fraction),
+        deformation=deformation, progress=lambda fraction: tell("view", fraction),
     )  # fmt: skip
     page.write(path)
     return Report({"model": name, "stop": page.stop}, wrote=(path,))

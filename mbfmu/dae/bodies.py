@@ -281,7 +281,10 @@ class Bodies:
         return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
 
     def _freedom(self) -> dict[str, int]:
-        """Return the sort key of each joint for the spanning tree, smallest first: by freedom, coupled axes first."""
+        """Return the sort key of each joint for the spanning tree, smallest first: by freedom, coupled axes first.
+
+        Elastic joints come before all others: their energy is simplest in coordinates of their own.
+        """
         everything = 3 if self.planar else 6
         coupled = {name for path, item in self.mechanism.of(AxisConstraint).items() for name in joints_of(path, item)}
         found = {}
@@ -289,6 +292,8 @@ class Bodies:
             motion = joint.motion(self.values[path], *self.still)
             free = sum(3 if item.neutral else ca.vertcat(item.value).numel() for item in motion)
             found[path] = 2 * (free if path in self.open_rows else everything + 1) - (path in coupled)
+            if type(joint).potential is not Joint.potential:
+                found[path] = -1
         return found
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:

@@ -18,6 +18,7 @@ the forces of this energy: the motion is the same, only the multiplier of the no
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -289,6 +290,27 @@ class Hinge:
 
 
 @dataclass(frozen=True)
+class Bending:
+    """The shape of a flexible body in a picture.
+
+    Args:
+        body: full name of the body.
+        coordinates: names of the shape coordinates.
+        frames: names of its frames, frame_a first.
+        poses: Function (eta, p, t) -> for each frame its position (m) and rotation matrix seen from frame_a, side by
+            side, shape (2 or 3, (3 or 4) times the number of frames).
+        surface: function of the radius of a bar (m) -> the surface's Function (eta, p, t) -> points, shape (3, v), and
+            stresses, shape (0, 1 or 6, v), and its triangles, see `Surface`; None: it has no surface.
+    """
+
+    body: str
+    coordinates: tuple[str, ...]
+    frames: tuple[str, ...]
+    poses: Function
+    surface: Callable[[float], tuple[Function, npt.NDArray[np.int64]] | None]
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """The points and lines in a picture of a mechanism.
 
@@ -299,6 +321,7 @@ class Skeleton:
         bones: the lines of the moving bodies.
         joints: the places of the joints.
         down: direction of gravity, in the world frame.
+        bendings: the shapes of the flexible bodies.
     """
 
     points: Function
@@ -306,6 +329,7 @@ class Skeleton:
     bones: tuple[Bone, ...]
     joints: tuple[Hinge, ...]
     down: tuple[float, ...]
+    bendings: tuple[Bending, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -360,7 +384,7 @@ class Dae(Layout):
         other_names: pairs of the name that the model gives a variable and its full dotted name.
         switches: gaps and frictions; None: there are none.
         switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
-        flexible: (full name, number of the first shape coordinate in q, number after the last) of each flexible body.
+        flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
     """
 
     name: str
@@ -408,7 +432,7 @@ class Dae(Layout):
     other_names: tuple[tuple[str, str], ...] = ()
     switches: Switches | None = None
     switching: "Switching | None" = None
-    flexible: tuple[tuple[str, int, int], ...] = ()
+    flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def unswitched(self) -> "Dae":

@@ -20,6 +20,7 @@ from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
+from mbfmu.model.flexible import ElasticJoint
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import resolve
 from mbfmu.model.parts import MovingPart
@@ -187,11 +188,21 @@ def _places(bodies: Bodies) -> Iterator[SX]:
                 yield from (placed.r, placed.angle)
 
 
-def _shapes(bodies: Bodies) -> Iterator[tuple[str, int, int]]:
-    """Yield the name of each flexible body, and where its coordinates begin and end in q."""
+def _shapes(bodies: Bodies) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the name of each flexible body and line, and the numbers in q of the coordinates of its shape."""
+    names = bodies.coordinates.names
     for shape in bodies.shapes.values():
-        first = bodies.coordinates.names.index(shape.names[0])
-        yield shape.path, first, first + len(shape.names)
+        first = names.index(shape.names[0])
+        yield shape.path, tuple(range(first, first + len(shape.names)))
+    lines: dict[str, set[str]] = {}
+    for path in bodies.mechanism.of(ElasticJoint):
+        group, _ = bodies.anchors[f"{path}.frame_b"]
+        if path in bodies.coordinates.carried:
+            lines.setdefault(path.rpartition(".")[0], set()).add(path)
+        elif group:
+            lines.setdefault(path.rpartition(".")[0], set()).add(bodies.owner(group))
+    for line, owners in lines.items():
+        yield line, tuple(number for number, name in enumerate(names) if name.rpartition(".")[0] in owners)
 
 
 def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Loads: the inputs, the potential energy of springs, and the generalised force of inputs and dampers."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +68,11 @@ def loads(bodies: Bodies) -> Loads:
             effort = joint.effort(bodies.values[path], equations.motion[0].value, rate)
             power.append((rate, effort))
             efforts[path][0] += effort
+        if type(joint).potential is not Joint.potential:
+            potential += joint.potential(bodies.values[path], *(item.value for item in bodies.equations[path].motion))
+            for number, (elastic, damping) in enumerate(_inner_efforts(bodies, path, joint)):
+                power.append((bodies.equations[path].rates[number], damping))
+                efforts[path][number] += elastic + damping
         if not joint.actuated:
             continue
         for number, motion in enumerate(bodies.equations[path].motion):
@@ -127,6 +133,23 @@ def loads(bodies: Bodies) -> Loads:
     return Loads(
         tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting, _rates(bodies)
     )
+
+
+def _inner_efforts(bodies: Bodies, path: str, joint: Joint) -> Iterator[tuple[SX, SX]]:
+    """Yield the efforts of a joint's own potential and of its own dissipation on each of its motions."""
+    item, p = bodies.equations[path], bodies.values[path]
+    slopes = (
+        _slopes(lambda *given: joint.potential(p, *given), tuple(motion.value for motion in item.motion)),
+        _slopes(lambda *given: joint.dissipation(p, *given), item.rates),
+    )
+    yield from ((-elastic, -damping) for elastic, damping in zip(*slopes, strict=True))
+
+
+def _slopes(function: Callable[..., SX], at: Sequence[SX]) -> list[SX]:
+    """Return the gradient of a function by each of its arguments."""
+    symbols = [ca.SX.sym("x", ca.vertcat(item).numel()) for item in at]
+    value = ca.SX(function(*symbols))
+    return [ca.substitute(ca.gradient(value, x), ca.vertcat(*symbols), ca.vertcat(*at)) for x in symbols]
 
 
 def _rates(bodies: Bodies) -> dict[str, SX]:

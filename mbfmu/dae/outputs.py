@@ -192,7 +192,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 text = "angular velocity, resolved in frame_a"
                 table.add(f"{path}.w_a", "rad/s", text, frame.R.T @ frame.w_0)
             if isinstance(part, FlexibleBody):
-                _shape_outputs(bodies, table, path)
+                _shape_outputs(bodies, table, path, part)
             if isinstance(part, BodyShape | FlexibleBody):
                 for label in part.frames[1:]:
                     end = bodies.frame(number, group.poses[f"{path}.{label}"])
@@ -200,7 +200,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                     table.add(f"{path}.{label}.r_0", "m", text, end.r_0)
 
 
-def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:
+def _shape_outputs(bodies: Bodies, table: "_Table", path: str, part: FlexibleBody) -> None:
     shape = bodies.shapes[path]
     for name, eta in zip(shape.names, shape.eta.elements(), strict=True):
         table.add(name, "m", "shape coordinate", eta, "output")
@@ -210,6 +210,8 @@ def _shape_outputs(bodies: Bodies, table: "_Table", path: str) -> None:
     for number, (rate_name, rate) in enumerate(zip(rates, shape.rate.elements(), strict=True), 1):
         text = "acceleration of the shape coordinate"
         table.derive(f"{path}.eta_tt[{number}]", "m/s2", text, rate, "output", rate_name)
+    for item in part.signals(bodies.values[path]):
+        table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
 
 
 def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import qr
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
@@ -157,6 +156,8 @@ def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
     pose. Rows are not scaled: a row that hardly changes with the coordinates determines little. Of equal choices the
     first is taken.
     """
+    from scipy.linalg import qr  # its import takes longer than a prepared model takes to start
+
     vanishing = np.array([np.linalg.svd(C)[0][held:, rank:] for C in jacobians])
     count = vanishing.shape[2]
 

@@ -1,10 +1,12 @@
 """Skeleton: the points of a mechanism and the lines between them, for a picture."""
 
+from typing import Any
+
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Bone, Hinge, Skeleton
-from mbfmu.model.flexible import FlexibleBody
+from mbfmu.dae.dae import Bending, Bone, Function, Hinge, Skeleton
+from mbfmu.model.flexible import ElasticJoint, FlexibleBody
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
 from mbfmu.model.parts import BodyShape, MovingPart
@@ -12,6 +14,7 @@ from mbfmu.model.relative import axis
 
 MOTIONS: dict[type[Joint], str] = {
     Revolute: "turns", Prismatic: "slides", Cylindrical: "slides", Screw: "slides", Distance: "spans",
+    ElasticJoint: "spans",
 }  # fmt: skip
 """Kinds of motion in a picture (see `Hinge`); other joints are points."""
 
@@ -54,6 +57,25 @@ def skeleton(bodies: Bodies) -> Skeleton:
         bones=tuple(bones),
         joints=tuple(joints),
         down=tuple(float(item) for item in world.n),  # type: ignore[attr-defined]
+        bendings=tuple(_bending(bodies, path, part) for path, part in bodies.mechanism.of(FlexibleBody).items()),
+    )
+
+
+def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:
+    p, shape = bodies.values[path], bodies.shapes[path]
+    given = [shape.eta, bodies.p, bodies.t]
+    poses = part.poses(p)
+    columns = [item for pose in poses.values() for item in (pose.r, pose.R)]
+
+    def surface(thick: float) -> tuple[Function, Any] | None:
+        found = part.surface(p, thick)
+        if found is None:
+            return None
+        stress = ca.SX(0, found.points.shape[1]) if found.stress is None else found.stress
+        return ca.Function("surface", given, [ca.densify(found.points), ca.densify(stress)]), found.triangles
+
+    return Bending(
+        path, tuple(shape.names), tuple(poses), ca.Function("poses", given, [ca.densify(ca.horzcat(*columns))]), surface
     )
 
 

@@ -23,6 +23,7 @@ from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Binary, Header, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
+from mbfmu.fmu.failures import quantities
 from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
@@ -39,6 +40,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
+BESIDE = ("runtime", "failure")
+"""Modules of the kernel that a pythonfmu FMU has beside the slave."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
 KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
@@ -330,13 +333,13 @@ def _python(
     if library:
         members["resources/kernel_linux64.so"] = library
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
-    runtime = files("mbfmu.kernel").joinpath("runtime.py").read_text(encoding="utf-8")
-    unique = _unique((model_description(table, header, ""), slave.encode(), runtime.encode()), members)
-    packed = f"runtime_{unique}"
-    members[f"resources/{packed}.py"] = runtime.encode()
-    members[f"resources/slave_{unique}.py"] = (
-        slave.replace("mbfmu.kernel.runtime", packed).replace('FMU = "unpacked"', f'FMU = "{unique}"').encode()
-    )
+    beside = {name: files("mbfmu.kernel").joinpath(f"{name}.py").read_text(encoding="utf-8") for name in BESIDE}
+    texts = (model_description(table, header, ""), slave.encode(), *(text.encode() for text in beside.values()))
+    unique = _unique(texts, members)
+    for name, text in (("slave", slave.replace('FMU = "unpacked"', f'FMU = "{unique}"')), *beside.items()):
+        for other in BESIDE:
+            text = text.replace(f"mbfmu.kernel.{other}", f"{other}_{unique}")
+        members[f"resources/{name}_{unique}.py"] = text.encode()
     members["resources/slavemodule.txt"] = f"slave_{unique}".encode()
     members["modelDescription.xml"] = model_description(table, header, f"{{{unique}}}")
     return members
@@ -354,6 +357,8 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
             "residual": table.watched.residual,
         },
         "variables": [_row(item) for item in table.variables],
+        "suspects": quantities(table),
+        "remedies": table.remedies,
         **({"guards": table.guards} if table.guards else {}),
     }
 

@@ -6,13 +6,14 @@ vector of that kind; nothing else is derived from value references.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from sys import float_info
 from typing import Any
 
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.dae.states import indicator_signals, rate_signals, state_places, state_signals
+from mbfmu.fmu.failures import remedies
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
@@ -148,6 +149,8 @@ class Interface:
         states: the continuous states of model exchange, each with its time derivative; none without model exchange.
         indicators: names of the event indicators that are variables.
         exchange: whether the kernel behind it is that of model exchange.
+        remedies: advice by what may go wrong, see `remedies`.
+        gaps: names of the gaps.
     """
 
     variables: tuple[Variable, ...]
@@ -159,6 +162,8 @@ class Interface:
     states: tuple[tuple[Variable, Variable], ...] = ()
     indicators: tuple[str, ...] = ()
     exchange: bool = False
+    remedies: Mapping[str, str] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
 
     @property
     def typed(self) -> bool:
@@ -264,6 +269,8 @@ def interface(
         tuple(states),
         tuple(item.name for item in shown),
         exchange is not None,
+        remedies(prepared, corrections),
+        tuple(gap.name for gap in dae.switches.gaps) if dae.switches else (),
     )
 
 

@@ -1,9 +1,9 @@
 """The slave inside an FMU: a class for pythonfmu around a kernel.
 
-This file is packed into every FMU under a name of its own, beside `runtime`; it needs only the standard library and
-the pythonfmu runtime that is packed in the FMU. The behaviour of pythonfmu and of masters explains its form: an
-exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded step, a percent sign
-in a message is read as a format, and the state has to be complete.
+This file is packed into every FMU under a name of its own, beside `runtime` and `failure`; it needs only the standard
+library and the pythonfmu runtime that is packed in the FMU. The behaviour of pythonfmu and of masters explains its
+form: an exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded step, a
+percent sign in a message is read as a format, and the state has to be complete.
 """
 
 import ctypes
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
+from mbfmu.kernel.failure import Facts, Quantity
 from mbfmu.kernel.runtime import (
     DRIFTED,
     MOST_STEPS,
@@ -71,7 +72,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             limits[name] for name in ("largest", "step_part", "time_part")
         )
         self._whole = limits.get("whole", 0.0)  # largest round-off of a whole number
-        self._guards: list[str] = model.get("guards", [])
+        suspects = {kind: [Quantity(*item) for item in items] for kind, items in model["suspects"].items()}
+        self._facts = Facts(self._name, model.get("guards", []), **suspects, remedies=model["remedies"])
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs, self._outputs = self._reals("input"), self._reals("output")
         watched = model["watched"]
@@ -232,7 +234,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
             if status.code == STARTS_INSIDE:
-                return str(status.message(self._name, self._guards))
+                return str(self._facts.message(status))
             if status.code != OK:
                 return (
                     f"{self._name}: no consistent start at t = {self._time:.9g} s: start values contradict "
@@ -308,12 +310,13 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._x, self._u, self._du, self._p, time, step_size, longest, tolerance
         )
         if failure is not None:
-            return str(failure.message(name, self._guards))
+            given = self._x, self._u, self._du, self._p, time, longest, tolerance
+            return str(self._facts.explained(self._kernel, failure, *given))
         self._x, self._y, self._time, self._stale = x, y, time + step_size, False
         if self._energies:
             self._judge_energy(self._energies(self._y))
         if self._residual is not None and self._y[self._residual] > DRIFTED:
-            remedy = "take a smaller solver.step, or a stepper that keeps them, such as 'rattle'"
+            remedy = self._facts.remedies["DRIFTED"]
             self._tell_once("residual", f"the constraints are violated by {self._y[self._residual]:.2g}; {remedy}")
         return ""
 
@@ -325,7 +328,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return
         self._energy = self._energy.after(constant, kinetic, potential)
         if self._energy.noticed >= PERSISTENT and "energy" not in self._told:
-            remedy = "take a smaller solver.step, or set solver.tolerance"
+            remedy = self._facts.remedies["ENERGY_CHOSEN" if self._settings[1] else "ENERGY"]
             self._tell_once("energy", self._energy.message(self._constant, constant, remedy))
 
     def _tell_once(self, what: str, text: str) -> None:

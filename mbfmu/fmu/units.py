@@ -49,6 +49,7 @@ UNITS: dict[str, Unit] = {
     "m3/rad": Unit({"m": 3, "rad": -1}),
     "m2/s": Unit({"m": 2, "s": -1}, {"mm2/s": 1e6}, "KinematicViscosity"),
     "Pa": Unit({"kg": 1, "m": -1, "s": -2}, {"bar": 1e-5}, "Pressure"),
+    "N/m2": Unit({"kg": 1, "m": -1, "s": -2}, {"MPa": 1e-6}, "Stress"),
     "1/Pa": Unit({"kg": -1, "m": 1, "s": 2}),
     "1/Pa2": Unit({"kg": -2, "m": 2, "s": 4}),
     "m3/Pa": Unit({"kg": -1, "m": 4, "s": 2}),

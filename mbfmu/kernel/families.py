@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mbfmu.kernel.program import OPERANDS, Flags, Nodes, Program
 
@@ -89,6 +87,9 @@ def find_families(program: Program) -> Families | None:
 
 def components(count: int, source: Nodes, target: Nodes) -> Nodes:
     """Return the number of the strongly connected component of each node of a graph, shape (count,)."""
+    from scipy.sparse import coo_array  # its import takes longer than a prepared model takes to start
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(count, count))
     found: Nodes = connected_components(graph.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
     return found

@@ -35,7 +35,17 @@ UNUSED static void multiply_add(const int *px, const V *x, const int *py, const 
                                 V *room) {
     const int *begin_x = px + 2, *row_x = begin_x + px[1] + 1, *begin_y = py + 2, *row_y = begin_y + py[1] + 1;
     const int *begin_z = pz + 2, *row_z = begin_z + pz[1] + 1;
+    const int rows = px[0], dense = begin_x[px[1]] == rows * px[1] && begin_z[pz[1]] == rows * pz[1];
     for (int column = 0; column < py[1]; ++column) {
+        if (dense) {
+            V *const to = z + column * rows;
+            for (int i = 0; i < rows; ++i) to[i] = z0[column * rows + i];
+            for (int k = begin_y[column]; k < begin_y[column + 1]; ++k) {
+                const V factor = y[k], *const from = x + row_y[k] * rows;
+                for (int i = 0; i < rows; ++i) to[i] += from[i] * factor;
+            }
+            continue;
+        }
         for (int k = begin_z[column]; k < begin_z[column + 1]; ++k) room[row_z[k]] = z0[k];
         for (int k = begin_y[column]; k < begin_y[column + 1]; ++k) {
             const V factor = y[k];

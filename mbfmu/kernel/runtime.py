@@ -12,7 +12,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 CODES = (
@@ -108,9 +108,6 @@ DRIFTED = 1e-6
 Vector = Any
 """A ctypes array of c_double."""
 
-STIFF = "or for stiff forces the stepper 'radau' if another is in use"
-"""Advice against forces that are too stiff for a stepper."""
-
 
 class Status(NamedTuple):
     """The outcome of a call, with counts as doubles, as the kernel returns them.
@@ -131,55 +128,6 @@ class Status(NamedTuple):
     time: float
     substeps: float
     least_step: float
-
-    def message(self, model: str, guards: Sequence[str] = ()) -> str:
-        """Return a sentence that says what failed, where, and what to do.
-
-        Args:
-            model: name of the model.
-            guards: what each guard belongs to, in words.
-        """
-        where = f"{model}: no step from t = {self.time:.9g} s"
-        if self.code == OK:
-            return f"{model}: done, {self.iterations:.0f} corrections in {self.substeps:.0f} substeps"
-        if self.code == INCONSISTENT_START:
-            return f"{model}: the start values contradict the constraints (residual {self.correction:.2g})"
-        if self.code == OUTPUTS_NOT_FINITE:
-            return f"{model}: outputs at t = {self.time} s are not finite; take a smaller solver.step"
-        if self.code == NOT_COMPILED:
-            return (
-                f"{where}: only a compiled kernel runs sampled blocks, gaps and dry friction, and chooses steps by "
-                "solver.tolerance, and this one is interpreted; install a C compiler or ziglang and start again, or "
-                "set solver.tolerance to 0"
-            )
-        if self.code == NO_PERIOD:
-            return f"{where}: the period of a sampled block is not positive; check the parameters it depends on"
-        if self.code == MANY_EVENTS:
-            return (
-                f"{where}: more than {MOST_EVENTS} events in one communication step, the last one of "
-                f"{guards[int(self.correction)]}; check its parameters, such as a speed of rest that is too small"
-            )
-        if self.code == STARTS_INSIDE:
-            return (
-                f"{model}: no consistent start at t = {self.time:.9g} s: {guards[int(self.substeps)]} is "
-                f"{self.correction:.9g} below 0; change the start values it depends on"
-            )
-        if self.code == UNFINISHED:
-            return (
-                f"{model}: a communication step takes more than {MOST_STEPS} steps, of which the last ended at "
-                f"t = {self.time:.9g} s; take shorter communication steps or a larger solver.tolerance"
-            )
-        if self.code == NOT_ACCURATE:
-            return f"{where} meets solver.tolerance, however short; take a larger one, or a stepper of higher order"
-        if self.code == NOT_FINITE:
-            return (
-                f"{where}: the solution is no longer finite, even with the step halved {MAX_HALVINGS} times; "
-                f"check inputs and parameters, take a smaller solver.step, {STIFF}"
-            )
-        return (
-            f"{where}: the equations did not converge (last correction {self.correction:.2g}), even with the step "
-            f"halved {MAX_HALVINGS} times; take a smaller solver.step, smoother inputs, {STIFF}"
-        )
 
 
 class Energy(NamedTuple):

@@ -48,7 +48,18 @@ from mbfmu.model.contacts import (
 )
 from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
-from mbfmu.model.flexible import Beam, FlexibleBody, MassIntegrals, ModalBody, ModalData, read_modal, write_modal
+from mbfmu.model.flexible import (
+    Beam,
+    FlexibleBody,
+    FlexibleLine,
+    MassIntegrals,
+    ModalBody,
+    ModalData,
+    ModalSurface,
+    StressPoints,
+    read_modal,
+    write_modal,
+)
 from mbfmu.model.forces import (
     AxisForce,
     AxisFriction,
@@ -160,6 +171,7 @@ __all__ = [
     "FixedRotation",
     "FixedTranslation",
     "FlexibleBody",
+    "FlexibleLine",
     "Force",
     "Frame",
     "FrameContact",
@@ -187,6 +199,7 @@ __all__ = [
     "Mechanism",
     "ModalBody",
     "ModalData",
+    "ModalSurface",
     "Model",
     "MovingPart",
     "Parameter",
@@ -228,6 +241,7 @@ __all__ = [
     "Spring",
     "SpringDamper",
     "State",
+    "StressPoints",
     "Subsystem",
     "SurfaceContact",
     "System",

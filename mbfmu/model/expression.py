@@ -4,7 +4,7 @@ import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -14,6 +14,8 @@ from mbfmu.errors import ExpressionError, ValueRangeError
 MAX_LENGTH = 10_000
 MAX_DEPTH = 60
 SHOWN = 60
+KEPT = 10_000
+"""Number of expressions whose syntax trees are kept: the same few recur in every part and at every load of a model."""
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "true": 1.0, "false": 0.0}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -74,27 +76,15 @@ class Expression:
         """The beginning of the text on one line, for messages."""
         return repr(self.text if len(self.text) <= SHOWN else self.text[: SHOWN - 3] + "...")
 
-    @cached_property
+    @property
     def tree(self) -> ast.expr:
         """The syntax tree of the text."""
-        if len(self.text) > MAX_LENGTH:
-            raise ExpressionError(f"expression of {len(self.text)} characters is too long (at most {MAX_LENGTH})")
-        try:
-            return ast.parse(self.text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, MemoryError):
-            raise ExpressionError(f"cannot read the expression {self.quoted}: {ALLOWED}") from None
+        return _read(self)[0]
 
-    @cached_property
+    @property
     def names(self) -> frozenset[str]:
         """The names the expression refers to."""
-        found: set[str] = set()
-
-        def note(name: str) -> Any:
-            found.add(name)
-            return ca.SX(1)
-
-        self._walk(self.tree, note, 0)
-        return frozenset(found)
+        return _read(self)[1]
 
     def evaluate(self, lookup: Callable[[str], Any]) -> Any:
         """Return the value of the expression, a number or a CasADi expression.
@@ -138,6 +128,30 @@ class Expression:
         raise ExpressionError(
             f"{_unparsed(node)} is not allowed in the expression {self.quoted}{_hint(node)}: {ALLOWED}"
         )
+
+
+@lru_cache(maxsize=KEPT)
+def _read(expression: Expression) -> tuple[ast.expr, frozenset[str]]:
+    """Return the syntax tree of an expression and the names it refers to.
+
+    Raises:
+        ExpressionError: the text is no expression.
+    """
+    text = expression.text
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"expression of {len(text)} characters is too long (at most {MAX_LENGTH})")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError):
+        raise ExpressionError(f"cannot read the expression {expression.quoted}: {ALLOWED}") from None
+    found: set[str] = set()
+
+    def note(name: str) -> Any:
+        found.add(name)
+        return ca.SX(1)
+
+    expression._walk(tree, note, 0)
+    return tree, frozenset(found)
 
 
 def constant(text: str) -> float:

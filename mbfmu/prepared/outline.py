@@ -64,7 +64,7 @@ class Outline(Layout):
         return (
             f"{self.name}: '{self.quickest.path}' has modes of up to {self.quickest.highest:.4g} Hz, for which the "
             f"stepper needs steps below about {self.quickest.step:.2g} s, and this one is {step:g} s: take "
-            "generalized_alpha or radau, a smaller step, or fewer modes",
+            "generalized_alpha or radau, a smaller step, or fewer modes or elements",
         )
 
     def jacobian(self, x: Any, p: Any) -> npt.NDArray[np.float64]:

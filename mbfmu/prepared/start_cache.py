@@ -124,6 +124,8 @@ def _canonical(value: Any) -> Any:
         return [kind.__name__, *map(_canonical, value)]
     if kind is dict:
         return [kind.__name__, *map(_canonical, value.items())]
+    if kind is np.ndarray and value.dtype.kind in "biuf":
+        return [kind.__name__, str(value.dtype), value.shape, _hash(np.ascontiguousarray(value).tobytes())]
     if kind is np.ndarray or (isinstance(value, np.number) and type(value.item()) in PLAIN):
         return [kind.__name__, str(value.dtype), _canonical(value.tolist())]
     if _owned(kind, "mbfmu.model."):

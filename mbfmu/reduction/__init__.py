@@ -6,6 +6,7 @@ mesh.py             a model from a mesh, assembled by scikit-fem
 connections.py      node sets that move as a frame does: rigid or averaged
 reduced.py          modes, and their frequencies beside those of the whole model
 constants.py        the constants of the modes, see `ModalData`
+surface.py          their stresses at points, and a surface for pictures
 """
 
 from mbfmu.reduction.matrices import read_matrices

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import bmat, csr_matrix, kron
+from scipy.sparse import bmat, coo_matrix, csr_matrix, diags, kron
 
 from mbfmu.errors import ModelFileError, UsageError
 from mbfmu.reduction.model import Array, FiniteElementModel, Numbers
@@ -20,6 +20,8 @@ SOLIDS = {"tetra": "triangle", "tetra10": "triangle6", "hexahedron": "quad"}
 """Kinds of cells of a body, and of their faces, in the words of meshio."""
 OTHERS = frozenset({"vertex", "line", "line3", "triangle", "triangle6", "quad", "quad8", "quad9"})
 """Kinds of cells that only name parts of a surface."""
+BATCH = 500
+"""Number of cells whose stresses are taken together, which bounds the memory."""
 SAME = 1e-6
 """Distance of places that are one node, relative to the size of the mesh."""
 
@@ -106,10 +108,10 @@ def assemble(
     M, K = _matrices(basis, material)
     N = len(nodes)
     dofs = np.column_stack([np.repeat(np.arange(N), 3), np.tile(np.arange(3), N)])
-    faces = mesh.facets[:, mesh.boundary_facets()].T
     return FiniteElementModel(
         nodes, dofs, M, K, {name: item for name, item in model_sets.items() if item.size},
-        _SecondOrder(basis, material), _as_nodes(basis, faces), _volume_integrals(basis, material.rho),
+        _SecondOrder(basis, material), _as_nodes(basis, _faces(mesh)), _volume_integrals(basis, material.rho),
+        _Stress(basis, material),
     )  # fmt: skip
 
 
@@ -173,6 +175,17 @@ def _nodes_of(basis: Any, nodes: Array, places: Array, kind: str) -> Numbers:
     return np.unique(np.concatenate([found, *(item.ravel() for item in more)])).astype(np.int64)
 
 
+def _faces(mesh: Any) -> Numbers:
+    """Return the corners of the faces of the surface, counterclockwise from outside."""
+    facets = mesh.boundary_facets()
+    corners = mesh.facets[:, facets].T
+    places = mesh.p.T[corners]
+    inside = mesh.p[:, mesh.t[:, mesh.f2t[0, facets]]].mean(axis=1).T
+    normals = np.cross(places[:, 1] - places[:, 0], places[:, 2] - places[:, 0])
+    inward = np.einsum("fa,fa->f", normals, places.mean(axis=1) - inside) < 0
+    return np.asarray(np.where(inward[:, None], corners[:, ::-1], corners))
+
+
 def _as_nodes(basis: Any, faces: Numbers) -> Numbers:
     """Return faces with the numbers of nodes in place of those of corners, in order around the face."""
     return np.asarray(basis.nodal_dofs[0][faces], dtype=np.int64)
@@ -233,3 +246,40 @@ class _SecondOrder:
     def _gradient(self, u: Array) -> Array:
         """Return the derivative of component c along x_a, shape (3, 3, cells, points)."""
         return np.asarray(np.einsum("fec,faeq->caeq", u[self.dofs], self.slopes, optimize=True))
+
+
+class _Stress:
+    """The stresses at nodes of a mesh (see `FiniteElementModel`), the mean of those in the cells around each."""
+
+    def __init__(self, basis: Any, material: Material) -> None:
+        self.basis = basis
+        lam, mu = material.lame
+        D = np.zeros((6, 3, 3))  # of component c by the derivative of u_a along x_b
+        for c in range(3):
+            D[c, range(3), range(3)] = lam
+            D[c, c, c] += 2 * mu
+            d = (c + 1) % 3
+            D[3 + c, c, d] = D[3 + c, d, c] = mu
+        self.D = D
+
+    def __call__(self, nodes: Numbers) -> csr_matrix:
+        from skfem import Basis
+
+        basis = self.basis
+        order = np.full(basis.N, -1)
+        order[nodes] = np.arange(len(nodes))
+        around = np.flatnonzero(np.isin(basis.element_dofs, nodes).any(axis=0))
+        X = np.asarray(basis.elem.doflocs, dtype=np.float64).T  # places of the nodes in a cell
+        found = csr_matrix((6 * len(nodes), 3 * basis.N))
+        for cells in np.split(around, range(BATCH, len(around), BATCH)):
+            some = Basis(basis.mesh, basis.elem, elements=cells, quadrature=(X, np.ones(X.shape[1])))
+            slopes = np.array([item[0].grad for item in some.basis])  # (functions, 3, cells, nodes)
+            dofs = np.asarray(basis.element_dofs[:, cells])
+            cell, node = np.nonzero(order[dofs.T] >= 0)
+            value = np.einsum("cab,fbp->pcfa", self.D, slopes[:, :, cell, node])
+            row = 6 * order[dofs[node, cell]][:, None, None, None] + np.arange(6)[:, None, None]
+            column = 3 * dofs[:, cell].T[:, None, :, None] + np.arange(3)
+            row, column = (np.broadcast_to(item, value.shape).ravel() for item in (row, column))
+            found = found + coo_matrix((value.ravel(), (row, column)), shape=found.shape).tocsr()
+        met = order[basis.element_dofs[:, around]]
+        return (diags(1 / np.repeat(np.bincount(met[met >= 0]), 6)) @ found).tocsr()

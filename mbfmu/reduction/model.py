@@ -31,9 +31,11 @@ class FiniteElementModel:
         second_order: function of displacements a and b, shape (n,), that returns the forces, shape (n,), whose work on
             a displacement u is the integral of the stress of u times (grad a)^T grad b; None where only matrices are
             known.
-        faces: corners of the faces of the surface, for pictures, shape (f, 3 or 4).
+        faces: corners of the faces of the surface, counterclockwise from outside, for pictures, shape (f, 3 or 4).
         integrals: mass (kg), integral of the places (kg.m) and moment of inertia (kg.m2) about the origin, integrated
             over the volume, without the matrices; None where only matrices are known.
+        stress: function of the numbers of k different nodes that returns the matrix, sparse, shape (6 k, n), of the
+            stresses xx, yy, zz, xy, yz and zx at each by the displacements; None where only matrices are known.
 
     Raises:
         UsageError: shapes do not fit, a value is NaN or infinite, a matrix is not symmetric, or the body is not free.
@@ -47,6 +49,7 @@ class FiniteElementModel:
     second_order: Callable[[Array, Array], Array] | None = None
     faces: Numbers = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     integrals: tuple[float, Array, Array] | None = None
+    stress: Callable[[Numbers], Any] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.dofs)

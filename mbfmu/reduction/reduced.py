@@ -15,7 +15,7 @@ stiffness of a load f is -f.gamma_ij, to first order in the load (Wallrapp & Sch
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from mbfmu.model.flexible import ModalData
 from mbfmu.reduction.connections import Connection, connections, transformation
 from mbfmu.reduction.constants import constants
 from mbfmu.reduction.model import Array, FiniteElementModel
+from mbfmu.reduction.surface import stress_points, surface
 
 COMPARED = 10
 """Number of frequencies that are compared with those of the whole model."""
@@ -120,6 +121,8 @@ def reduce(
     planar: bool = False,
     below: float | None = None,
     stiffening: bool = True,
+    stress: Mapping[str, Sequence[float] | None] | None = None,
+    picture: bool = True,
     tell: Tell = lambda _what, _fraction: None,
 ) -> Reduction:
     """Reduce a finite element model to a flexible body.
@@ -135,6 +138,8 @@ def reduce(
         below: frequency above which modes are left out, Hz, and with them some of how loads at the frames bend the body
             near them; None: all are kept.
         stiffening: whether the terms of second order are computed, where the model can.
+        stress: points whose stresses become outputs of the body, see `stress_points`.
+        picture: whether the body has a surface for pictures, where the model knows its faces.
         tell: function that takes what is being computed, and which part of it is done.
 
     Raises:
@@ -188,7 +193,11 @@ def reduce(
         raise UsageError("no mode is left: give more --modes, or a higher --below")
     u, frequencies = u[:, kept], frequencies[kept]
     stiffens = stiffening and model.second_order is not None
-    data = made(u, *(_second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else ()))
+    data = replace(
+        made(u, *(_second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else ())),
+        stresses=stress_points(model, stress or {}, origin, u),
+        surface=surface(model, origin, u) if picture else None,
+    )
     effective = data.C1.T**2 / np.diag(data.Me)[:, None] / data.m
     return Reduction(
         data, model, origin, u, frequencies, _compared(squares, whole), _compared(unbound, loose), effective, stiffens

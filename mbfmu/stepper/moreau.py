@@ -1,8 +1,7 @@
 """moreau: time stepping with impulses for many contacts, with gaps and joints projected on positions and velocities."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -11,13 +10,12 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.stepped import RESIDUALS
-from mbfmu.dae.switched import Rows, eliminated
+from mbfmu.dae.switched import Rows
 from mbfmu.dae.switches import Switches
 from mbfmu.stepper.energy_limit import energy_limit
+from mbfmu.stepper.passes import JAMMED, Numbers, Passes, accelerated, function_of, parts_of
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
-PASSES = 16
-"""Number of passes over all contacts in each correction."""
 FINE = 1e-3
 """Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-12."""
 FINE_IMPULSE = 0.05
@@ -26,16 +24,8 @@ SLOW = 1e-10
 """Largest slip rate, m/s or rad/s, that sticks at the start of a step."""
 LOCKED = 1e-6
 """Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
-REGULAR = 1e-13
-"""Part of its trace that is added to the matrix of an extrapolation, which is singular where passes differ little."""
 SHORT = 1e-20
 """Square of a way that is so short that rows are those at its middle."""
-JAMMED = 2.0
-"""Impulse of a bounce beyond which it yields, over that of an impact without others and without friction."""
-YIELDING = 0.3
-"""Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
-AT_REST = 1e-200
-"""Square of a change, of which that of passes at rest is a small part."""
 
 
 def moreau(dae: Dae) -> Scheme:
@@ -79,33 +69,31 @@ def moreau(dae: Dae) -> Scheme:
     fine = FINE * ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places])
     fine = ca.vertcat(fine, FINE_IMPULSE * ca.DM.ones(r))
     y = ca.MX.sym("y", fine.numel() + r_N + n)
-    v_1, q_1, z_1, w = _parts(y[: fine.numel()] * fine, n, n, own.numel(), r)
-    tau, closing = _parts(y[fine.numel() :], r_N, n)
+    scaled = ca.vertcat(fine, ca.DM.ones(r_N + n)) * y
+    v_1, q_1, z_1, w, tau, closing = parts_of(scaled, (n, n, own.numel(), r, r_N, n))
 
     def rows(q_1: Any, v_1: Any, z_1: Any) -> Any:
         return contacts.ends.call([q_1, v_1, z_1, x, problem.u(t + h / 2), ahead, given.p, t, h])
 
-    v_f, missing, q_f, flown, W, Y, numbers, gaps = rows(q_1, v_1, z_1)
+    v_f, missing, q_f, flown, data, gaps = rows(q_1, v_1, z_1)
     closing = closing + missing
     v_f = v_f + closing
-    law = (W, Y, numbers, ahead, given.p, t, h)
-    w_2 = _accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, (Y,)) if r else w
-    v_2 = contacts.moved(w_2, v_f, Y) if r else v_f
-    q_f = q_f + h / 2 * (v_2 - v_1)
-    tau_2, q_2 = tau, q_f
+    v_2, w_2, tau_2 = v_f, w, tau
+    if r:
+        law = data, given.p, t, h
+        w_2 = accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, data)
+        v_2 = contacts.moved(w_2, v_f, data)
+    q_2 = q_f + h / 2 * (v_2 - v_1)
     if r_N:
-        push = Y[: contacts.pushes]
-        tau_2 = _accelerated(
-            lambda w, q: contacts.pass_q(w, q, W, push, gaps), contacts.pushed, tau, q_f, (push,)
-        )  # fmt: skip
-        q_2 = contacts.pushed(tau_2, q_f, push)
+        tau_2 = accelerated(lambda w, q: contacts.pass_q(w, q, data, gaps), contacts.pushed, tau, q_2, data)
+        q_2 = contacts.pushed(tau_2, q_2, data)
     better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown, w_2) / fine, tau_2, closing)
 
-    _, _, _, _, _, _, start, _ = rows(q + h * v, v, own)
-    guess = ca.vertcat(v, q + h * v, own, *([h * forces / start[:r]] if r else []))
+    *_, start, _ = rows(q + h * v, v, own)
+    guess = ca.vertcat(v, q + h * v, own, *([contacts.impulses(forces, start, h)] if r else []))
     stage = Stage(y, ca.vertcat(guess / fine, ca.MX.zeros(r_N + n)), correction=better - y, watched=fine.numel())
-    _, _, _, _, W, _, numbers, _ = rows(q_1, v_1, z_1)
-    found = contacts.found(v_1, w, W, numbers, ahead, given.p, t, h) if r else ca.MX(0, 1)
+    *_, data, _ = rows(q_1, v_1, z_1)
+    found = contacts.found(v_1, w, data, given.p, t, h) if r else ca.MX(0, 1)
     limit = energy_limit(dae) if r else None
     if limit:
         z_m = contacts.joined((own + z_1) / 2, ca.MX.zeros(z.numel() - own.numel()))
@@ -151,32 +139,35 @@ class _Contacts:
         self.own_places = [k for k in range(dae.n_z) if not start <= k < start + self._count]
         n = dae.n
         self._x = ca.SX.sym("x", 2 * n + dae.n_z)
-        self._q, self._v, self._z = _parts(self._x, n, n, dae.n_z)
+        self._q, self._v, self._z = parts_of(self._x, (n, n, dae.n_z))
         self._u, self._p, self._t, self._h = (
             ca.SX.sym(*item) for item in (("u", len(dae.inputs)), ("p", dae.n_p), ("t", 1), ("h", 1))
         )
         self._held = ca.SX.sym("ahead", 2 * self.r_N + 3 * self.r_T + self.r_N)
         (
             self._active, self._bounces, self._closed_gap, self._slow, self._speed, self._limit
-        ) = _parts(self._held, self.r_N, self.r_N, self.r_N, self.r_T, self.r_T, self.r_T)  # fmt: skip
+        ) = parts_of(self._held, (self.r_N, self.r_N, self.r_N, self.r_T, self.r_T, self.r_T))  # fmt: skip
         self.ahead = self._ahead()
+        self._passes: Passes | None = None
         self.ends = self._ends()
-        if self.r:
-            self.pass_v, self.moved = self._pass_v(), self._with("moved", self._patterns[1], self.r)
-            self.found = self._found()
-        if self.r_N:
-            self.pass_q, self.pushed = self._pass_q(), self._with("pushed", self._patterns[2], self.r_N)
+        if self._passes:
+            self.pass_v: Any = self._passes.on_velocities()
+            self.moved: Any = self._passes.moved(gaps_alone=False)
+            self.pass_q: Any = self._passes.on_positions()
+            self.pushed: Any = self._passes.moved(gaps_alone=True)
+            self.impulses: Any = self._passes.impulses()
+            self.found: Any = self._passes.found()
 
     def split(self, z: Any) -> tuple[Any, Any, Any]:
         """Return the states that are not those of contacts, the mean forces and the residuals."""
-        before, forces, residuals, after = _parts(
-            z, self._first, self.r, self._count - self.r, self.dae.n_z - self._first - self._count
+        before, forces, residuals, after = parts_of(
+            z, (self._first, self.r, self._count - self.r, self.dae.n_z - self._first - self._count)
         )
         return ca.vertcat(before, after), forces, residuals
 
     def joined(self, own: Any, found: Any) -> Any:
         """Return z from the states that are not those of contacts, and what is found."""
-        before, after = _parts(own, self._first, own.numel() - self._first)
+        before, after = parts_of(own, (self._first, own.numel() - self._first))
         return ca.vertcat(before, found, after)
 
     def _ahead(self) -> Any:
@@ -209,7 +200,7 @@ class _Contacts:
             slow, N = speed <= SLOW, ca.fabs(normal)
             limit = h * ca.if_else(slow, switches.static(N, p, t), switches.sliding(speed, N, p, t))
             found = ca.vertcat(active, bounces, rows.gap, slow, speed, limit)
-        return _function("ahead", [self._x, u, p, t, h], [found])
+        return function_of("ahead", [self._x, u, p, t, h], [found])
 
     def _ends(self) -> Any:
         """Return (q_1, v_1, z_1, x, u, ahead, p, t, h) -> what the end of the step gives.
@@ -253,152 +244,17 @@ class _Contacts:
             )
             most = JAMMED * ca.fmax(0, bound - (W_N @ v_f + rows.gap_t))
             Y = ca.sparsify(Y @ ca.diag(own_mass))
-            Y_p = Y[:, : self.r_N]
-            offset = ca.vertcat(rows.gap_t, rows.slip_0)
-            self._patterns = W.sparsity(), Y.sparsity(), Y_p.sparsity()
-            self.pushes = Y_p.nnz()
-            gaps = gap - W_N @ q_1
-            results += [_nonzeros(W), _nonzeros(Y), ca.vertcat(own_mass, offset, bound, most), gaps]
+            self._passes = Passes(switches, W.sparsity(), Y.sparsity(), dae.n_p)
+            held = (self._active, self._bounces, self._slow, self._speed, self._limit)
+            numbers = (_nonzeros(W), _nonzeros(Y), own_mass, ca.vertcat(rows.gap_t, rows.slip_0), bound, most, *held)
+            results += [self._passes.pack(Numbers(*numbers)), gap - W_N @ q_1]
         else:
-            results += [ca.SX(0, 1)] * 4
-        return _function("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
+            results += [ca.SX(0, 1)] * 2
+        return function_of("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
 
     def _responses(self, factor: SchurFactor, W: SX) -> SX:
         columns = [factor.solve(W[i, :].T, ca.SX(factor.C.shape[0], 1))[0] for i in range(W.shape[0])]
         return ca.sparsify(ca.horzcat(ca.SX(self.dae.n, 0), *columns))
-
-    def _with(self, name: str, pattern: Any, count: int) -> Any:
-        """Return the Function (w, start, Y) -> start + Y w."""
-        w, start, Y = ca.SX.sym("w", count), ca.SX.sym("start", self.dae.n), ca.SX.sym("Y", pattern.nnz())
-        return _function(name, [w, start, Y], [start + ca.SX(pattern, Y) @ w])
-
-    def _numbers(self) -> tuple[SX, tuple[SX, SX, SX, SX]]:
-        """Return symbols of own masses, offsets, bounds and largest impulses of bounces, whole and in parts."""
-        numbers = ca.SX.sym("numbers", 2 * self.r + 2 * self.r_N)
-        own_mass, offset, bound, most = _parts(numbers, self.r, self.r, self.r_N, self.r_N)
-        return numbers, (own_mass, offset, bound, most)
-
-    def _limits(self, own_mass: SX, w: Sequence[SX]) -> Callable[[int], SX]:
-        """Return the map from the number of a slip rate to the limit of its impulse, in units of its own mass."""
-        switches, p, t, h = self.switches, self._p, self._t, self._h
-        assert switches is not None
-        N, speed = ca.SX.sym("N", self.r_T), ca.SX.sym("speed", self.r_T)
-        static, sliding = switches.static(N, p, t), switches.sliding(speed, N, p, t)
-
-        def limit(j: int) -> SX:
-            gap = switches.frictions[j].gap
-            if gap is None:
-                return self._limit[j] / own_mass[self.r_N + j]
-            pressing = own_mass[gap] * w[gap] / h
-            size = ca.if_else(self._slow[j], static[j], sliding[j])
-            (size,) = ca.substitute([size], [N, speed], [_only(N, j, pressing), _only(speed, j, self._speed[j])])
-            return h * size / own_mass[self.r_N + j]
-
-        return limit
-
-    def _pass_v(self) -> Any:
-        """Return the Function (w, v, W, Y, numbers, ahead, p, t, h) -> w and v after a pass."""
-        switches, r_N = self.switches, self.r_N
-        assert switches is not None
-        inner, (W, Y, w, v), rates, change = self._sweep(self._patterns[1], self.r, self._patterns[0])
-        numbers, (own_mass, offset, bound, most) = self._numbers()
-        limit = self._limits(own_mass, w)
-        by_gap: dict[int | None, list[tuple[int, ...]]] = {}
-        for group in switches.groups:
-            by_gap.setdefault(switches.frictions[group[0]].gap, []).append(group)
-        for i in [*range(r_N), None]:
-            if i is not None:
-                wanted = ca.fmax(0, w[i] - (rates(i) + offset[i] - bound[i]))
-                more = ca.fmax(0, wanted - most[i])
-                wanted -= ca.if_else(self._bounces[i], YIELDING / (1 + YIELDING) * more, 0)
-                change(i, ca.if_else(self._active[i], wanted, 0))
-            for group in by_gap.get(i, []):
-                places = [r_N + j for j in group]
-                ahead = [w[k] - (rates(k) + offset[k]) for k in places]
-                largest = limit(group[0])
-                size = ca.norm_2(ca.vertcat(*ahead))
-                factor = ca.if_else(size > largest, largest / ca.if_else(size > 0, size, 1), 1)
-                for k, item in zip(places, ahead, strict=True):
-                    change(k, factor * item)
-        given = [*inner, W, Y, numbers, self._held, self._p, self._t, self._h]
-        return _function("pass_v", given, [ca.vertcat(*w), ca.vertcat(*v)])
-
-    def _pass_q(self) -> Any:
-        """Return the Function (tau, q, W, Y, gaps) -> tau and q after a pass."""
-        inner, (W, Y, w, q), places, change = self._sweep(self._patterns[2], self.r_N, self._patterns[0])
-        gaps = ca.SX.sym("gaps", self.r_N)
-        for i in range(self.r_N):
-            change(i, ca.fmax(0, w[i] - (places(i) + gaps[i])))
-        return _function("pass_q", [*inner, W, Y, gaps], [ca.vertcat(*w), ca.vertcat(*q)])
-
-    def _sweep(self, changes: Any, count: int, rows: Any) -> Any:
-        """Return the symbols of a pass, and the maps that give the rate of a row and change its impulse."""
-        w, v = ca.SX.sym("w", count), ca.SX.sym("v", self.dae.n)
-        W, Y = ca.SX.sym("W", rows.nnz()), ca.SX.sym("Y", changes.nnz())
-        across, own_w, own_v = ca.SX(rows, W).T, w.elements(), v.elements()
-        along = ca.SX(changes, Y)
-
-        def rates(i: int) -> SX:
-            column = across[:, i]
-            terms = zip(column.sparsity().row(), column.nonzeros(), strict=True)
-            return sum((entry * own_v[k] for k, entry in terms), ca.SX(0))
-
-        def change(i: int, wanted: SX) -> None:
-            column, step = along[:, i], wanted - own_w[i]
-            for k, entry in zip(column.sparsity().row(), column.nonzeros(), strict=True):
-                own_v[k] = own_v[k] + entry * step
-            own_w[i] = wanted
-
-        return (w, v), (W, Y, own_w, own_v), rates, change
-
-    def _found(self) -> Any:
-        """Return the Function (v_1, w, W, numbers, ahead, p, t, h) -> mean forces and residuals."""
-        switches, r_N, h = self.switches, self.r_N, self._h
-        assert switches is not None
-        v, w, W = ca.SX.sym("v", self.dae.n), ca.SX.sym("w", self.r), ca.SX.sym("W", self._patterns[0].nnz())
-        numbers, (own_mass, offset, bound, most) = self._numbers()
-        pressing, _ = _parts(w, r_N, self.r_T)
-        bound -= ca.if_else(self._bounces, YIELDING * ca.fmax(0, pressing - most), 0)
-        rate = ca.SX(self._patterns[0], W) @ v + offset
-        limit = self._limits(own_mass, w.elements())
-        signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
-        signorini += [
-            ca.if_else(self._active[i], ca.fabs(ca.fmin(w[i], rate[i] - bound[i])), 0) for i in range(r_N)
-        ]  # fmt: skip
-        for group in switches.groups:
-            force, slip = (ca.vertcat(*(item[r_N + j] for j in group)) for item in (w, rate))
-            largest = limit(group[0])
-            coulomb.append(ca.fmax(0, ca.norm_2(force) - largest))
-            lost = ca.dot(force, slip) + largest * ca.norm_2(slip)
-            dissipation.append(own_mass[r_N + group[0]] * ca.fabs(lost))
-        residuals = (ca.mmax(ca.vertcat(*items)) for items in (signorini, coulomb, dissipation))
-        found = ca.vertcat(own_mass * w / h, *residuals)
-        return _function("found", [v, w, W, numbers, self._held, self._p, self._t, h], [found])
-
-
-def _accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any, Y: tuple[Any, ...]) -> Any:
-    """Return impulses after some passes and an extrapolation, which is taken only if a further pass changes it less.
-
-    Args:
-        sweep: a pass, (w, v) -> (w, v).
-        moved: Function (w, start, *Y) -> v.
-        w: impulses, MX.
-        start: v without impulses, MX.
-        Y: further arguments of `moved`.
-    """
-    v, seen = moved(w, start, *Y), [w]
-    for _ in range(PASSES):
-        w, v = sweep(seen[-1], v)
-        seen.append(w)
-    changes = ca.horzcat(*(after - before for before, after in pairwise(seen)))
-    R = ca.mtimes(changes.T, changes)
-    R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(PASSES)
-    symbols = ca.SX.sym("R", PASSES, PASSES)
-    weights = _function("weights", [symbols], [eliminated(symbols, ca.SX.ones(PASSES))])(R)
-    further = ca.mtimes(ca.horzcat(*seen[1:]), weights / ca.sum1(weights))
-    tried, _ = sweep(further, moved(further, start, *Y))
-    better = ca.norm_1(tried - further) < ca.norm_1(changes[:, -1])
-    return ca.if_else(better, tried, seen[-1])
 
 
 def _discrete(W: SX, way: SX, gaps: Callable[[SX], SX]) -> SX:
@@ -436,28 +292,9 @@ def _own_masses(W: SX, Y: SX, free: SX, switches: Switches) -> SX:
     return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
 
 
-def _only(symbols: SX, place: int, value: SX) -> SX:
-    """Return the symbols with one entry replaced."""
-    found = ca.SX(symbols)
-    found[place] = value
-    return found
-
-
 def _nonzeros(matrix: SX) -> SX:
     """Return the nonzeros of a matrix as a column."""
     return ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())
-
-
-def _parts(column: Any, *sizes: int) -> list[Any]:
-    """Return a column in parts of these sizes."""
-    places = [0]
-    for size in sizes:
-        places.append(places[-1] + size)
-    return [ca.reshape(column[i:j], j - i, 1) for i, j in pairwise(places)]
-
-
-def _function(name: str, given: list[SX], results: list[SX]) -> Any:
-    return ca.Function(name, given, ca.cse([ca.densify(item) for item in results]))
 
 
 @dataclass(frozen=True)

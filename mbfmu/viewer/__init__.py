@@ -19,7 +19,7 @@ from mbfmu.stepper import Choice
 from mbfmu.viewer.looks import Look, looks_of
 from mbfmu.viewer.modes import motion_of_mode
 from mbfmu.viewer.motion import Trajectory, motion_of_model, motion_of_result, read_result, together
-from mbfmu.viewer.page import Page, page_of, refuse_page
+from mbfmu.viewer.page import Page, page_of, refuse_deformation, refuse_page
 
 __all__ = [
     "Look",
@@ -63,6 +63,7 @@ def view(
     inputs: Mapping[str, InputValue] | None = None,
     input_hold: bool = False,
     coordinates: str | None = None,
+    deformation: float = 1.0,
     progress: Progress | None = None,
 ) -> Page:
     """Return a page that shows a mechanism moving; a notebook shows it inline, `Page.write` makes a file of it.
@@ -89,6 +90,8 @@ def view(
         inputs: see `simulate`.
         input_hold: see `simulate`.
         coordinates: see `simulate`.
+        deformation: factor of the displacements of flexible bodies, which the page can change; their frames, and what
+            is attached to them, stay where they are.
         progress: called with the fraction done.
 
     Raises:
@@ -97,6 +100,7 @@ def view(
         UsageError: an argument is invalid, or the extra ``view`` is not installed.
     """
     refuse_page()
+    refuse_deformation(deformation)
     how: dict[str, Any] = {
         "stepper": stepper, "options": options, "step": step, "tolerance": tolerance,
         "output_interval": output_interval, "inputs": inputs, "input_hold": input_hold, "coordinates": coordinates,
@@ -109,7 +113,8 @@ def view(
     if mode is not None:
         if isinstance(source, Result) or recorded or packed:
             raise UsageError(f"'{label}' is no model: modes are those of a model")
-        return _page_of_mode(source, name, mode, {"stop": stop, "model": model}, reading, {**how, "at": at, "up": up})
+        how = {**how, "at": at, "up": up}
+        return _page_of_mode(source, name, mode, {"stop": stop, "model": model}, reading, how, deformation)
     if at is not None:
         raise UsageError("`at` is the time of a mode: name the mode too")
     if recorded:
@@ -135,12 +140,12 @@ def view(
         mechanism, looks = _model(source, reading)
         end = STOP if stop is None else stop
         motion = motion_of_model(mechanism, end, up=up, looks=looks, progress=progress, **how)
-    return page_of(motion, name, f"{motion.result.time[-1]:g} s")
+    return page_of(motion, name, f"{motion.result.time[-1]:g} s", deformation)
 
 
 def _page_of_mode(
     source: Mechanism, name: str, number: int, alien: Mapping[str, Any], reading: Mapping[str, Any],
-    how: dict[str, Any],
+    how: dict[str, Any], deformation: float,
 ) -> Page:  # fmt: skip
     alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
     if wrong := [option for option, value in alien.items() if value]:
@@ -149,7 +154,7 @@ def _page_of_mode(
     motion, mode = motion_of_mode(mechanism, number, looks=looks, **how)
     value = mode.eigenvalue
     text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
-    return page_of(motion, f"{name}: mode {number}", text)
+    return page_of(motion, f"{name}: mode {number}", text, deformation)
 
 
 def _motion_of_run(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.viewer.bending import Skin, skin_of
 from mbfmu.viewer.geometry import Place
 from mbfmu.viewer.motion import Trajectory
 
@@ -73,13 +74,15 @@ class Drawing:
         solids: solids fixed to bodies.
         struts: rods between bodies.
         drawn: full names of the bodies that show by more than a ball.
-        partners: the body of the barrel, by the body of its rod: they have one colour.
+        partners: the body of the barrel, by the body of its rod: they have one colour; a flexible body, by its frames.
+        skins: the surfaces of flexible bodies.
     """
 
     solids: list[Solid] = field(default_factory=list)
     struts: list[Strut] = field(default_factory=list)
     drawn: set[str] = field(default_factory=set)
     partners: dict[str, str] = field(default_factory=dict)
+    skins: list[Skin] = field(default_factory=list)
 
     def leader(self, body: str) -> str:
         """Return the body whose colour a body has: of a cylinder's parts the outermost barrel."""
@@ -130,9 +133,15 @@ class Cylinder:
     shortest: float
 
 
-def drawing_of(motion: Trajectory) -> Drawing:
-    """Return the solids that show a motion's bodies and joints, but not their looks."""
-    found, size = Drawing(), motion.size
+def drawing_of(motion: Trajectory, some: npt.NDArray[np.int64] | None = None) -> Drawing:
+    """Return the solids that show a motion's bodies and joints, but not their looks.
+
+    Args:
+        motion: the motion.
+        some: numbers of the times at which the shapes of flexible bodies are shown; None: all.
+    """
+    found, size, owners = Drawing(), motion.size, motion.geometry.owners
+    found.partners |= owners
     clad = {look.body for look in motion.geometry.looks}
     cylinders = [item for joint in motion.geometry.joints if (item := cylinder_of(motion, joint))]
     layers = _layers(motion, [item.joint for item in cylinders])
@@ -145,11 +154,22 @@ def drawing_of(motion: Trajectory) -> Drawing:
             tubular.setdefault(item.joint.near, []).append(item)
             tubular.setdefault(item.joint.far, []).append(item)
     for body, attached in motion.geometry.bodies.items():
-        if body in clad:
+        if body in clad or body in owners:
+            found.drawn |= {body} & {*owners}
+            continue
+        if bent := motion.geometry.bent.get(body):
+            eta = motion.eta[body][slice(None) if some is None else some]
+            skin = skin_of(body, bent, eta, radius, layers[body])
+            found.drawn.add(body)
+            if skin:
+                found.skins.append(skin)
+            else:
+                _draw_lines(found, motion, body, radius, layers)
             continue
         points = _without(attached.anchors, tubular.get(body, []), body, size)
         if body not in tubular or len(points):
             _draw_body(found, body, attached.center, points if body in tubular else attached.anchors, radius, layers)
+    _draw_arms(found, motion, radius, layers)
     sliders = {item.joint.name for item in cylinders}
     for joint in motion.geometry.joints:
         if not {joint.near, joint.far} & clad - {""}:
@@ -268,6 +288,27 @@ def _draw_body(
         found.ball(body, point, r)
 
 
+def _draw_lines(found: Drawing, motion: Trajectory, body: str, radius: float, layers: dict[str, float]) -> None:
+    """Draw a flexible body without a surface as bars from its frame_a to its other frames."""
+    hub = _raised(np.zeros(motion.dim), layers[body])
+    found.ball(body, hub, radius)
+    for frame, owner in motion.geometry.owners.items():
+        if owner == body:
+            found.struts.append(Strut(body, hub, frame, hub, radius, "body"))
+            found.ball(frame, hub, radius)
+
+
+def _draw_arms(found: Drawing, motion: Trajectory, radius: float, layers: dict[str, float]) -> None:
+    """Draw bars from the frames of flexible bodies to joints beside them, which rigid parts hold there."""
+    held = {*motion.geometry.bent, *motion.geometry.owners}
+    ends = [((item.near, item.start), (item.far, item.end)) for item in motion.geometry.joints]
+    for body, point in (end for pair in ends for end in pair):
+        if body in held and np.linalg.norm(point) > FLAT * motion.size:
+            at, to = (_raised(place, layers[body]) for place in (np.zeros(motion.dim), point))
+            found.tube(body, at, to, 0.6 * radius)
+            found.ball(body, at, radius)
+
+
 def _draw_joint(
     found: Drawing, motion: Trajectory, joint: Place, radius: float, layers: dict[str, float], cylinder: bool
 ) -> None:
@@ -342,7 +383,7 @@ def _layers(motion: Trajectory, slides: Iterable[Place]) -> dict[str, float]:
     names = ["", *motion.bodies]
     if motion.dim == 3:
         return dict.fromkeys(names, 0.0)
-    merged = {body: body for body in names}  # barrel and rod lie in one plane
+    merged = {body: motion.geometry.owners.get(body, body) for body in names}  # barrel and rod lie in one plane
     for joint in slides:
         one, other = merged[joint.near], merged[joint.far]
         merged = {body: one if root == other else root for body, root in merged.items()}

@@ -1,7 +1,7 @@
 """Geometry: the attachments of a mechanism's bodies and the places of its joints, in the frames of the bodies."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
@@ -11,6 +11,7 @@ from mbfmu.dae import Dae
 from mbfmu.errors import ModelError
 from mbfmu.kernel import vector
 from mbfmu.prepared.prepare import Prepared
+from mbfmu.viewer.bending import Bent
 from mbfmu.viewer.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -36,8 +37,8 @@ class Place:
     Args:
         name: full name of the joint.
         motion: ``turns`` or ``slides`` along its axis, ``spans`` from frame_a to frame_b, or empty for any other joint.
-        near: full name of the body of frame_a; empty for the world.
-        far: full name of the body of frame_b; empty for the world.
+        near: full name of the body of frame_a, or of the frame of a flexible body; empty for the world.
+        far: full name of the body of frame_b, or of the frame of a flexible body; empty for the world.
         start: position of frame_a, m, seen from `near`.
         end: position of frame_b, m, seen from `far`.
         axis: unit vector of the joint's axis, resolved in `near`; zero: it has none.
@@ -57,16 +58,26 @@ class Geometry:
     """A mechanism's bodies and joints.
 
     Args:
-        bodies: the points of each body, by its full name.
+        bodies: the points of each body, by its full name, and those that move with a frame of a flexible body, by the
+            full name of the frame; those of the body itself are as at the start.
         joints: the places of the joints.
         down: direction of gravity, in the world frame; zero if it is unknown.
         looks: solids fixed to the bodies.
+        bent: the flexible bodies, by full name.
+        owners: the flexible body of each frame among the bodies.
     """
 
     bodies: Mapping[str, Attachments]
     joints: tuple[Place, ...]
     down: Array
     looks: tuple[Look, ...] = ()
+    bent: Mapping[str, Bent] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Full names of the bodies, without frames of flexible ones."""
+        return tuple(body for body in self.bodies if body not in self.owners)
 
 
 def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
@@ -91,9 +102,22 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
     r, R = (item[0] for item in poses_of(dae, tuple(names), q[None], np.zeros(1)))
     dim = points.shape[1]
     origin = {"": (np.zeros(dim), np.eye(dim)), **dict(zip(names, zip(r, R, strict=True), strict=True))}
-
-    def seen(body: str, number: int) -> Array:
+    bent = {item.body: Bent(item, np.array(p), dim) for item in skeleton.bendings}
+    owners: dict[str, str] = {}
+    for body, item in bent.items():
+        eta = np.array([[q[dae.coordinates.index(name)] for name in item.shape.coordinates]])
         place, turn = origin[body]
+        for frame, at, way in zip(item.frames[1:], *(found[0, 1:] for found in item.poses(eta)), strict=True):
+            origin[f"{body}.{frame}"] = (place + turn @ at, turn @ way)
+            owners[f"{body}.{frame}"] = body
+
+    def carrier(body: str, number: int) -> str:
+        """Return what a point moves with: its body, or the frame of a flexible one that is next to it."""
+        near = [body, *(name for name, owner in owners.items() if owner == body)]
+        return min(near, key=lambda name: float(np.linalg.norm(points[number] - origin[name][0])))
+
+    def seen(name: str, number: int) -> Array:
+        place, turn = origin[name]
         found: Array = turn.T @ (points[number] - place)
         return found
 
@@ -102,14 +126,15 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
         ends = [bone for bone in skeleton.bones if bone.body == body]
         center = seen(body, ends[0].start) if ends else None
         bodies[body] = Attachments(center, np.array([seen(body, bone.end) for bone in ends]).reshape(-1, dim))
-    joints = tuple(
-        Place(
-            item.name, item.motion, item.near, item.far, seen(item.near, item.start), seen(item.far, item.end),
-            origin[item.near][1].T @ axes[number],
-        )
-        for number, item in enumerate(skeleton.joints)
-    )  # fmt: skip
-    return Geometry(bodies, joints, np.array(skeleton.down[:dim]), looks)
+    for name, owner in owners.items():
+        held = [bone.end for bone in skeleton.bones if bone.body == owner and carrier(owner, bone.end) == name]
+        bodies[name] = Attachments(None, np.array([seen(name, number) for number in held]).reshape(-1, dim))
+    joints = []
+    for number, hinge in enumerate(skeleton.joints):
+        near, far = carrier(hinge.near, hinge.start), carrier(hinge.far, hinge.end)
+        n = origin[near][1].T @ axes[number]
+        joints.append(Place(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n))
+    return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners)
 
 
 def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:

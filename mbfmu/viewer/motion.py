@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from mbfmu.model_run import Progress, run_prepared
 from mbfmu.prepared.prepare import prepare
 from mbfmu.result import Result, read_table
 from mbfmu.stepper import Choice
+from mbfmu.viewer.bending import Bent
 from mbfmu.viewer.geometry import Attachments, Geometry, Place, geometry_of, planar, poses_of, spatial
 from mbfmu.viewer.looks import Look
 
@@ -44,6 +45,7 @@ class Trajectory:
         R: rotation from frame_a to the world frame, shape (n_t, n_b, 2 or 3, 2 or 3).
         geometry: bodies and joints.
         up: upward direction, in the world frame.
+        eta: shape coordinates of the flexible bodies, by full name, shape (n_t, n).
     """
 
     result: Result
@@ -51,6 +53,7 @@ class Trajectory:
     R: Array
     geometry: Geometry
     up: tuple[float, ...]
+    eta: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def dim(self) -> int:
@@ -59,7 +62,7 @@ class Trajectory:
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """Full names of the bodies."""
+        """Full names of the bodies, and of the frames of flexible bodies behind them."""
         return tuple(self.geometry.bodies)
 
     def track(self, body: str, point: Array) -> Array:
@@ -167,9 +170,9 @@ def motion_of_result(
         return _placed(result, _geometry_of_result(result, source), "", up)
     prepared = prepare(model, None, None, 1e-3, 0.0, "joint")
     geometry, dae = geometry_of(prepared, looks), prepared.dae
-    prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.bodies], component)
-    if prefix is not None and all(_orientation(result, prefix + body) is not None for body in geometry.bodies):
-        return _checked(_placed(result, geometry, prefix, up), source, model.name)
+    prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.whole], component)
+    if prefix is not None and all(_orientation(result, prefix + body) is not None for body in geometry.whole):
+        return _checked(_placed(result, geometry, prefix, up, source), source, model.name)
     prefix = _prefix(result.names, list(dae.coordinates), component)
     if prefix is None:
         wanted = [f"{component}.{name}" if component else name for name in dae.coordinates]
@@ -184,8 +187,35 @@ def motion_of_result(
 
 def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result, up: str | None = None) -> Trajectory:
     """Return the motion in which the coordinates q, shape (n_t, n), are given at the times of a result."""
-    r, R = poses_of(dae, tuple(geometry.bodies), q, result.time)
-    return Trajectory(result, r, R, geometry, _upward(up, r.shape[2], geometry))
+    r, R = poses_of(dae, geometry.whole, q, result.time)
+    eta = {
+        body: q[:, [dae.coordinates.index(name) for name in bent.shape.coordinates]]
+        for body, bent in geometry.bent.items()
+    }
+    return _bent(result, geometry, r, R, eta, up)
+
+
+def _bent(
+    result: Result, geometry: Geometry, r: Array, R: Array, eta: Mapping[str, Array], up: str | None
+) -> Trajectory:
+    """Return a motion, with the frames of the flexible bodies behind the bodies.
+
+    Args:
+        result: the run.
+        geometry: bodies and joints.
+        r: positions of the bodies, m, shape (n_t, n_b, 2 or 3).
+        R: their rotations, shape (n_t, n_b, 2 or 3, 2 or 3).
+        eta: shape coordinates of the flexible bodies, by full name.
+        up: see `motion_of_model`.
+    """
+    places, turns = [r], [R]
+    for body, bent in geometry.bent.items():
+        number = geometry.whole.index(body)
+        at, way = (item[:, 1:] for item in bent.poses(eta[body]))
+        places.append(r[:, [number]] + (R[:, [number]] @ at[..., None])[..., 0])
+        turns.append(R[:, [number]] @ way)
+    found = np.concatenate(places, axis=1), np.concatenate(turns, axis=1)
+    return Trajectory(result, *found, geometry, _upward(up, r.shape[2], geometry), eta)
 
 
 def together(motions: Mapping[str, Trajectory]) -> Trajectory:
@@ -203,6 +233,9 @@ def together(motions: Mapping[str, Trajectory]) -> Trajectory:
     bodies: dict[str, Attachments] = {}
     joints: list[Place] = []
     looks: list[Look] = []
+    bent: dict[str, Bent] = {}
+    owners: dict[str, str] = {}
+    eta: dict[str, Array] = {}
     for name, item in motions.items():
         shape = item.geometry
         full = {"": "", **{body: f"{name}.{body}" for body in shape.bodies}}
@@ -212,9 +245,12 @@ def together(motions: Mapping[str, Trajectory]) -> Trajectory:
             for joint in shape.joints
         ]
         looks += [replace(look, body=full[look.body]) for look in shape.looks]
+        bent |= {full[body]: flexible for body, flexible in shape.bent.items()}
+        owners |= {full[frame]: full[body] for frame, body in shape.owners.items()}
+        eta |= {full[body]: values for body, values in item.eta.items()}
     r, R = (np.concatenate([getattr(item, part) for item in motions.values()], axis=1) for part in "rR")
-    geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks))
-    return Trajectory(first.result, r, R, geometry, first.up)
+    geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks), bent, owners)
+    return Trajectory(first.result, r, R, geometry, first.up, eta)
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
@@ -257,14 +293,23 @@ def _checked(motion: Trajectory, source: str, model: str) -> Trajectory:
     return motion
 
 
-def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None) -> Trajectory:
-    bodies = [prefix + body for body in geometry.bodies]
+def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None, source: str = "") -> Trajectory:
+    bodies = [prefix + body for body in geometry.whole]
     dim = len(geometry.down)
     r = np.stack([_track(result, f"{body}.r_0", dim) for body in bodies], axis=1)
     found = [_orientation(result, body) for body in bodies]
     still = np.broadcast_to(np.eye(dim), (len(r), dim, dim))
     R = np.stack([still if item is None else item for item in found], axis=1)
-    return Trajectory(result, r, R, geometry, _upward(up, dim, geometry))
+    eta, known = {}, {*result.names}
+    for body, bent in geometry.bent.items():
+        names = [prefix + name for name in bent.shape.coordinates]
+        if missing := [name for name in names if name not in known]:
+            warnings.warn(f"'{source}' lacks '{missing[0]}': '{body}' is shown undeformed", stacklevel=4)
+        columns = [np.zeros(len(r)) if missing else result[name] for name in names]
+        eta[body] = np.column_stack(columns)
+        if not np.isfinite(eta[body]).all():
+            raise UsageError(f"'{source}' has shape coordinates of '{body}' that are not finite numbers")
+    return _bent(result, geometry, r, R, eta, up)
 
 
 def _geometry_of_result(result: Result, source: str) -> Geometry:

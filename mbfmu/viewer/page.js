@@ -4,6 +4,8 @@ const element = (id) => document.getElementById(id);
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
 const ROLES = { steel: "#c9ced4", joint: "#33383e", ground: "#8d9299" };
 const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
+const SCALE = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"]; // viridis, of stresses from zero on
+const PALE = "#c3c8ce"; // of bodies without stresses, where colours are stresses
 const SAMPLES = 16; // number of times at which the extent of the mechanism is measured
 const CREASE = Math.cos((40 * Math.PI) / 180); // between faces that meet at a sharp edge
 const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50];
@@ -88,31 +90,56 @@ const struts = motion.struts.map((item) => {
   return { ...item, mesh, from: vector(item.at), to: vector(item.end) };
 });
 
-/** Give every triangle corners of its own, with normals that are smooth except across sharp edges. */
-function creased(vertices, triangles) {
-  const made = new THREE.BufferGeometry();
-  const position = new Float32Array(3 * triangles.length), normal = new Float32Array(3 * triangles.length);
-  const faces = [], around = new Map(), a = new THREE.Vector3(), b = new THREE.Vector3(), c = new THREE.Vector3();
+/** For every corner of a triangle, the triangles whose normals it shares: those around it, but not across sharp edges. */
+function creases(vertices, triangles) {
+  const around = new Map(), a = new THREE.Vector3(), b = new THREE.Vector3(), c = new THREE.Vector3(), normals = [];
   const key = (n) => `${vertices[3 * n].toFixed(6)},${vertices[3 * n + 1].toFixed(6)},${vertices[3 * n + 2].toFixed(6)}`;
   const keys = Array.from({ length: vertices.length / 3 }, (_, n) => key(n));
   for (let face = 0; face < triangles.length / 3; face++) {
     [a, b, c].forEach((corner, k) => corner.fromArray(vertices, 3 * triangles[3 * face + k]));
-    const area = b.clone().sub(a).cross(c.clone().sub(a)); // its length weights large faces more
-    faces.push({ area, n: area.clone().normalize() });
+    normals.push(b.clone().sub(a).cross(c.clone().sub(a)).normalize());
     for (let k = 0; k < 3; k++) {
       const name = keys[triangles[3 * face + k]];
       if (!around.has(name)) around.set(name, []);
       around.get(name).push(face);
     }
   }
-  for (let corner = 0; corner < triangles.length; corner++) {
-    const own = faces[Math.floor(corner / 3)], sum = new THREE.Vector3();
-    for (const face of around.get(keys[triangles[corner]])) if (faces[face].n.dot(own.n) > CREASE) sum.add(faces[face].area);
-    sum.normalize().toArray(normal, 3 * corner);
-    position.set(vertices.subarray(3 * triangles[corner], 3 * triangles[corner] + 3), 3 * corner);
+  return Array.from(triangles, (n, corner) => {
+    const own = normals[Math.floor(corner / 3)];
+    return around.get(keys[n]).filter((face) => normals[face].dot(own) > CREASE);
+  });
+}
+
+/** Give every triangle corners of its own where its vertices are, with normals weighted by areas. */
+function shape(made, vertices, triangles, shared) {
+  const position = made.attributes.position, normal = made.attributes.normal, areas = new Float32Array(triangles.length);
+  const a = new THREE.Vector3(), b = new THREE.Vector3(), c = new THREE.Vector3(), sum = new THREE.Vector3();
+  for (let first = 0; first < triangles.length; first += 3) {
+    [a, b, c].forEach((corner, k) => {
+      corner.fromArray(vertices, 3 * triangles[first + k]);
+      corner.toArray(position.array, 3 * (first + k));
+    });
+    b.sub(a).cross(c.sub(a)).toArray(areas, first);
   }
-  made.setAttribute("position", new THREE.BufferAttribute(position, 3));
-  made.setAttribute("normal", new THREE.BufferAttribute(normal, 3));
+  shared.forEach((faces, corner) => {
+    sum.set(0, 0, 0);
+    for (const face of faces) { sum.x += areas[3 * face]; sum.y += areas[3 * face + 1]; sum.z += areas[3 * face + 2]; }
+    sum.normalize().toArray(normal.array, 3 * corner);
+  });
+  position.needsUpdate = normal.needsUpdate = true;
+  made.boundingSphere = made.boundingBox = null;
+}
+
+function drawn(vertices, triangles) {
+  return surface(vertices, triangles, creases(vertices, triangles));
+}
+
+function surface(vertices, triangles, shared) {
+  const made = new THREE.BufferGeometry();
+  for (const name of ["position", "normal"]) {
+    made.setAttribute(name, new THREE.BufferAttribute(new Float32Array(3 * triangles.length), 3));
+  }
+  shape(made, vertices, triangles, shared);
   return made;
 }
 for (const item of motion.meshes) {
@@ -120,14 +147,72 @@ for (const item of motion.meshes) {
   const own = item.colour && new THREE.MeshStandardMaterial({ color: new THREE.Color(r, g, b).convertSRGBToLinear(), roughness: 0.55,
     metalness: 0.05, transparent: alpha < 1, opacity: alpha });
   const triangles = new Uint32Array(bytes(item.triangles));
-  looks.push(add(item.body, new THREE.Mesh(creased(numbers(item.vertices), triangles), own ?? paint(item.body, "body"))));
+  looks.push(add(item.body, new THREE.Mesh(drawn(numbers(item.vertices), triangles), own ?? paint(item.body, "body"))));
+}
+
+// -- bodies that bend -------------------------------------------------------------------------------------------------
+
+const stressed = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.6, metalness: 0 });
+const shades = SCALE.map((text) => colour(text).toArray());
+const largest = Math.max(0, ...motion.skins.map((item) => item.largest));
+const hasStress = motion.skins.some((item) => item.components) && largest > 0;
+const skins = motion.skins.map((item) => {
+  const rest = numbers(item.vertices), triangles = new Uint32Array(bytes(item.triangles)), shared = creases(rest, triangles);
+  const geometry = surface(rest, triangles, shared);
+  if (item.components) geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(3 * triangles.length), 3));
+  const mesh = add(item.body, new THREE.Mesh(geometry, paint(item.body, "body")));
+  mesh.frustumCulled = false;
+  simple.push(mesh);
+  return { ...item, mesh, geometry, rest, triangles, shared, vertices: rest.slice(), shapes: numbers(item.shapes),
+    weights: numbers(item.weights), stresses: numbers(item.stresses), loads: numbers(item.loads) };
+});
+let factor = motion.deformation;
+
+/** Return the sum of fixed parts of equal size with the factors of two pictures, mixed. */
+function mixed(parts, factors, size, low, high, share, into) {
+  const count = size ? parts.length / size : 0;
+  for (let k = 0; k < count; k++) {
+    const weight = (1 - share) * factors[low * count + k] + share * factors[high * count + k];
+    for (let n = 0, from = k * size; n < size; n++) into[n] += weight * parts[from + n];
+  }
+  return into;
+}
+
+/** Return the equivalent stress (v. Mises) of six stresses, or of a normal stress alone, from a place on. */
+function equivalent(s, from, components) {
+  if (components === 1) return Math.abs(s[from]);
+  const [xx, yy, zz, xy, yz, zx] = s.subarray(from, from + 6);
+  return Math.sqrt(((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) / 2 + 3 * (xy ** 2 + yz ** 2 + zx ** 2));
+}
+
+/** Bend all flexible bodies as they are at time t. */
+function bend(t) {
+  const { low, high, share } = moment(t);
+  for (const skin of skins) {
+    const size = skin.rest.length, moved = mixed(skin.shapes, skin.weights, size, low, high, share, new Float32Array(size));
+    for (let n = 0; n < size; n++) skin.vertices[n] = skin.rest[n] + factor * moved[n];
+    shape(skin.geometry, skin.vertices, skin.triangles, skin.shared);
+    if (!skin.components || !largest) continue;
+    const count = size / 3, all = skin.components * count, paintwork = skin.geometry.attributes.color;
+    const stress = mixed(skin.stresses, skin.loads, all, low, high, share, new Float32Array(all));
+    const tones = Array.from({ length: count }, (_, n) => toneOf(equivalent(stress, n * skin.components, skin.components) / largest));
+    skin.triangles.forEach((n, corner) => paintwork.array.set(tones[n], 3 * corner));
+    paintwork.needsUpdate = true;
+  }
+}
+
+function toneOf(part) {
+  const place = Math.min(1, part) * (shades.length - 1), low = Math.min(Math.floor(place), shades.length - 2);
+  return shades[low].map((value, k) => value + (place - low) * (shades[low + 1][k] - value));
 }
 
 function colourBy(what) {
   motion.bodies.forEach((body, k) => {
     const number = what === "group" ? groups.indexOf(body.group) : body.colour;
-    paints[k].color.copy(colour(COLOURS[number % COLOURS.length]));
+    paints[k].color.copy(colour(what === "stress" ? PALE : COLOURS[number % COLOURS.length]));
   });
+  for (const skin of skins) skin.mesh.material = what === "stress" && skin.components ? stressed : paint(skin.body, "body");
+  element("scale").hidden = what !== "stress";
   for (const line of traces.children) line.material.color.copy(paints[line.userData.body].color);
   makeLegend(what);
 }
@@ -155,14 +240,19 @@ world.add(traces);
 
 const q0 = new THREE.Quaternion(), q1 = new THREE.Quaternion();
 
-/** Put all bodies where they are at time t, interpolated between two pictures. */
-function place(t) {
+/** Return the pictures before and after time t, and the part of the way from one to the other. */
+function moment(t) {
   let low = 0, high = times.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (times[middle] <= t) low = middle; else high = middle;
   }
-  const share = Math.min(1, Math.max(0, (t - times[low]) / (times[high] - times[low] || 1)));
+  return { low, high, share: Math.min(1, Math.max(0, (t - times[low]) / (times[high] - times[low] || 1))) };
+}
+
+/** Put all bodies where they are at time t, interpolated between two pictures. */
+function place(t) {
+  const { low, high, share } = moment(t);
   frames.forEach((frame, k) => {
     const one = (low * frames.length + k) * wide, two = (high * frames.length + k) * wide;
     const mix = (j) => (1 - share) * poses[one + j] + share * poses[two + j];
@@ -183,8 +273,8 @@ function place(t) {
 
 for (const [body, point] of motion.tips) {
   const path = [];
-  for (const moment of times) {
-    place(moment);
+  for (const time of times) {
+    place(time);
     path.push(vector(point).applyMatrix4(frames[body].matrix));
   }
   const line = new THREE.Line(new THREE.BufferGeometry().setFromPoints(path), new THREE.LineBasicMaterial());
@@ -198,12 +288,13 @@ const scene = new THREE.Scene();
 scene.background = colour("#f4f6f8");
 scene.add(world);
 const extent = []; // corners of boxes around the solids, all along the motion
-for (const mesh of pickable) mesh.geometry.computeBoundingBox();
 for (let sample = 0; sample <= SAMPLES; sample++) {
   place(begin + (length * sample) / SAMPLES);
+  bend(begin + (length * sample) / SAMPLES);
   world.updateMatrixWorld(true);
   for (const frame of frames) extent.push(frame.position.clone());
   for (const { geometry, matrixWorld } of pickable) {
+    if (!geometry.boundingBox) geometry.computeBoundingBox();
     const { min, max } = geometry.boundingBox;
     for (let corner = 0; corner < 8; corner++) {
       const p = new THREE.Vector3(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
@@ -212,6 +303,7 @@ for (let sample = 0; sample <= SAMPLES; sample++) {
   }
 }
 place(begin);
+bend(begin);
 const box = new THREE.Box3().setFromPoints(extent);
 const ball = box.getBoundingSphere(new THREE.Sphere());
 ball.radius = Math.max(ball.radius, 0.6 * motion.size);
@@ -302,13 +394,14 @@ function hover(event) {
 }
 
 function makeLegend(what) {
-  const legend = element("legend"), entries = what === "group" ? groups : motion.bodies.map((body) => body.name);
+  const whole = motion.bodies.map((_, k) => k).filter((k) => motion.bodies[k].owner < 0); // without frames of flexible bodies
+  const legend = element("legend"), entries = what === "group" ? groups : whole.map((k) => motion.bodies[k].name);
   legend.replaceChildren();
   legend.hidden = entries.length > 40;
   entries.forEach((name, k) => {
-    const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === k) ? n : -1).filter((n) => n >= 0);
+    const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === whole[k] || body.owner === whole[k]) ? n : -1).filter((n) => n >= 0);
     const button = document.createElement("button"), chip = document.createElement("i");
-    chip.style.background = COLOURS[(what === "group" ? k : motion.bodies[k].colour) % COLOURS.length];
+    chip.style.background = what === "stress" ? PALE : COLOURS[(what === "group" ? k : motion.bodies[whole[k]].colour) % COLOURS.length];
     button.append(chip, name || "others");
     button.title = "show or hide";
     button.addEventListener("click", () => {
@@ -456,6 +549,7 @@ function show() {
   element("time").value = t;
   element("clock").textContent = `${t.toFixed(length < 1 ? 4 : 2)} of ${+end.toPrecision(6)} s`;
   place(t);
+  bend(t);
   drawCursor();
   dirty = true;
 }
@@ -493,14 +587,24 @@ function switchOn(meshes, on) {
 element("play").addEventListener("click", () => play(!playing));
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
 element("camera").addEventListener("change", (event) => look(event.target.value));
-element("colours").parentElement.hidden = groups.length < 2;
-element("colours").value = groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
+element("colours").parentElement.hidden = groups.length < 2 && !hasStress;
+for (const [name, there] of [["group", groups.length > 1], ["stress", hasStress]]) {
+  if (!there) element("colours").querySelector(`[value=${name}]`).remove();
+}
+element("colours").value = hasStress ? "stress" : groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
+element("factor").parentElement.hidden = !skins.length;
+element("factor").value = factor;
+element("factor").addEventListener("input", (event) => {
+  if (event.target.checkValidity() && event.target.value) { factor = Number(event.target.value); bend(t); dirty = true; }
+});
+element("scale").querySelector("i").style.background = `linear-gradient(to right, ${SCALE})`;
+element("scale").querySelector("b").textContent = `${short(largest / 1e6)} MPa`;
 element("colours").addEventListener("change", (event) => { colourBy(event.target.value); dirty = true; });
 element("traces").addEventListener("change", (event) => switchOn([traces], event.target.checked));
 element("shapes").addEventListener("change", (event) => switchOn([...simple, ...looks], event.target.checked));
 element("axes").addEventListener("change", (event) => switchOn(arms.other, event.target.checked));
 document.addEventListener("keydown", (event) => {
-  if (event.target.tagName === "SELECT") return;
+  if (event.target.tagName === "SELECT" || event.target.type === "number") return;
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (event.key === " ") play(!playing);
   else if (step) seek(t + (step * length) / 200);

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from mbfmu.errors import UsageError
 from mbfmu.files import ending_of, write_aside
 from mbfmu.result import KINDS, Result, coordinates
+from mbfmu.viewer.bending import Skin
 from mbfmu.viewer.drawing import drawing_of
 from mbfmu.viewer.motion import Trajectory, unit_of
 
@@ -69,22 +71,24 @@ class Page:
         )
 
 
-def page_of(motion: Trajectory, title: str, subtitle: str = "") -> Page:
+def page_of(motion: Trajectory, title: str, subtitle: str = "", deformation: float = 1.0) -> Page:
     """Return a page that plays a motion.
 
     Args:
         motion: the motion to play.
         title: title above the page.
         subtitle: text beside the title.
+        deformation: factor of the displacements of flexible bodies.
 
     Raises:
-        UsageError: three.js is not installed.
+        UsageError: three.js is not installed, or the factor is no finite number from 0 on.
     """
-    here = resources.files("mbfmu.viewer")
+    refuse_deformation(deformation)
+    here, shown = resources.files("mbfmu.viewer"), {**_content(motion), "deformation": deformation}
     content = {
         "TITLE": html.escape(title),
         "SUBTITLE": html.escape(subtitle),
-        "MOTION": json.dumps(_content(motion)).replace("<", "\\u003c"),  # a name must not end the script element
+        "MOTION": json.dumps(shown).replace("<", "\\u003c"),  # a name must not end the script element
         "SCRIPT": (here / "page.js").read_text(encoding="utf-8"),
         "THREE": three_js(),
     }
@@ -114,13 +118,25 @@ def refuse_page(path: str | os.PathLike[str] = "page.html") -> None:
     three_js()
 
 
+def refuse_deformation(factor: float) -> None:
+    """Raise an error if a factor of displacements is not a finite number from 0 on.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not (math.isfinite(factor) and factor >= 0):
+        raise UsageError(f"the factor of the deformation is {factor}: it must be a finite number from 0 on")
+
+
 def _content(motion: Trajectory) -> dict[str, Any]:
     """Return a motion as data for the page's script."""
-    drawing, places = drawing_of(motion), {body: number for number, body in enumerate(motion.bodies)}
+    places = {body: number for number, body in enumerate(motion.bodies)}
     places[""] = -1
-    colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
     per_frame = max(1, len(motion.bodies)) * (3 if motion.dim == 2 else 7)
+    per_frame += sum(eta.shape[1] for eta in motion.eta.values())
     some = _thinned(len(motion.result.time), max(FEWEST, min(FRAMES, NUMBERS // per_frame)))
+    drawing = drawing_of(motion, some)
+    colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
     curve = _thinned(len(motion.result.time), CURVE)
     return {
         "dim": motion.dim,
@@ -131,9 +147,10 @@ def _content(motion: Trajectory) -> dict[str, Any]:
         "bodies": [
             {
                 "name": body,
-                "group": body.rpartition(".")[0].partition(".")[0],
+                "group": motion.geometry.owners.get(body, body).rpartition(".")[0].partition(".")[0],
                 "colour": colours.index(drawing.leader(body)),
                 "drawn": body in drawing.drawn,
+                "owner": places[motion.geometry.owners.get(body, "")],
             }
             for body in motion.bodies
         ],
@@ -158,6 +175,7 @@ def _content(motion: Trajectory) -> dict[str, Any]:
             for look in motion.geometry.looks
             if look.body in places
         ],
+        "skins": [_skin(item, places[item.body]) for item in drawing.skins],
         "tips": [[places[body], _space(point)] for body, point in _tips(motion)],
         "curve_times": _packed(motion.result.time[curve]),
         "panels": [
@@ -168,6 +186,21 @@ def _content(motion: Trajectory) -> dict[str, Any]:
             for label, names in _panels(motion.result)
         ],
     }  # fmt: skip
+
+
+def _skin(skin: Skin, body: int) -> dict[str, Any]:
+    """Return a moving surface as data."""
+    return {
+        "body": body,
+        "vertices": _packed(skin.rest),
+        "triangles": _packed(skin.triangles, "<u4"),
+        "shapes": _packed(skin.shapes),
+        "weights": _packed(skin.weights),
+        "components": skin.stresses.shape[2],
+        "stresses": _packed(skin.stresses),
+        "loads": _packed(skin.loads),
+        "largest": skin.largest,
+    }
 
 
 def _poses(r: Array, R: Array) -> Array:
@@ -183,6 +216,8 @@ def _tips(motion: Trajectory) -> list[tuple[str, Array]]:
     """Return the point of each body whose trace is drawn: the attachment that moves most."""
     found = []
     for body, attached in motion.geometry.bodies.items():
+        if body in motion.geometry.bent:  # its frames have traces
+            continue
         points = [*attached.anchors, *([] if attached.center is None else [attached.center])]
         if points:
             ways = [np.linalg.norm(np.ptp(motion.track(body, point), axis=0)) for point in points]

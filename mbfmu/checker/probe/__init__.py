@@ -20,6 +20,8 @@ steps3.py    rules on co-simulation that FMI 3.0 alone has
 structure3.py  rules on derivatives, dependencies and numbers of states that it alone has
 main.py      applies them
 drive.py     makes runs of an FMU, for mbfmu.simulate and sweeps
+integration.py  integrates an FMU for model exchange in such a run
+events3.py   steps an FMU of FMI 3.0 over its events, in runs and rules
 scalars.py   an FMU of FMI 3.0 as a master of FMI 2.0 drives it
 report.py    the JSON lines
 """

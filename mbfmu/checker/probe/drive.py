@@ -1,8 +1,8 @@
 """Runs of an FMU, each from a plan and rows that say what to do to a table of numbers.
 
 A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
-zero is an output point: the inputs are given, and the variables recorded. An FMU for model exchange is run by FMPy's
-own loop instead.
+zero is an output point: the inputs are given, and the variables recorded. An FMU for co-simulation does the steps, with
+event mode if it has one; one for model exchange is integrated over them.
 """
 
 import json
@@ -21,12 +21,14 @@ from typing import Any
 import fmpy
 import numpy as np
 import numpy.typing as npt
-from fmpy.fmi2 import FMU2Slave, fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
-from fmpy.fmi3 import FMU3Slave
+from fmpy.fmi2 import FMU2Model, FMU2Slave, fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
+from fmpy.fmi3 import FMU3Model, FMU3Slave
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
 
+from .events3 import PERIODIC, TOUCH, Endless, Events
 from .instance import callbacks_of, step
+from .integration import ENDLESS, Exchange, Lost, is_continuous
 from .report import begin
 from .scalars import Ended, Scalars, scalars, starts_of
 
@@ -47,6 +49,9 @@ KINDS = {"Enumeration": "Integer"}
 VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
 """Functions that make a number a value of a variable, by the variable's type."""
 
+EVENTS = {"eventModeUsed": True, "earlyReturnAllowed": True}
+"""Options of an instance of FMI 3.0 that uses its event mode."""
+
 Table = npt.NDArray[np.float64]
 
 
@@ -57,18 +62,18 @@ class Plan:
     Args:
         start: first time, s.
         stop: last time, s.
-        interval: time between outputs, s.
         values: start values by name.
         shown: names of the variables to record.
         driven: names of the inputs that the rows hold.
+        tolerance: relative tolerance of the solver in model exchange; None: that of the FMU.
     """
 
     start: float
     stop: float
-    interval: float
     values: dict[str, Any]
     shown: Sequence[str]
     driven: Sequence[str]
+    tolerance: float | None = None
 
 
 class Failure(Exception):  # noqa: N818 - the text goes on from the name of the FMU
@@ -166,7 +171,7 @@ class _Unit:
 
         Args:
             plan: the plan.
-            folder: folder of the run, with its rows or its inputs.
+            folder: folder of the run, with its rows.
             report: writes a line of the report.
 
         Raises:
@@ -186,18 +191,13 @@ class _Unit:
             self._prepare()
         instance, description, messages = self._instance, self._description, self._messages
         started = clock.perf_counter()
-        if followed(description):
-            rows = _read(folder, 2 + 2 * len(plan.driven), report)
-            table = follow(instance, description, plan, rows, messages, tell)
-        else:
-            inputs = np.load(folder / "inputs.npy") if plan.driven else None
-            table = _relayed(self._folder, instance, description, plan, inputs, messages, tell)
+        rows = _read(folder, 2 + 2 * len(plan.driven), report)
+        table = follow(instance, description, plan, rows, messages, tell)
         return table, clock.perf_counter() - started
 
     def end(self, free: bool) -> None:
         """End a run of the instance, and the instance too if it is to be freed."""
-        if followed(self._description):
-            self._instance.terminate()
+        self._instance.terminate()
         if free:
             self._instance.freeInstance()
 
@@ -217,17 +217,15 @@ class _Unit:
             raise Failure(f": it has no library for this platform ({fmpy.platform})")
         if remote:
             add_remoting(self._folder, host_platform=fmpy.platform, remote_platform=remote)
-        if followed(self._description):
-            name = self._description.coSimulation.modelIdentifier
-            self._instance = instantiate(self._folder, self._description, name, self._messages.note)
-        else:
-            self._instance = fmpy.instantiate_fmu(
-                self._folder, self._description, "ModelExchange", logger=self._messages.note, debug_logging=True
-            )
+        about = self._description.coSimulation or self._description.modelExchange
+        name = about.modelIdentifier
+        self._instance = instantiate(self._folder, self._description, name, self._messages.note, events=True)
 
 
-def instantiate(folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True) -> Any:
-    """Return an instance for co-simulation with the functions of FMPy's class for FMI 2.0.
+def instantiate(
+    folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True, events: bool = False
+) -> Any:
+    """Return an instance with the functions of FMPy's classes for FMI 2.0: for co-simulation if the FMU is for that.
 
     Args:
         folder: folder that the FMU is unpacked to.
@@ -235,29 +233,55 @@ def instantiate(folder: str, description: Any, name: str, note: Callable[..., No
         name: name of the instance.
         note: called with environment, name, status, category and message of what the FMU says.
         alone: whether the process has no other instance: only then are arguments put into messages of FMI 2.0.
+        events: whether an FMU of FMI 3.0 for co-simulation that has an event mode is to use it, and may return early.
     """
+    steps = description.coSimulation
     made = {
         "guid": description.guid,
         "unzipDirectory": folder,
-        "modelIdentifier": description.coSimulation.modelIdentifier,
+        "modelIdentifier": (steps or description.modelExchange).modelIdentifier,
         "instanceName": name,
     }
     if not description.fmiVersion.startswith("3."):
-        slave = FMU2Slave(**made)
+        slave = (FMU2Slave if steps else FMU2Model)(**made)
         slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
         return slave
-    slave = FMU3Slave(**made)
-    slave.instantiate(
-        loggingOn=True, logMessage=lambda environment, status, category, message: note(
-            environment, name, status, category, message
-        ),
-    )  # fmt: skip
-    return Scalars(slave, starts_of(description))
+
+    def log(environment: Any, status: int, category: Any, message: Any) -> None:
+        note(environment, name, status, category, message)
+
+    slave = (FMU3Slave if steps else FMU3Model)(**made)
+    events = events and has_event_mode(description)
+    try:
+        slave.instantiate(loggingOn=True, logMessage=log, **(EVENTS if events else {}))
+    except Exception:  # FMPy raises plain Exceptions; some FMUs do not have the event mode that they claim
+        if not events:
+            raise
+        events = False
+        slave.instantiate(loggingOn=True, logMessage=log)
+    return Scalars(slave, starts_of(description), events)
 
 
-def followed(description: Any) -> bool:
-    """Return whether an FMU is run by `follow`."""
-    return description.coSimulation is not None
+def has_event_mode(description: Any) -> bool:
+    """Return whether an FMU for co-simulation has an event mode."""
+    return description.fmiVersion.startswith("3.") and bool(
+        description.coSimulation and description.coSimulation.hasEventMode
+    )
+
+
+def _events(instance: Any, description: Any) -> Events | None:
+    """Return the events of an instance that uses its event mode; None for others.
+
+    FMUs of mbfmu return early at their samplings, so steps need not end there, and have the bits of longer ones.
+    """
+    if not (isinstance(instance, Scalars) and instance.events):
+        return None
+    clocks = [
+        item.valueReference
+        for item in description.modelVariables
+        if item.type == "Clock" and item.causality == "input" and item.intervalVariability in PERIODIC
+    ]
+    return Events(instance, clocks, stops=(description.generationTool or "").startswith("mbfmu"))
 
 
 def follow(
@@ -268,10 +292,10 @@ def follow(
     messages: Messages,
     tell: Callable[[float], None] = lambda _: None,
 ) -> Table:
-    """Initialise an instance for co-simulation and do what the rows say; the caller ends it.
+    """Initialise an instance and do what the rows say; the caller ends it.
 
     Args:
-        instance: an instance of FMPy.
+        instance: an instance of `instantiate`, with events.
         description: FMPy's model description.
         plan: the plan.
         rows: see above.
@@ -285,30 +309,98 @@ def follow(
         Failure: the FMU cannot be initialised or stepped, or an output is not finite.
     """
     variables = {item.name: item for item in description.modelVariables}
-    drive = _Drive(instance, description, [variables[name] for name in plan.driven])
+    inputs = [variables[name] for name in plan.driven]
     record = _Record(instance, [variables[name] for name in plan.shown])
+    reached = plan.start
+
+    def told(time: float) -> None:
+        nonlocal reached
+        reached = time
+        tell(time)
+
+    events = _events(instance, description)
     with _beginning(messages):
-        _initialise(instance, description, plan)
+        _initialise(instance, description, plan, events)
+        if description.coSimulation is None:
+            points = _exchanged(instance, description, plan, inputs, rows, told)
+        else:
+            points = _stepped(instance, description, plan, inputs, rows, told, events)
         record.take(plan.start)
-    asynchronous = bool(description.coSimulation.canRunAsynchronuously)
-    time = plan.start
     try:
-        for time, size, *inputs in rows:
-            tell(time)
-            drive.give(inputs, ramps=size > 0)
-            if size > 0:
-                step(instance, time, size, asynchronous)
-            else:
-                record.take(time)
+        for time in points:
+            record.take(time)
     except Failure:
         raise
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         if getattr(error, "status", None) == fmi2Discard:
-            why = messages.or_else(error if isinstance(error, Ended) else "it discarded the step")
-            text = f" stopped at t = {_successful(instance, time):g} s: {why}"
+            why = messages.or_else(error if isinstance(error, Ended | Lost) else "it discarded the step")
+            text = f" stopped at t = {_successful(instance, reached):g} s: {why}"
             raise Failure(text, refused=True) from None
-        raise Failure(f" failed at t = {time:g} s: {messages.or_else(error)}") from None
+        raise Failure(f" failed at t = {reached:g} s: {messages.or_else(error)}") from None
     return record.table
+
+
+def _exchanged(
+    instance: Any, description: Any, plan: Plan, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
+    tell: Callable[[float], None],
+) -> Iterator[float]:  # fmt: skip
+    """Return the output points of an instance for model exchange, which is integrated as they are asked for."""
+    setters = [
+        (getattr(instance, f"set{KINDS.get(item.type, item.type)}"), [item.valueReference], VALUES[item.type])
+        for item in inputs
+    ]
+
+    def give(number: int, value: float) -> None:
+        setter, reference, value_of = setters[number]
+        setter(reference, [value_of(value)])
+
+    exchange = Exchange(instance, description, inputs, rows, give, (plan.start, plan.stop), plan.tolerance)
+
+    def points() -> Iterator[float]:
+        yield from exchange.points(tell)
+        if exchange.ended:
+            raise Ended("it ended the run")
+
+    return points()
+
+
+def _stepped(
+    instance: Any, description: Any, plan: Plan, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
+    tell: Callable[[float], None], events: Events | None,
+) -> Iterator[float]:  # fmt: skip
+    """Give the output points of an instance for co-simulation, which takes steps as they are asked for."""
+    asynchronous = bool(description.coSimulation.canRunAsynchronuously)
+    drive = _Drive(instance, description, inputs, events, plan.values)
+    for time, size, *values in rows:
+        tell(time)
+        drive.give(time, values, ramps=size > 0)
+        if size == 0:
+            yield time
+        elif events is None:
+            step(instance, time, size, asynchronous)
+        else:
+            _step_over(events, time, size)
+
+
+def _step_over(events: Events, time: float, size: float) -> None:
+    """Do a step over all events on the way.
+
+    What is left after an event is reckoned from the begin of the step, as an FMU does that handles events within it.
+
+    Raises:
+        Ended: the FMU ended the run.
+        Endless: events go on for ever at one time.
+    """
+    begin, end, still = time, time + size, 0
+    near = TOUCH * max(abs(end), size)
+    while time < end - near and not events.ended:
+        _, _, reached = events.advance(time, end, size - (time - begin))
+        still = still + 1 if reached <= time else 0
+        time = max(time, reached)
+        if still > ENDLESS:
+            raise Endless(f"more than {ENDLESS} events follow each other at t = {time:g} s")
+    if events.ended:
+        raise Ended("it ended the run")
 
 
 @contextmanager
@@ -322,17 +414,23 @@ def _beginning(messages: Messages) -> Iterator[None]:
         raise Failure(f": {messages.or_else(error)}") from None
 
 
-def _initialise(instance: Any, description: Any, plan: Plan) -> None:
-    """Initialise an instance for co-simulation with the start values of a plan."""
+def _initialise(instance: Any, description: Any, plan: Plan, events: Events | None) -> None:
+    """Initialise an instance with the start values of a plan, and handle the events there."""
     experiment = description.defaultExperiment
     tolerance = None if experiment is None or experiment.tolerance is None else float(experiment.tolerance)
     instance.setupExperiment(tolerance=tolerance, startTime=plan.start)
     left = apply_start_values(instance, description, plan.values, settable=settable_in_instantiated)
     instance.enterInitializationMode()
     left = apply_start_values(instance, description, left, settable=settable_in_initialization_mode)
+    if events is not None:
+        events.read(plan.start)
     instance.exitInitializationMode()
     if left:
         raise Failure(f": {', '.join(left)} cannot be set")
+    if events is not None:
+        events.handle(plan.start)
+        if events.ended:
+            raise Failure(" ended the run at its begin")
 
 
 def _successful(instance: Any, time: float) -> float:
@@ -344,30 +442,56 @@ def _successful(instance: Any, time: float) -> float:
 
 
 class _Drive:
-    """The inputs of an instance that change."""
+    """The inputs of an instance for co-simulation that change; in event mode those that are discrete jump.
 
-    def __init__(self, instance: Any, description: Any, inputs: Sequence[Any]) -> None:
+    Args:
+        instance: the instance.
+        description: FMPy's model description.
+        inputs: variables of the inputs.
+        events: events of an instance that uses its event mode; None for others.
+        values: start values by name.
+    """
+
+    def __init__(
+        self, instance: Any, description: Any, inputs: Sequence[Any], events: Events | None, values: dict[str, Any]
+    ) -> None:
         ramps = description.coSimulation.canInterpolateInputs
         self._instance = instance
         self._setters = [
             (getattr(instance, f"set{KINDS.get(item.type, item.type)}"), [item.valueReference], VALUES[item.type])
             for item in inputs
         ]
+        self._events = events
+        self._jumping = [] if events is None else [n for n, item in enumerate(inputs) if not is_continuous(item)]
+        self._last = [values.get(inputs[number].name) for number in self._jumping]
         self._ramped = [number for number, item in enumerate(inputs) if ramps and item.type == "Real"]
         n = len(self._ramped)
         self._references = (c_uint * n)(*(inputs[number].valueReference for number in self._ramped))
         self._orders = (c_int * n)(*[1] * n)
 
-    def give(self, inputs: Sequence[float], ramps: bool) -> None:
-        """Set the inputs to their values, and their time derivatives if a step follows."""
+    def give(self, time: float, inputs: Sequence[float], ramps: bool) -> None:
+        """Set the inputs at a time, s, to their values, and their time derivatives if a step follows."""
         n = len(self._setters)
-        for (setter, reference, value_of), value in zip(self._setters, inputs[:n], strict=True):
-            setter(reference, [value_of(value)])
+        for number in range(n):
+            if number not in self._jumping:
+                self._set(number, inputs[number])
+        jumped = [self._setters[number][2](inputs[number]) for number in self._jumping]
+        if self._events is not None and jumped != self._last:
+            self._last = jumped
+            self._events.change(time, lambda: self._set_jumping(inputs))
         if ramps and self._ramped:
             rates = (c_double * len(self._ramped))(*(inputs[n + number] for number in self._ramped))
             self._instance.fmi2SetRealInputDerivatives(
                 self._instance.component, self._references, len(self._ramped), self._orders, rates
             )
+
+    def _set_jumping(self, inputs: Sequence[float]) -> None:
+        for number in self._jumping:
+            self._set(number, inputs[number])
+
+    def _set(self, number: int, value: float) -> None:
+        setter, reference, value_of = self._setters[number]
+        setter(reference, [value_of(value)])
 
 
 class _Record:
@@ -418,73 +542,6 @@ def refuse(name: str, value: float, time: float) -> None:
     """
     if not math.isfinite(value):
         raise Failure(f" gives no number: output {name} is {value} at t = {time:g} s", refused=True)
-
-
-def _relayed(
-    folder: str,
-    instance: Any,
-    description: Any,
-    plan: Plan,
-    inputs: Any,
-    messages: Messages,
-    tell: Callable[[float], None],
-) -> Table:
-    """Run an instance by FMPy's own loop; see `follow`."""
-    reached = plan.start
-
-    def finished(time: float, _recorder: Any) -> bool:
-        nonlocal reached
-        reached = time
-        tell(time)
-        return True
-
-    tell(plan.start)
-    if inputs is not None and description.coSimulation is None:
-        _apply_with_time(instance, description, inputs)
-    try:
-        found = fmpy.simulate_fmu(
-            folder,
-            start_time=plan.start,
-            stop_time=plan.stop,
-            output_interval=plan.interval,
-            start_values=plan.values,
-            output=plan.shown,
-            input=inputs,
-            model_description=description,
-            fmu_instance=instance,
-            step_finished=finished,
-            set_stop_time=False,
-        )
-    except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise Failure(f" failed at t = {reached:g} s: {messages.or_else(error)}") from None
-    times = found["time"]
-    outputs = [item.name for item in description.modelVariables if item.causality == "output"]
-    for name in plan.shown:
-        if name in outputs:
-            bad = np.flatnonzero(~np.isfinite(found[name]))
-            if len(bad):
-                refuse(name, float(found[name][bad[0]]), float(times[bad[0]]))
-    if times[-1] < plan.stop - 1e-9 * (plan.stop - plan.start):
-        raise Failure(f" stopped at t = {times[-1]:g} s: {messages.or_else('it ended the run')}", refused=True)
-    return np.column_stack([times, *(found[name] for name in plan.shown)]).astype(np.float64)
-
-
-def _apply_with_time(instance: Any, description: Any, inputs: Any) -> None:
-    """Give an instance for model exchange its continuous inputs with every time; FMPy holds them in a solver's step."""
-    continuous = [
-        item
-        for item in description.modelVariables
-        if item.name in inputs.dtype.names and item.type == "Real" and item.variability in (None, "continuous")
-    ]
-    references = [item.valueReference for item in continuous]
-    set_time = instance.setTime
-
-    def set_both(time: float) -> None:
-        set_time(time)
-        if references:
-            instance.setReal(references, [np.interp(time, inputs["time"], inputs[item.name]) for item in continuous])
-
-    instance.setTime = set_both
 
 
 def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[list[float]]:

@@ -29,6 +29,7 @@ from fmpy.fmi2 import (
 from fmpy.fmi3 import FMU3Slave
 from fmpy.logging import addLoggerProxy
 
+from .events3 import settle
 from .scalars import Place, Scalars
 
 PRACTICE = "practice"
@@ -38,8 +39,6 @@ STEPS = 20
 SAVED = 5
 NUDGE = 1e-4
 """By how much values are changed, relative to 1 and their size: no mechanism comes apart."""
-ITERATIONS = 100
-"""Updates after which an event iteration counts as endless."""
 SAME = 1e-9
 """Relative difference up to which two numbers mean the same."""
 
@@ -79,10 +78,6 @@ def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None
             sleep(1e-4)
         if status > fmi2Warning:
             raise FMICallException("fmi2DoStep", status) from None
-
-
-class Endless(Exception):  # noqa: N818 - it ends a rule with its text
-    """An event iteration that does not end."""
 
 
 class Instance:
@@ -125,11 +120,8 @@ class Instance:
         Raises:
             Endless: they always need another.
         """
-        for _ in range(ITERATIONS):
-            again, self.ended, _, _, defined, time = self.slave.newDiscreteStates()
-            if self.ended or not again:
-                return float(time) if defined else math.inf
-        raise Endless(f"the discrete states still need another update after {ITERATIONS} calls")
+        self.ended, time = settle(self.slave)
+        return time
 
     def initialise(self, stop: float | None = None) -> None:
         """Go through initialisation mode with the start values."""

@@ -1,14 +1,15 @@
-"""An FMU for co-simulation by FMI 3.0 as a master of FMI 2.0 drives it: scalar variables, and the calls of FMI 2.0.
+"""An FMU of FMI 3.0 as a master of FMI 2.0 drives it: scalar variables, and the calls of FMI 2.0.
 
 Each element of an array is a variable, r[2] or A[1,2], in row-major order; all floating-point types are Real, and all
 whole-number types Integer. Binary values, clocks, arrays of texts and very large arrays keep their type, which FMI 2.0
-does not have, so that a master can leave them out and name them. Events lie within steps, and no step ends early.
+does not have, so that a master can leave them out and name them. Events lie within steps, unless `events3` steps over
+them.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import product
-from math import prod
 from typing import Any, NamedTuple
 
 from fmpy import fmi3
@@ -61,7 +62,7 @@ def scalars(description: Any) -> Any:
         return description
     total, elements = 0, []
     for variable in description.modelVariables:
-        size = prod(variable.shape)
+        size = math.prod(variable.shape)
         scalar = size <= LARGEST and (size == 1 or total + size <= MOST)
         total += size if scalar else 0
         elements.append(_elements(variable) if scalar else [copy(variable)])
@@ -78,7 +79,7 @@ def scalars(description: Any) -> Any:
 
 def _elements(variable: Any) -> list[Any]:
     """Return the scalars of a variable; one of a type that FMI 2.0 does not have is returned as it is."""
-    size = prod(variable.shape)
+    size = math.prod(variable.shape)
     if variable.type not in (*TYPES, *SAME) or (variable.shape and variable.type == "String"):
         return [copy(variable)]
     starts = (variable.start or "").split() if variable.type != "String" else [variable.start]
@@ -131,14 +132,15 @@ class Scalars:
     Args:
         slave: FMPy's instance.
         starts: start values of all elements by value reference.
+        events: whether it uses its event mode.
     """
 
-    def __init__(self, slave: Any, starts: Iterable[tuple[int, list[Any]]]) -> None:
-        self._slave = slave
+    def __init__(self, slave: Any, starts: Iterable[tuple[int, list[Any]]], events: bool = False) -> None:
+        self._slave, self.events = slave, events
         self._starts = dict(starts)
         self._last: dict[int, list[Any]] = {}
         self._experiment: dict[str, float | None] = {}
-        self._reached = 0.0
+        self._reached = -math.inf
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._slave, RENAMED.get(name, name))
@@ -155,10 +157,11 @@ class Scalars:
         """Return to the state after instantiation."""
         self._slave.reset()
         self._last.clear()
+        self._reached = -math.inf
 
     def doStep(self, currentCommunicationPoint: float, communicationStepSize: float) -> None:
         """Do a step; states of earlier times may be set later."""
-        _, ends, early, self._reached = self.advance(currentCommunicationPoint, communicationStepSize)
+        _, ends, early, _ = self.advance(currentCommunicationPoint, communicationStepSize)
         if ends:
             raise Ended("it ended the run")
         if early:
@@ -167,6 +170,7 @@ class Scalars:
     def advance(self, time: float, size: float) -> tuple[bool, bool, bool, float]:
         """Do a step; return whether an event is met, whether the run ends, whether it is early, and the time, s."""
         found: tuple[bool, bool, bool, float] = self._slave.doStep(time, size, False)
+        self._reached = found[3]
         return found
 
     def getRealStatus(self, _: int) -> float:

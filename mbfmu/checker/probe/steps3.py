@@ -1,15 +1,16 @@
 """Rules that FMI 3.0 alone has on co-simulation: functions, event mode, clocks, early returns, intermediate updates."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from ctypes import CDLL, c_double, c_int
+from collections.abc import Iterator, Mapping
+from ctypes import CDLL
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fmpy import platform_tuple, sharedLibraryExtension
-from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave, fmi3ValueReference
+from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave
 
+from .events3 import PERIODIC, TOUCH, Events, intervals_of, shifts_of
 from .instance import SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Outputs, Probe, difference, not_finite
 from .scalars import Ended
 
@@ -17,67 +18,51 @@ FUNCTIONS = sorted(
     {name for kind in (FMU3Model, FMU3Slave, FMU3ScheduledExecution) for name in dir(kind) if name.startswith("fmi3")}
 )
 """Names of all functions of FMI 3.0."""
-PERIODIC = ("constant", "fixed", "tunable")
-"""Interval variabilities of clocks that tick periodically."""
 SPANS = 500
 """Calls of fmi3DoStep that a run with event mode may take."""
-TOUCH = 1e-12
-"""Distance, relative to the time of a run, within which an instant is met."""
 
 
 class Stepped(Instance):
     """An instance with event mode that may return early; its master activates periodic clocks when they are due."""
 
     options: Mapping[str, Any] = MappingProxyType({"eventModeUsed": True, "earlyReturnAllowed": True})
-    next = math.inf
-    """Time of the next event that the FMU has told, s."""
-    clocks: Sequence[tuple[int, float, float]] = ()
-    """Value reference, first tick (s) and interval (s) of periodic clocks."""
-    rang: tuple[str, ...] = ()
-    """Clocks that were still active after the last update of the discrete states."""
+
+    def __init__(self, job: dict[str, Any], callbacks: Any, name: str) -> None:
+        super().__init__(job, callbacks, name)
+        self._triggered = [clock for clock in job["clocks"] if clock["causality"] != "input" and not clock["clocks"]]
+        self._events = Events(
+            self.slave,
+            [clock["reference"] for clock in job["clocks"] if clock["interval_kind"] in PERIODIC],
+            [clock["reference"] for clock in self._triggered],
+            used=self.options["eventModeUsed"],
+        )
+
+    @property
+    def next(self) -> float:
+        """Time of the next event that the FMU has told, s."""
+        return self._events.next
+
+    @property
+    def rang(self) -> list[str]:
+        """Clocks that were still active after the last update of the discrete states."""
+        return [clock["name"] for clock, on in zip(self._triggered, self._events.active, strict=False) if on]
 
     def initialise(self, stop: float | None = None) -> None:
         """Go through initialisation and the first event iteration; end in step mode."""
         self.slave.setupExperiment(tolerance=self.job["tolerance"], startTime=self.job["start"], stopTime=stop)
         self.slave.enterInitializationMode()
-        clocks = [clock for clock in self.job["clocks"] if clock["interval_kind"] in PERIODIC]
-        self.clocks = [
-            (clock["reference"], self.job["start"] + shift, interval)
-            for clock, shift, interval in zip(clocks, _shifts(self, clocks), _intervals(self, clocks), strict=True)
-            if 0.0 < interval < math.inf and math.isfinite(shift)  # the rule clock-interval has the others
-        ]
+        self._events.read(self.job["start"])
         self.slave.exitInitializationMode()
         self.ready = True
         if self.options["eventModeUsed"]:
-            self.handle(self.job["start"])
-
-    def handle(self, time: float) -> None:
-        """Handle an event from within event mode, and go on to step mode."""
-        due = [reference for reference, first, interval in self.clocks if _is_tick(time, first, interval)]
-        if due:
-            self.slave.setClock(due, [True] * len(due))
-        self.next = self.settle()
-        if self.ended:
-            return
-        triggered = [clock for clock in self.job["clocks"] if clock["causality"] != "input" and not clock["clocks"]]
-        active = self.slave.getClock([clock["reference"] for clock in triggered]) if triggered else []
-        self.rang = tuple(clock["name"] for clock, on in zip(triggered, active, strict=True) if on)
-        self.slave.enterStepMode()
+            self._events.handle(self.job["start"])
+            self.ended = self._events.ended
 
     def advance(self, time: float, end: float) -> tuple[bool, bool, float]:
-        """Step towards a time, to the next event that is known at most, and handle what is met there.
-
-        Returns:
-            Whether there was an event, whether the step ended early, and the time that was reached, s.
-        """
-        instants = [self.next, *(_tick_after(time, first, interval) for _, first, interval in self.clocks)]
-        to = min([end, *(instant for instant in instants if instant > time)])
-        met, self.ended, early, last = self.slave.advance(time, to - time)
-        event = met or (self.options["eventModeUsed"] and last >= min(instants) - TOUCH * max(abs(last), self.h))
-        if event and not self.ended:
-            self.slave.enterEventMode()
-            self.handle(last)
-        return bool(met), bool(early), float(last)
+        """Step towards a time, and handle what is met on the way: see `Events.advance`."""
+        found = self._events.advance(time, end)
+        self.ended = self._events.ended
+        return found
 
     def step(self, n: float, size: float | None = None) -> None:
         """Step from t0 + n h, by h if no other size is given, over all events on the way."""
@@ -89,36 +74,6 @@ class Stepped(Instance):
             left = left - 1 if time < end - TOUCH * max(abs(end), size) else 0
         if self.ended:
             raise Ended(f"it ended the run at t = {time:g} s")
-
-
-def _is_tick(time: float, first: float, interval: float) -> bool:
-    """Return whether a periodic clock ticks at a time."""
-    number = (time - first) / interval
-    return number > -SAME and abs(number - round(number)) <= SAME
-
-
-def _tick_after(time: float, first: float, interval: float) -> float:
-    """Return the time of the first tick of a periodic clock after a time, s."""
-    return first + interval * max(0, math.floor((time - first) / interval + SAME) + 1)
-
-
-def _intervals(instance: Instance, clocks: list[dict[str, Any]]) -> list[float]:
-    """Return the intervals of clocks in initialisation mode, s."""
-    n = len(clocks)
-    references = (fmi3ValueReference * n)(*(clock["reference"] for clock in clocks))
-    intervals, qualifiers = (c_double * n)(), (c_int * n)()
-    if n:
-        instance.slave.getIntervalDecimal(references, intervals, qualifiers)
-    return list(intervals)
-
-
-def _shifts(instance: Instance, clocks: list[dict[str, Any]]) -> list[float]:
-    """Return the shifts of clocks in initialisation mode, s."""
-    n = len(clocks)
-    shifts = (c_double * n)()
-    if n:
-        instance.slave.getShiftDecimal((fmi3ValueReference * n)(*(clock["reference"] for clock in clocks)), shifts)
-    return list(shifts)
 
 
 def functions_exported(probe: Probe) -> Iterator[str]:
@@ -259,7 +214,8 @@ def clock_interval(probe: Probe) -> Iterator[str]:
     with probe.instance(kind=Stepped) as instance:
         instance.slave.setupExperiment(startTime=probe.job["start"])
         instance.slave.enterInitializationMode()
-        intervals, shifts = _intervals(instance, clocks), _shifts(instance, clocks)
+        references = [clock["reference"] for clock in clocks]
+        intervals, shifts = intervals_of(instance.slave, references), shifts_of(instance.slave, references)
         instance.slave.exitInitializationMode()
     for clock, found, shift in zip(clocks, intervals, shifts, strict=True):
         name = clock["name"]

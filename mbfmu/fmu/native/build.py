@@ -19,7 +19,7 @@ from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross,
 from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)
-CORE = ("core.h", "core.c", "texts.h", "categories.h")
+CORE = ("core.h", "core.c", "texts.h", "suspects.h", "categories.h")
 """Names of the files that are the same in every version of FMI."""
 EXCHANGE = "exchange.c"
 """Name of the file that model exchange needs beside these."""

@@ -7,6 +7,7 @@
  * A value that may not be set is refused with a message, the old value stays, and steps are discarded until a valid
  * value replaces it. */
 #include "core.h"
+#include "suspects.h"
 #include "texts.h"
 #include "variables.h"
 
@@ -88,6 +89,14 @@ static void add_refusals(struct text *t, const struct state *now) {
 }
 
 #ifdef EXCHANGE
+enum outcome core_lost(struct core *m, enum outcome severity, const char *what) {
+    const struct state *now = &m->now;
+    struct text suspect = {"", 0};
+    mbfmu_outputs(now->x, now->u, now->p, now->time, m->y1, m->work);
+    add_suspect(&suspect, now->u, now->x, m->rates, m->y1);
+    return core_say(&m->host, severity, "%s at t = %.9g s%s; take smaller steps", what, now->time, suspect.all);
+}
+
 int core_valid(struct core *m, enum outcome severity) {
     struct text reasons = {"", 0};
     if (!m->now.refused) return 1;
@@ -397,8 +406,9 @@ static void judge_energy(struct core *m) {
     m->told_energy = 1;
     core_say(&m->host, NOTED,
              "errors of the steps change the energy by %.3g J, %.3g %% of the %.3g J that the motion exchanges (see %s); "
-             "take a smaller solver.step, or set solver.tolerance (said once, at t = %.9g s)",
-             error, 100 * error / exchanged, exchanged, ENERGY_NAME, now->time);
+             "%s (said once, at t = %.9g s)",
+             error, 100 * error / exchanged, exchanged, ENERGY_NAME,
+             now->settings[TOLERANCE] > 0 ? REMEDY_ENERGY_CHOSEN : REMEDY_ENERGY, now->time);
 }
 
 /* Tell once if the constraints are violated noticeably. */
@@ -407,9 +417,8 @@ static void judge_residual(struct core *m) {
     if (m->told_residual || !(residual > DRIFTED)) return;
     m->told_residual = 1;
     core_say(&m->host, NOTED,
-             "the constraints are violated by %.2g; take a smaller solver.step, or a stepper that keeps them, such as "
-             "'rattle' (said once, at t = %.9g s)",
-             residual, m->now.time);
+             "the constraints are violated by %.2g; %s (said once, at t = %.9g s)", residual, REMEDY_DRIFTED,
+             m->now.time);
 }
 
 #endif
@@ -497,8 +506,25 @@ enum outcome core_enter(struct core *m, enum phase phase) {
 #ifndef EXCHANGE
 /* -- steps ------------------------------------------------------------------------------------------------------- */
 
-static enum outcome not_done(struct core *m, int code, const double *status) {
-    struct text halved = {"", 0};
+/* Add the variable to suspect where a step from t failed; the step is made again up to there, as far as that goes. */
+static void add_where_it_failed(struct core *m, double t, double failed, struct text *reason) {
+    struct state *now = &m->now;
+    double status[S_SIZE], u[NU + 1] = {0}, span = failed - t;
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    int reached = 0;
+    for (int trial = 0; trial < SUSPECT_TRIES && span > 0 && !reached; ++trial) {
+        const int code = mbfmu_communicate(all, t, span, now->settings[STEP], now->settings[TOLERANCE]);
+        reached = code == OK || code == OUTPUTS_NOT_FINITE;
+        span = status[S_TIME] - t < span ? status[S_TIME] - t : span / 2;
+    }
+    if (!reached) mbfmu_outputs(now->x, now->u, now->p, t, m->y1, m->work);
+    for (int i = 0; i < NU; ++i) u[i] = now->u[i] + now->du[i] * (failed - t);
+    add_suspect(reason, u, m->y1, m->y1, m->y1);
+}
+
+/* Tell why a step from t was not done. */
+static enum outcome not_done(struct core *m, int code, const double *status, double t) {
+    struct text end = {"", 0};
     if (code == UNFINISHED)
         return discard(m,
                        "a communication step takes more than %d steps, of which the last ended at t = %.9g s; take "
@@ -516,22 +542,23 @@ static enum outcome not_done(struct core *m, int code, const double *status) {
                        "check its parameters, such as a speed of rest that is too small",
                        status[S_TIME], MOST_EVENTS, GUARDED[(int)status[S_CORRECTION]]);
 #endif
-    if (!CORRECTIONS) add(&halved, ", even with the step halved %d times", MAX_HALVINGS);
+    const double failed = status[S_TIME], correction = status[S_CORRECTION];
+    if (!CORRECTIONS && (code == NOT_FINITE || code == NOT_CONVERGED))
+        add(&end, ", even with the step halved %d times", MAX_HALVINGS);
+    add_where_it_failed(m, t, failed, &end);
+    if (code == OUTPUTS_NOT_FINITE) {
+        struct text time = {"", 0};
+        add_number(&time, failed);
+        return discard(m, "outputs at t = %s s are not finite%s; %s", time.all, end.all, REMEDY_OUTPUTS_NOT_FINITE);
+    }
     if (code == NOT_ACCURATE)
-        return discard(m,
-                       "no step from t = %.9g s meets solver.tolerance, however short; take a larger one, or a "
-                       "stepper of higher order",
-                       status[S_TIME]);
+        return discard(m, "no step from t = %.9g s meets solver.tolerance, however short%s; %s", failed, end.all,
+                       REMEDY_NOT_ACCURATE);
     if (code == NOT_FINITE)
-        return discard(m,
-                       "no step from t = %.9g s: the solution is no longer finite%s; check inputs and parameters, "
-                       "take a smaller solver.step, or for stiff forces the stepper 'radau' if another is in use",
-                       status[S_TIME], halved.all);
-    return discard(m,
-                   "no step from t = %.9g s: the equations did not converge (last correction %.2g)%s; take a "
-                   "smaller solver.step, smoother inputs, or for stiff forces the stepper 'radau' if another is in "
-                   "use",
-                   status[S_TIME], status[S_CORRECTION], halved.all);
+        return discard(m, "no step from t = %.9g s: the solution is no longer finite%s; %s", failed, end.all,
+                       REMEDY_NOT_FINITE);
+    return discard(m, "no step from t = %.9g s: the equations did not converge (last correction %.2g)%s; %s", failed,
+                   correction, end.all, REMEDY_NOT_CONVERGED);
 }
 
 enum outcome core_possible(struct core *m, double t, double H) {
@@ -583,12 +610,7 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     int code = mbfmu_communicate(all, t, H, h, tolerance);
     (void)stops;
 #endif
-    if (code == OUTPUTS_NOT_FINITE) {
-        struct text time = {"", 0};
-        add_number(&time, t + H);
-        return discard(m, "outputs at t = %s s are not finite; take a smaller solver.step", time.all);
-    }
-    if (code != OK) return not_done(m, code, status);
+    if (code != OK) return not_done(m, code, status, t);
     memcpy(now->from_x, now->x, sizeof now->x);
     memcpy(now->from_u, now->u, sizeof now->u);
     memcpy(now->from_du, now->du, sizeof now->du);
@@ -637,7 +659,7 @@ enum outcome core_settle(struct core *m) {
 #if HAS_EVENTS
     double status[S_SIZE];
     int code = mbfmu_settle(now->x, now->u, now->du, now->p, now->time, now->settings[STEP], m->x1, status, m->work);
-    if (code != OK) return not_done(m, code, status);
+    if (code != OK) return not_done(m, code, status, now->time);
     if (memcmp(now->x, m->x1, sizeof now->x) != 0) {
         memcpy(now->x, m->x1, sizeof now->x);
         now->span = NAN; /* no derivative is that of a step and an event after it */

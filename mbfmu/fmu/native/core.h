@@ -51,6 +51,7 @@
 #define core_serialise CORE_NAME(core_serialise)
 #define core_deserialise CORE_NAME(core_deserialise)
 #define core_valid CORE_NAME(core_valid)
+#define core_lost CORE_NAME(core_lost)
 #define core_at CORE_NAME(core_at)
 #define core_get_states CORE_NAME(core_get_states)
 #define core_set_states CORE_NAME(core_set_states)
@@ -202,6 +203,8 @@ struct update {
     double next; /* time of the next time event, s; INFINITY: there is none */
 };
 
+/* Tell what has no value at the present point, and the variable to suspect. */
+enum outcome core_lost(struct core *m, enum outcome severity, const char *what);
 /* Whether no value is refused; logs those that are, as nothing may be found with the values before them. */
 int core_valid(struct core *m, enum outcome severity);
 /* Set the time, s, of a point that a solver tries. */

@@ -6,6 +6,7 @@
 
 static const int PLACES[] = {STATE_PLACES};
 static const double NOMINALS[] = {STATE_NOMINALS};
+static const char *const NAMES[] = {STATE_NAMES};
 
 /* Whether a master means all states or indicators. */
 static int all(struct core *m, size_t n, size_t number, const char *what) {
@@ -32,8 +33,8 @@ enum outcome core_set_states(struct core *m, const double states[], size_t n) {
     if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
     for (size_t i = 0; i < n; ++i)
         if (!(fabs(states[i]) <= LARGEST))
-            return core_say(&m->host, DISCARDED, "state %lu of %lu is not finite, or larger than %g",
-                            (unsigned long)i + 1, (unsigned long)n, LARGEST);
+            return core_say(&m->host, DISCARDED, "%s = %.6g is not finite, or larger than %g", NAMES[i], states[i],
+                            LARGEST);
     for (size_t i = 0; i < n; ++i) m->now.x[PLACES[i]] = states[i];
     note_change(m);
     return DONE;
@@ -54,12 +55,9 @@ int core_compute_rates(struct core *m) {
 }
 
 enum outcome core_get_state_rates(struct core *m, double rates[], size_t n) {
-    const struct state *now = &m->now;
     if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
     if (!core_valid(m, DISCARDED)) return DISCARDED;
-    if (!core_compute_rates(m))
-        return core_say(&m->host, DISCARDED, "the time derivatives at t = %.9g s are not finite; take smaller steps",
-                        now->time);
+    if (!core_compute_rates(m)) return core_lost(m, DISCARDED, "the time derivatives are not finite");
     for (size_t i = 0; i < n; ++i) rates[i] = m->rates[PLACES[i]];
     return DONE;
 }
@@ -71,8 +69,7 @@ enum outcome core_get_indicators(struct core *m, double indicators[], size_t n) 
     mbfmu_indicators(now->x, now->u, now->p, now->time, now->shift, indicators, m->work);
     for (size_t i = 0; i < n; ++i)
         if (!isfinite(indicators[i]))
-            return core_say(&m->host, DISCARDED, "event indicators at t = %.9g s are not finite; take smaller steps",
-                            now->time);
+            return core_lost(m, DISCARDED, "event indicators are not finite");
 #else
     (void)indicators;
 #endif

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
+from mbfmu.fmu.failures import quantities
 from mbfmu.fmu.interface import EXCHANGED, KINDS, SETTING, Interface, Variable, Watched
 
 ROW = """
@@ -72,6 +73,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             *(f"#define {limit.upper()} {_number(value)}" for limit, value in interface.limits.items()),
             *_watched(interface.watched),
             *([f"#define GUARD_NAMES {', '.join(map(_text, interface.guards))}"] if interface.guards else []),
+            *_suspects(interface),
             *(_states(interface) if interface.exchange else []),
             _enumeration("setting", [*_settings(interface), "n_settings"]),
             "#endif",
@@ -85,12 +87,29 @@ def _settings(interface: Interface) -> list[str]:
 
 
 def _states(interface: Interface) -> list[str]:
-    """Return the definitions of the continuous states: their places in x, and their nominal sizes."""
+    """Return the definitions of the continuous states: their places in x, nominal sizes and names."""
     states = [state for state, _ in interface.states]
     return [
         f"#define N_STATES {len(states)}",
         f"#define STATE_PLACES {', '.join(str(item.offset) for item in states) or 0}",
         f"#define STATE_NOMINALS {', '.join(_number(item.nominal) for item in states) or 0}",
+        f"#define STATE_NAMES {', '.join(_text(item.name) for item in states) or 0}",
+    ]
+
+
+def _suspects(interface: Interface) -> list[str]:
+    """Return the definitions of what messages on failed steps say: quantities by their usual sizes, and advice."""
+    tables = {
+        kind: "".join(
+            f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {_number(item.usual)}, {item.place}, {item.rate}, "
+            f"{_text(item.rate_unit)}}}, "
+            for item in items
+        )
+        for kind, items in quantities(interface).items()
+    }
+    return [
+        *(f"#define SUSPECT_{kind.upper()} {rows}" for kind, rows in tables.items()),
+        *(f"#define REMEDY_{name} {_text(text)}" for name, text in interface.remedies.items()),
     ]
 
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
+import numpy as np
+import numpy.typing as npt
 
 from mbfmu.model.component import Quantity, Vector, start
 from mbfmu.model.frame import SX
 from mbfmu.model.parts import MovingPart
 from mbfmu.model.relative import cross, moment_of
+from mbfmu.model.sensors import Measured
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,22 @@ class MassIntegrals:
     J: SX
     spin: SX
     own: SX
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The surface of a flexible body in a picture, for its shape coordinates.
+
+    Args:
+        points: places of v corners seen from frame_a and resolved there, m, SX, shape (3, v), in a planar system too.
+        triangles: numbers of their corners, counterclockwise from outside, shape (f, 3).
+        stress: stresses at the corners, N/m2: xx, yy, zz, xy, yz and zx, SX, shape (6, v), or the normal stress of
+            fibres alone, shape (1, v); None: unknown.
+    """
+
+    points: SX
+    triangles: npt.NDArray[np.int64]
+    stress: SX | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,23 @@ class FlexibleBody(MovingPart):
             p: the component's quantities, and its shape coordinates ``p.eta``.
             rate: rates of the shape coordinates, SX, shape (n,).
         """
+
+    def signals(self, p: Any) -> tuple[Measured, ...]:
+        """Return what of the shape is an output besides the coordinates, such as stresses.
+
+        Args:
+            p: the component's quantities, and its shape coordinates ``p.eta``.
+        """
+        return ()
+
+    def surface(self, p: Any, thick: float) -> Surface | None:
+        """Return the surface for pictures; None: they show lines to the frames.
+
+        Args:
+            p: the component's quantities, and its shape coordinates ``p.eta``.
+            thick: radius of a bar that is drawn as a line is, m.
+        """
+        return None
 
     def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
         for quantity, label, value in super().declared():

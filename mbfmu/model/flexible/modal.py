@@ -8,12 +8,16 @@ import numpy as np
 
 from mbfmu.errors import ModelFileError, ValueRangeError
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals
-from mbfmu.model.flexible.modal_data import ENDING, Array, ModalData, read_modal
+from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals, Surface
+from mbfmu.model.flexible.modal_data import ENDINGS, Array, ModalData, read_modal
+from mbfmu.model.flexible.stresses import squared_von_mises
 from mbfmu.model.frame import SX, Pose, identity, skew
+from mbfmu.model.sensors import Measured
 
 NEGLIGIBLE = 1e-14
 """Size of an entry of a constant, relative to the largest, below which it is zero."""
+LEAST = 1e-200
+"""Least square of an equivalent stress, (N/m2)^2, by which its derivatives are finite where it is zero."""
 OWN = frozenset({"eta", "eta_t", "eta_tt", "data", "zeta", "r_0", "v_0", "a_0", "phi", "w", "Q", "w_a"})
 """Names of variables of the body, which its frames cannot have."""
 
@@ -30,7 +34,7 @@ class ModalBody(FlexibleBody):
     modes that move the body in the x-y plane, and needs each mode to move it either in that plane or out of it.
 
     Args:
-        data: path of an .npz file of modal data, or the `ModalData`.
+        data: path of a file of modal data, .npz or .sid_fem, or the `ModalData`.
         zeta: damping of every mode of the body clamped at frame_a, as a part of the critical one, beside that of D_e.
         r_0, v_0, phi, w, Q, w_a, eta, eta_t: start values as in `FlexibleBody`.
 
@@ -39,16 +43,17 @@ class ModalBody(FlexibleBody):
         ValueRangeError: a constant is not what it has to be, see `ModalData`.
     """
 
-    data: str | ModalData = field(default="", metadata={"file": ENDING})
+    data: str | ModalData = field(default="", metadata={"file": ENDINGS})
     zeta: Value = quantity(0.0, "1", "damping of every mode, part of the critical one", min=0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, ModalData):
             if not self.data:
-                raise ModelFileError(f'{self.name}.data must name a file of modal data, such as "boom{ENDING}"')
+                raise ModelFileError(f'{self.name}.data must name a file of modal data, such as "boom{ENDINGS[0]}"')
             object.__setattr__(self, "data", read_modal(self.data))
-        if taken := OWN & {*self.constants.frames}:
-            raise ValueRangeError(f"{self.name}: a frame cannot have the name '{min(taken)}' of a variable")
+        points = self.constants.stresses.names if self.constants.stresses else ()
+        if taken := OWN & {*self.constants.frames, *points}:
+            raise ValueRangeError(f"{self.name}: a frame or point cannot have the name '{min(taken)}' of a variable")
         super().__post_init__()
 
     @property
@@ -113,6 +118,26 @@ class ModalBody(FlexibleBody):
         critical = L @ modes * (2 * np.sqrt(np.maximum(squares, 0.0))) @ modes.T @ L.T
         return -(_constant(D) @ rate) - p.zeta * (_constant(critical) @ rate)
 
+    def signals(self, p: Any) -> tuple[Measured, ...]:
+        """Return the stresses at the points of the data, and the equivalent stress of each."""
+        points, kept, found = self.constants.stresses, self._kept(p.planar), []
+        for name, modes in zip(points.names, points.sigma, strict=True) if points else ():
+            sigma = _constant(modes[:, kept]) @ p.eta
+            found.append(Measured(f"{name}.sigma", "N/m2", f"stresses xx, yy, zz, xy, yz, zx at {name}", sigma))
+            size = ca.sqrt(ca.fmax(squared_von_mises(sigma), LEAST))
+            found.append(Measured(f"{name}.sigma_v", "N/m2", f"equivalent stress (v. Mises) at {name}", size))
+        return tuple(found)
+
+    def surface(self, p: Any, thick: float) -> Surface | None:
+        """Return the surface of the data, which moves by the modes to first order."""
+        data, kept = self.constants.surface, self._kept(p.planar)
+        if data is None:
+            return None
+        Phi, sigma = (item[:, :, kept].astype(np.float64).reshape(-1, len(kept)) for item in (data.Phi, data.sigma))
+        moved = ca.reshape(_constant(Phi) @ p.eta, 3, len(data.r))
+        stress = ca.reshape(_constant(sigma) @ p.eta, 6, len(data.r)) if len(sigma) else None
+        return Surface(ca.DM(data.r.T.astype(np.float64)) + moved, data.triangles.astype(np.int64), stress)
+
     def _kept(self, planar: bool) -> list[int]:
         """Return the numbers of the modes that a planar or a spatial system takes."""
         return [*self.constants.in_plane()] if planar else [*range(len(self.constants.Me))]
@@ -130,7 +155,7 @@ class _Bent:
 
     def __init__(self, data: ModalData, kept: list[int], eta: SX, axes: list[int], turns: list[int]) -> None:
         rows = [*axes, *(3 + a for a in turns)]
-        N1, C2, N2 = _moments(data)[:, :, kept], _among(data.C2, kept), _among(data.N2, kept)
+        N1, C2, N2 = data.moments()[:, :, kept], _among(data.C2, kept), _among(data.N2, kept)
         s1 = [ca.dot(_constant(item[kept]), eta) for item in data.C1]
         s2 = [_form(item, eta) / 2 for item in C2]
         n1 = [[ca.dot(_constant(N1[a, b]), eta) for b in range(3)] for a in range(3)]
@@ -165,17 +190,6 @@ def _turned(s: list[SX], n: list[list[SX]]) -> SX:
     trace = n[0][0] + n[1][1] + n[2][2]
     moment = [[(trace - n[a][a] if a == b else -n[b][a]) for b in range(3)] for a in range(3)]
     return ca.vertcat(-skew(s), *(ca.horzcat(*row) for row in moment))
-
-
-def _moments(data: ModalData) -> Array:
-    """Return the integrals of r_a phi_b, shape (3, 3, n): their even part is in J1, the odd one in Cr0."""
-    trace = np.einsum("aak->k", data.J1) / 4
-    even = np.eye(3)[:, :, None] * trace - data.J1 / 2
-    odd = np.zeros_like(even)
-    for c in range(3):
-        a, b = (c + 1) % 3, (c + 2) % 3
-        odd[a, b], odd[b, a] = data.Cr0[c] / 2, -data.Cr0[c] / 2
-    return np.asarray(even + odd)
 
 
 def _among(terms: Array, kept: list[int]) -> Array:

@@ -12,15 +12,23 @@ from mbfmu.errors import ModelFileError, NameInUseError, ValueRangeError
 from mbfmu.files import ending_of
 from mbfmu.formats import read_columns, write_columns
 from mbfmu.model.component import is_name
+from mbfmu.model.flexible.sid import SID, read_sid, write_sid
+from mbfmu.model.flexible.stresses import ModalSurface, StressPoints
 
 Array = npt.NDArray[np.float64]
 
-ENDING = ".npz"
-"""Ending of a file of modal data."""
+ENDINGS = (".npz", SID)
+"""Endings of files of modal data: NumPy's arrays, and standard input data."""
 FORMAT = "mbfmu modal body 1"
 """Text in a file that says what it holds."""
 OPTIONAL = ("C2", "J2", "N2", "Cr1", "De", "Phi1")
 """Constants that a file may leave out; they are zero then."""
+PARTS = {
+    "stresses": (StressPoints, {"names": "sigma_names", "r": "sigma_at", "sigma": "sigma"}),
+    "surface": (ModalSurface, {"r": "surface", "triangles": "surface_triangles", "Phi": "surface_Phi",
+                               "sigma": "surface_sigma"}),
+}  # fmt: skip
+"""Optional parts of a body: class, and names of the arrays in a file by those of its fields."""
 ALIKE = 1e-6
 """Largest difference of entries that symmetry makes equal, relative to the largest entry."""
 INDEFINITE = 1e-9
@@ -52,6 +60,8 @@ class ModalData:
         Phi0: translations of the frames by the modes, shape (k, 3, n).
         Phi1: gamma at the frames, shape (k, 3, n, n).
         Psi0: rotations of the frames by the modes, rad, shape (k, 3, n).
+        stresses: points whose stresses become outputs; None: there are none.
+        surface: surface that pictures show; None: they show lines between the frames.
 
     Raises:
         ValueRangeError: a value is NaN or infinite, a shape does not fit, or a matrix is not what it has to be.
@@ -76,6 +86,8 @@ class ModalData:
     Phi0: Array
     Phi1: Array
     Psi0: Array
+    stresses: StressPoints | None = None
+    surface: ModalSurface | None = None
 
     def __post_init__(self) -> None:
         n = self.Me.shape[0] if np.ndim(self.Me) == 2 else 0
@@ -88,6 +100,9 @@ class ModalData:
             if value.dtype.kind not in "fiu" or not np.isfinite(value).all():
                 raise ValueRangeError(f"{name} has entries that are no finite numbers")
             object.__setattr__(self, name, float(value) if name == "m" else np.array(value, dtype=np.float64))
+        for part in (self.stresses, self.surface):
+            if part is not None and part.modes != n:
+                raise ValueRangeError(f"the stresses or the surface are those of {part.modes} modes: the body has {n}")
         if not self.m > 0:
             raise ValueRangeError(f"m = {self.m:g} kg must be a mass above zero")
         for name in ("Me", "Ke", "De", "J0", "J1", "J2"):
@@ -127,6 +142,16 @@ class ModalData:
             [[self.m * np.eye(3), across, self.C1], [across.T, self.J0, self.Cr0], [self.C1.T, self.Cr0.T, self.Me]]
         )
 
+    def moments(self) -> Array:
+        """Return the integrals of r_a phi_b, shape (3, 3, n): their even part is in J1, the odd one in Cr0."""
+        trace = np.einsum("aak->k", self.J1) / 4
+        even = np.eye(3)[:, :, None] * trace - self.J1 / 2
+        odd = np.zeros_like(even)
+        for c in range(3):
+            a, b = (c + 1) % 3, (c + 2) % 3
+            odd[a, b], odd[b, a] = self.Cr0[c] / 2, -self.Cr0[c] / 2
+        return np.asarray(even + odd)
+
     def in_plane(self) -> tuple[int, ...]:
         """Return the numbers of the modes that move the body in the x-y plane, from 0."""
         return tuple(map(int, np.flatnonzero(self._parts()[0] > IN_PLANE)))
@@ -157,43 +182,72 @@ def shapes_of(n: int, k: int) -> dict[str, tuple[int, ...]]:
 
 
 def read_modal(path: str | os.PathLike[str]) -> ModalData:
-    """Read modal data from an .npz file.
+    """Read modal data from an .npz file, or from one of standard input data (.sid_fem).
 
     Raises:
         ModelFileError: the file is missing, damaged, or holds something else.
         ValueRangeError, NameInUseError: see `ModalData`; the message begins with the path.
     """
     where = Path(path)
-    if where.suffix.lower() != ENDING or not where.is_file():
-        raise ModelFileError(f"there is no file '{where}' of modal data, which ends in {ENDING}: see `mbfmu reduce`")
+    ending = where.suffix.lower()
+    if ending not in ENDINGS or not where.is_file():
+        raise ModelFileError(
+            f"there is no file '{where}' of modal data, which ends in {' or '.join(ENDINGS)}: see `mbfmu reduce`"
+        )
+    try:
+        return ModalData(**read_sid(where)) if ending == SID else _from_arrays(where)
+    except (ValueRangeError, NameInUseError) as error:
+        raise type(error)(f"'{where}': {error}") from None
+
+
+def _from_arrays(where: Path) -> ModalData:
+    """Return the modal data of an .npz file."""
     found = read_columns(where)
     if str(found.pop("format", "")) != FORMAT:
         raise ModelFileError(f"'{where}' holds no modal data: its array 'format' must be '{FORMAT}'")
     n, frames = len(np.atleast_1d(found.get("Me", ()))), tuple(map(str, np.atleast_1d(found.pop("frames", ()))))
+    parts = {name: items for name, (_, arrays) in PARTS.items() if (items := _popped(found, arrays, where))}
     shapes = shapes_of(n, len(frames))
     if strange := sorted({*found} - {*shapes}):
         raise ModelFileError(f"'{where}' has the array '{strange[0]}', which modal data do not have")
     if missing := sorted({*shapes} - {*found} - {*OPTIONAL}):
         raise ModelFileError(f"'{where}' lacks the array '{missing[0]}' of modal data")
     given: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()} | found
-    try:
-        return ModalData(**given, frames=frames)
-    except (ValueRangeError, NameInUseError) as error:
-        raise type(error)(f"'{where}': {error}") from None
+    return ModalData(**given, frames=frames, **{name: PARTS[name][0](**items) for name, items in parts.items()})
 
 
 def write_modal(path: str | os.PathLike[str], data: ModalData) -> Path:
-    """Write modal data to an .npz file; terms that are zero throughout and may be left out are left out.
+    """Write modal data to an .npz file, or to one of standard input data (.sid_fem), without stresses and surface.
+
+    Terms that are zero throughout and may be left out are left out.
 
     Raises:
-        UsageError: the path does not end in .npz.
+        UsageError: the path ends in neither.
         MbfmuError: the file cannot be written.
     """
-    arrays = {item.name: np.asarray(getattr(data, item.name)) for item in fields(data)}
-    kept = {name: value for name, value in arrays.items() if name not in OPTIONAL or value.any()}
     where = Path(path)
-    ending_of(where, (ENDING,))
+    if ending_of(where, ENDINGS) == SID:
+        return write_sid(where, data)
+    arrays = {item.name: np.asarray(getattr(data, item.name)) for item in fields(data) if item.name not in PARTS}
+    kept = {name: value for name, value in arrays.items() if name not in OPTIONAL or value.any()}
+    for name, (_, labels) in PARTS.items():
+        if (part := getattr(data, name)) is not None:
+            kept |= {label: np.asarray(getattr(part, item)) for item, label in labels.items()}
     return write_columns(where, {"format": np.array(FORMAT), **kept})
+
+
+def _popped(found: dict[str, Any], arrays: dict[str, str], where: Path) -> dict[str, Any]:
+    """Return the arrays of a part by the names of its fields, taken out of those of a file; none if none are there.
+
+    Raises:
+        ModelFileError: some are there and others are not.
+    """
+    given = {item: found.pop(label) for item, label in arrays.items() if label in found}
+    if missing := [label for item, label in arrays.items() if given and item not in given]:
+        raise ModelFileError(f"'{where}' lacks the array '{missing[0]}', which goes with the others of its kind")
+    if "names" in given:
+        given["names"] = tuple(map(str, np.atleast_1d(given["names"])))
+    return given
 
 
 def _check_symmetric(name: str, value: Array, axes: tuple[int, int]) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Legendre
 from numpy.polynomial.legendre import leggauss
-from scipy.special import eval_jacobi
 
 from mbfmu.model.frame import SX
 
@@ -55,37 +54,52 @@ class Shapes:
         values = [_derived(item, derivative)(end * xi) for item in self.functions]
         return np.array([[math.fsum(end * share * a * b) for b in values] for a in values]).reshape(2 * (len(values),))
 
-    def shortening(self) -> Array:
+    def slopes_with(self, other: "Shapes", end: float = 1.0) -> Array:
+        """Return the integrals from 0 to `end` of the products of slopes phi_k' psi_l' with those of others."""
+        xi, share = nodes(len(self.functions) + len(other.functions) + self.order)
+        ours, others = ([_derived(f, 1)(end * xi) for f in item.functions] for item in (self, other))
+        found = [[math.fsum(end * share * a * b) for b in others] for a in ours]
+        return np.array(found).reshape(len(ours), len(others))
+
+    def shortening(self, shear: int = 0) -> Array:
         """Return the expansion in `shortened` of the integrals from 0 to xi of the products of slopes phi_k' phi_l'.
 
-        Shape (2 n - 1, n (n + 1) / 2), for k = 1..n and l = 1..k; those of k and l differing count twice.
+        Shape (number, n (n + 1) / 2 + n shear), for k = 1..n and l = 1..k; those of k and l differing count twice. Then
+        come those of phi_k' psi_l', twice, with the slopes of the functions of shear.
         """
         n = len(self.functions)
-        xi, share = nodes(2 * n + 2)
-        slopes = [item.deriv() for item in self.functions]
-        pairs = [(k, m) for k in range(n) for m in range(k + 1)]
-        lengths = [(1 if k == m else 2) * (slopes[k] * slopes[m]).integ(lbnd=0)(xi) for k, m in pairs]
-        found = [[math.fsum(share * e * item) for item in lengths] for e in shortened(n, xi)]
+        xi, share = nodes(2 * n + shear + 2)
+        slopes, angles = ([_derived(f, 1) for f in item.functions] for item in (self, shapes(1, shear)))
+        pairs = [(1 if k == m else 2, slopes[k] * slopes[m]) for k in range(n) for m in range(k + 1)]
+        pairs += [(2, slope * angle) for slope in slopes for angle in angles]
+        lengths = [count * pair.integ(lbnd=0)(xi) for count, pair in pairs]
+        found = [[math.fsum(share * e * item) for item in lengths] for e in shortened(n, xi, shear)]
         return np.array(found).reshape(len(found), len(pairs))
 
 
-def shortened(count: int, xi: Array) -> list[Array]:
-    """Return orthonormal polynomials with three zeros at xi = 0, which shorten a rod of `count` modes, at places.
+def shortened(count: int, xi: Array, shear: int = 0) -> list[Array]:
+    """Return orthonormal polynomials with zeros at xi = 0, which shorten a rod of `count` modes, at places.
 
-    They are xi^3 times Jacobi's polynomials for the weight xi^6.
+    With three zeros, and with two where there are functions of shear, they are xi^3 or xi^2 times Jacobi's polynomials
+    for the weight xi^6 or xi^4.
     """
-    return [xi**3 * math.sqrt(2 * k + 7) * eval_jacobi(k, 0, 6, 2 * xi - 1) for k in range(2 * count - 1)]
+    from scipy.special import eval_jacobi  # its import takes longer than a prepared model takes to start
+
+    zeros, number = (2, max(2 * count, count + shear - 1)) if shear else (3, 2 * count - 1)
+    order = 2 * zeros
+    return [xi**zeros * math.sqrt(2 * k + order + 1) * eval_jacobi(k, 0, order, 2 * xi - 1) for k in range(number)]
 
 
 @cache
-def expansion(modes: int, axial: int) -> tuple[Array, Array]:
+def expansion(modes: int, axial: int, shear: int = 0) -> tuple[Array, Array]:
     """Return the integrals of the functions that give the place of a point of a rod, and those of their products.
 
-    The functions are xi, those of tension, those of `shortened`, and those of bending.
+    The functions are xi, those of tension, those of `shortened`, those of bending, and those of shear.
     """
-    bending, tension = shapes(2, modes), shapes(1, axial)
-    xi, share = nodes(2 * modes + axial + 2)
-    values = [xi, *(item(xi) for item in tension.functions), *shortened(modes, xi), *(f(xi) for f in bending.functions)]
+    bending, tension, sheared = shapes(2, modes), shapes(1, axial), shapes(1, shear)
+    xi, share = nodes(2 * modes + axial + shear + 2)
+    across = (*bending.functions, *sheared.functions)
+    values = [xi, *(f(xi) for f in tension.functions), *shortened(modes, xi, shear), *(f(xi) for f in across)]
     products = np.array([[math.fsum(share * a * b) for b in values] for a in values])
     size = np.sqrt(np.diag(products))
     kept = np.where(np.abs(products) > NEGLIGIBLE * np.outer(size, size), products, 0.0)

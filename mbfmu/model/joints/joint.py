@@ -76,7 +76,8 @@ class Joint(Component):
     4. `pose`: the pose of frame_b seen from frame_a for given coordinates (optional). With it `motion` must be all
        the freedom that `position` leaves: the joint can then carry the coordinates of a tree, where `position` is
        not needed, and the bodies of a tree are placed exactly at the start;
-    5. `twist`: the motion of frame_b seen from frame_a (optional: the derivative of `pose`, in a shorter form).
+    5. `twist`: the motion of frame_b seen from frame_a (optional: the derivative of `pose`, in a shorter form);
+    6. `potential` and `dissipation` of its motions, where the joint itself is elastic or damped (optional).
 
     `p` holds the joint's quantities as expressions, the flag ``p.planar`` and the time ``p.time`` (s).
 
@@ -151,6 +152,24 @@ class Joint(Component):
             p: the joint's quantities and inputs.
             s: the coordinate of the first motion, SX scalar (m or rad).
             v: its rate, SX scalar.
+        """
+        return ca.SX(0)
+
+    def potential(self, p: Any, *coordinates: SX) -> SX:
+        """Return the energy that the joint stores, J: none by default.
+
+        Args:
+            p: the joint's quantities.
+            coordinates: value of each of its motions, SX scalar or column.
+        """
+        return ca.SX(0)
+
+    def dissipation(self, p: Any, *rates: SX) -> SX:
+        """Return Rayleigh's dissipation function of the joint, W, whose slopes are the efforts against the rates.
+
+        Args:
+            p: the joint's quantities.
+            rates: rate of each of its motions, SX scalar or column.
         """
         return ca.SX(0)
 

@@ -166,10 +166,15 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         names = ", ".join(("time", *stated.names))
         return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **number}
     if "file" in item.metadata:
-        return {"description": "path of a file", "type": "string", "pattern": rf"{re.escape(item.metadata['file'])}$"}
+        return {"description": "path of a file", "type": "string", "pattern": _ending(item.metadata["file"])}
     if "direction" in item.metadata:
         return {"description": "a unit vector", **_array({"type": "number"}, 2, 3)}
     return _schema_of_hint(hints_of(kind)[item.name])
+
+
+def _ending(endings: tuple[str, ...]) -> str:
+    """Return the pattern of paths that end so, in lower or upper case."""
+    return f"({'|'.join(re.escape(each) for ending in endings for each in (ending, ending.upper()))})$"
 
 
 def _array(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:

@@ -349,7 +349,7 @@ def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
         raise document.at(here, f"wrenches and packages of a urdf are texts, not {kind_of(wrong)}")
     if table.get("planar"):
         raise document.at((*place, "planar"), "a robot is spatial: leave planar out")
-    full = _inside(document, given.get("file", ""), (*here, "file"), ".urdf")
+    full = _inside(document, given.get("file", ""), (*here, "file"), (".urdf",))
     options: dict[str, Any] = {key: value for key, value in given.items() if key != "file"}
     options["wrenches"] = tuple(options.get("wrenches", ()))
     if document.folder and "packages" in options:
@@ -489,7 +489,7 @@ def _size(model: System | Block | Sampled) -> int:
 
 def _from_file(document: Document, text: str, place: Place, files: _Files) -> _Found:
     """Return the system of a file in the folder of the document, or below it."""
-    full = _inside(document, text, place, ".toml")
+    full = _inside(document, text, place, (".toml",))
     inside = _real(full)
     if inside in files.chain:
         names = [item.name for item in (*files.chain[files.chain.index(inside) :], inside)]
@@ -499,15 +499,15 @@ def _from_file(document: Document, text: str, place: Place, files: _Files) -> _F
     return files.known[inside] if inside in files.known else _read(full, files)
 
 
-def _inside(document: Document, text: str, place: Place, suffix: str) -> Path:
+def _inside(document: Document, text: str, place: Place, endings: tuple[str, ...]) -> Path:
     """Return the path of a file in the folder of the document, or below it."""
     if document.folder is None:
         raise document.at(place, "a text that is in no file cannot use another file")
     path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or set(text) & set("\\:\0") or path.suffix != suffix:
+    if path.is_absolute() or ".." in path.parts or set(text) & set("\\:\0") or path.suffix.lower() not in endings:
         raise document.at(
-            place, f"{place[-1]} = {text!r} must be the path of a {suffix} file in this file's folder or below it, "
-            f'such as "parts/arm{suffix}"'
+            place, f"{place[-1]} = {text!r} must be the path of a {' or '.join(endings)} file in this file's folder or "
+            f'below it, such as "parts/arm{endings[0]}"'
         )  # fmt: skip
     full = document.folder / path
     if not _real(full).is_relative_to(_real(document.folder)):

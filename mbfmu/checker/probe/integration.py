@@ -1,0 +1,222 @@
+"""Runs of FMUs for model exchange: CVode integrates them from event to event, as FMPy calls it.
+
+Inputs follow the rows of the run: lines over each, and what does not go on from one to the next is an event.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import fmi2Discard
+from fmpy.sundials import CVodeSolver
+
+from .events3 import settle
+
+TOLERANCE = 1e-5
+"""Relative tolerance where neither the user nor the FMU names one."""
+PARTS = 50
+"""Least number of the solver's steps in a run."""
+MOST = 100_000
+"""Largest number of the solver's steps between two events or output points."""
+MET = 1e-12
+"""Distance, relative to the time of a run, within which a time is reached."""
+ENDLESS = 1000
+"""Largest number of events in a row at one time."""
+JUMP = 1e-9
+"""Difference between two values of an input, relative to 1 and their size, from which it jumps."""
+
+
+class Lost(Exception):  # noqa: N818 - it tells how a run ended
+    """A point from which the solver cannot go on, as the FMU discards it; a master takes it as a discarded step."""
+
+    status = fmi2Discard
+
+
+class _Solver(CVodeSolver):  # type: ignore[misc]
+    """CVode, which takes a shorter step where the FMU discards a point, and ends where it fails."""
+
+    error: Exception | None = None
+
+    def f(self, t: float, y: Any, ydot: Any, user_data: Any) -> int:
+        """Give the derivatives."""
+        return self._tried(super().f, t, y, ydot, user_data)
+
+    def g(self, t: float, y: Any, gout: Any, user_data: Any) -> int:
+        """Give the event indicators."""
+        return self._tried(super().g, t, y, gout, user_data)
+
+    def _tried(self, function: Callable[..., int], *arguments: Any) -> int:
+        try:
+            return function(*arguments)
+        except Exception as error:  # noqa: BLE001 - nothing may leave a callback of C
+            self.error = error
+            return 1 if _discards(error) else -1
+
+    def step(self, t: float, tNext: float) -> tuple[bool, Any, float]:
+        """Go on towards a time; return whether an indicator changed its sign, which, and the time reached."""
+        try:
+            found: tuple[bool, Any, float] = super().step(t, tNext)
+        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            if self.error is None or _discards(self.error):
+                raise Lost(str(self.error or error)) from None
+            raise self.error from None
+        self.error = None
+        return found
+
+
+def _discards(error: Exception) -> bool:
+    """Return whether an error is a point that the FMU discards."""
+    return isinstance(error, FMICallException) and bool(error.status == fmi2Discard)
+
+
+class _Nothing:
+    """The inputs that FMPy's solver asks for at event indicators; they are set with the time."""
+
+    def apply(self, time: float) -> None:
+        """Do nothing."""
+
+
+class Exchange:
+    """An instance for model exchange that follows rows.
+
+    Args:
+        instance: the instance, with the calls of FMI 2.0, in event mode after its initialisation.
+        description: FMPy's model description with scalar variables.
+        inputs: variables of the inputs that change.
+        rows: time, length of a step, and values and rates of these inputs; output points have no length.
+        give: sets one of the inputs, by its number, to a value.
+        span: begin and end of the run, s.
+        tolerance: relative tolerance; None: that of the FMU's default experiment.
+    """
+
+    def __init__(
+        self, instance: Any, description: Any, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
+        give: Callable[[int, float], None], span: tuple[float, float], tolerance: float | None,
+    ) -> None:  # fmt: skip
+        self._instance, self._give = instance, give
+        self._moving = [number for number, item in enumerate(inputs) if is_continuous(item)]
+        self._n = len(inputs)
+        self._rows = list(rows)
+        self._steps = [row for row in self._rows if row[1] > 0]
+        self._times = [row[0] for row in self._steps]
+        ends = [self._end(row) for row in self._steps[:-1]]
+        starts = [self._values(row) for row in self._steps[1:]]
+        self._breaks = [k for k, (end, begin) in enumerate(zip(ends, starts, strict=True), 1) if _jumps(end, begin)]
+        self._piece = (0, len(self._steps) - 1)  # numbers of the steps whose lines hold until the next jump
+        self._near = MET * max(map(abs, span))
+        self._completes = description.modelExchange.needsCompletedIntegratorStep
+        self._next = math.inf  # time of the next event
+        self.ended = False
+        """Whether the FMU has asked for the end of the run."""
+        self._update()
+        if self.ended:
+            return
+        self._begin_piece(span[0])
+        self._at(span[0])
+        experiment = description.defaultExperiment
+        if tolerance is None and experiment is not None and experiment.tolerance is not None:
+            tolerance = float(experiment.tolerance)
+        self._solver = _Solver(
+            nx=description.numberOfContinuousStates,
+            nz=description.numberOfEventIndicators,
+            get_x=instance.getContinuousStates,
+            set_x=instance.setContinuousStates,
+            get_dx=instance.getDerivatives,
+            get_z=instance.getEventIndicators,
+            get_nominals=instance.getNominalsOfContinuousStates,
+            set_time=self._at,
+            input=_Nothing(),
+            startTime=span[0],
+            maxStep=(span[1] - span[0]) / PARTS,
+            relativeTolerance=tolerance or TOLERANCE,
+            maxNumSteps=MOST,
+        )
+
+    def points(self, tell: Callable[[float], None]) -> Iterator[float]:
+        """Give the output points, with the instance at each; tell is called with the time that is reached.
+
+        Raises:
+            Lost: the solver cannot go on.
+        """
+        before: Sequence[float] = ()
+        for row in self._rows:
+            time, size, values = row[0], row[1], self._values(row)
+            if self.ended:
+                return
+            if before and _jumps(before, values):
+                self._jump(time, values)
+            before = self._end(row)
+            if size > 0 and not self.ended:
+                self._integrate(time, time + size, tell)
+            elif not self.ended:
+                yield time
+
+    def _values(self, row: Sequence[float]) -> Sequence[float]:
+        return row[2 : 2 + self._n]
+
+    def _end(self, row: Sequence[float]) -> list[float]:
+        """Return the inputs at the end of a row."""
+        return [a + b * row[1] for a, b in zip(self._values(row), row[2 + self._n :], strict=True)]
+
+    def _begin_piece(self, time: float) -> None:
+        """Find the lines that hold from a time until the next jump."""
+        first = min(max(bisect_right(self._times, time + self._near) - 1, 0), len(self._steps) - 1)
+        last = next((k for k in self._breaks if k > first), len(self._steps)) - 1
+        self._piece = first, last
+
+    def _at(self, time: float) -> None:
+        """Set the time, and the inputs that move with it."""
+        self._instance.setTime(time)
+        if self._moving:
+            first, last = self._piece
+            row = self._steps[min(max(bisect_right(self._times, time) - 1, first), last)]
+            for number in self._moving:
+                self._give(number, row[2 + number] + row[2 + self._n + number] * (time - row[0]))
+
+    def _update(self) -> None:
+        """Update the discrete states in event mode, and go on to the continuous-time mode."""
+        self.ended, self._next = settle(self._instance)
+        if not self.ended:
+            self._instance.enterContinuousTimeMode()
+
+    def _event(self, time: float, inputs: Sequence[float] = ()) -> None:
+        """Let an event act, at which inputs may get other values, and begin anew."""
+        self._instance.enterEventMode()
+        for number, value in enumerate(inputs):
+            self._give(number, value)
+        self._update()
+        if not self.ended:
+            self._solver.reset(time)
+
+    def _jump(self, time: float, inputs: Sequence[float]) -> None:
+        """Let inputs jump."""
+        self._begin_piece(time)
+        self._event(time, inputs)
+
+    def _integrate(self, time: float, end: float, tell: Callable[[float], None]) -> None:
+        """Go from event to event up to the end of a row."""
+        still = 0  # events in a row at one time
+        while time < end - self._near and not self.ended:
+            tell(time)
+            fallen, _, reached = self._solver.step(time, min(end, self._next) if self._next > time else end)
+            self._at(reached)
+            still = still + 1 if reached <= time else 0
+            if still > ENDLESS:
+                raise Lost(f"more than {ENDLESS} events follow each other at t = {time:g} s")
+            time, wanted = reached, False
+            if self._completes:
+                wanted, self.ended = self._instance.completedIntegratorStep()
+            if not self.ended and (fallen or wanted or time >= self._next - self._near):
+                self._event(time)
+
+
+def is_continuous(variable: Any) -> bool:
+    """Return whether a variable may change between events."""
+    return variable.type == "Real" and variable.variability in (None, "continuous")
+
+
+def _jumps(before: Sequence[float], after: Sequence[float]) -> bool:
+    """Return whether values do not go on from others."""
+    return any(abs(a - b) > JUMP * (1 + abs(a)) for a, b in zip(before, after, strict=True))

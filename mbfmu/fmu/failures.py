@@ -1,0 +1,80 @@
+"""Prepared model -> facts for messages on failed steps: quantities by their usual sizes, and advice."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mbfmu.kernel.failure import REMEDIES, Facts, Quantity
+from mbfmu.prepared.prepare import Prepared
+
+if TYPE_CHECKING:
+    from mbfmu.fmu.interface import Interface, Variable
+
+HIGHEST = 9
+"""Highest order of the steppers."""
+STIFF = "radau"
+"""Stepper for forces that are stiff for the step."""
+KEEPERS = ("rattle", "projected")
+"""Steppers that keep the constraints."""
+DRIFTED, ENERGY, ENERGY_CHOSEN = "DRIFTED", "ENERGY", "ENERGY_CHOSEN"
+"""Keys of the advice against violated constraints, and against an error of the energy in equal and in chosen steps."""
+
+
+def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
+    """Return advice by the outcome of a step; it names no stepper and no setting that is in use, or out of reach.
+
+    Args:
+        prepared: the model with its stepper.
+        corrections: fixed number of corrections of each stage; 0: as many as the equations need.
+    """
+    dae, scheme = prepared.dae, prepared.scheme
+    by_steps = dae.switches is not None and dae.switching is None  # other steppers may not take its contacts
+    stiff = "" if scheme.name == STIFF or by_steps else f", or for stiff forces the stepper '{STIFF}'"
+    able = [name for name in KEEPERS if name != scheme.name and not (by_steps or (name == "rattle" and dae.k))]
+    keeper = f", such as '{able[0]}'" if able else ""
+    shorter = "take a smaller solver.step"
+    chosen = "" if scheme.multistep or corrections else ", or set solver.tolerance"
+    return {
+        "NOT_CONVERGED": f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"],
+        "NOT_FINITE": f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"],
+        "NOT_ACCURATE": "take a larger one" + (", or a stepper of higher order" if scheme.order < HIGHEST else ""),
+        "OUTPUTS_NOT_FINITE": REMEDIES["OUTPUTS_NOT_FINITE"],
+        DRIFTED: f"{shorter}, or a stepper that keeps them{keeper}" if able else shorter,
+        ENERGY: f"{shorter}{chosen}",
+        ENERGY_CHOSEN: "take a smaller solver.tolerance",
+    }
+
+
+def quantities(table: "Interface") -> dict[str, tuple[Quantity, ...]]:
+    """Return those of `Facts` by their fields; states are outputs with a start value or a rate that is an output.
+
+    In a kernel for model exchange they are its own states, with places in its state and rates.
+    """
+    real = [item for item in table.variables if item.type == "Real"]
+    outputs = [item for item in real if item.kind == "output"]
+    if table.exchange:
+        states, rates = [state for state, _ in table.states], {state.name: rate for state, rate in table.states}
+    else:
+        rates = {item.derivative_of: item for item in outputs if item.derivative_of}
+        states = [item for item in outputs if item.start_offset is not None or item.name in rates]
+    forces, gaps = ({f"{name}.{of}" for name in table.gaps} for of in ("f_n", "gap"))
+    return {
+        "inputs": tuple(_quantities((item for item in real if item.kind == "input"), {})),
+        "states": tuple(_quantities(states, rates)),
+        "forces": tuple(_quantities((item for item in outputs if item.name in forces), {})),
+        "gaps": tuple(_quantities((item for item in outputs if item.name in gaps), {})),
+    }
+
+
+def _quantities(items: Iterable["Variable"], rates: dict[str, "Variable"]) -> Iterable[Quantity]:
+    for item in items:
+        usual, rate = max(abs(item.nominal), abs(item.start or 0.0)), rates.get(item.name)
+        place = (rate.offset, rate.unit) if rate else ()
+        yield Quantity(item.name, item.unit, usual, item.offset, *place)
+
+
+def facts(prepared: Prepared) -> Facts:
+    """Return the facts that messages on the steps of a model need, outside an FMU."""
+    from mbfmu.fmu.interface import interface
+
+    table = interface(prepared)
+    return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies)
