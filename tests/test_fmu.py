@@ -793,6 +793,26 @@ def test_a_refused_start_leaves_the_process_whole(arm: Unpacked) -> None:
     assert fresh_run(arm, 3) == expected
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_the_end_of_a_process_touches_no_freed_memory(two_link_fmu: Path, tmp_path: Path) -> None:
+    """Of what pythonfmu's loader does then; the dynamic linker's own reads past a text's end are not counted."""
+    code = f"""if True:
+        from masters import Instance, Path, Unpacked
+        arm = Unpacked(Path({str(two_link_fmu)!r}), Path("arm").absolute())
+        with Instance(arm) as one, Instance(arm) as other:
+            print(one.start({{}}).run(0, 3, {H}) == other.start({{}}).run(0, 3, {H}))
+    """
+    command = ["valgrind", "--log-file=log", "--num-callers=30", sys.executable, "-c", code]
+    paths = os.pathsep.join(map(str, (Path(__file__).parent, Path(mbfmu.__file__).parents[1])))
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONMALLOC": "malloc"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "ERROR SUMMARY" in log
+    assert "finalizePythonInterpreter" not in log
+
+
 def test_nothing_changes_with_logging_off(arm: Unpacked) -> None:
     expected = fresh_run(arm, 5)
     with Instance(arm, logging=False) as slave:

@@ -40,8 +40,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
-BESIDE = ("runtime", "failure")
-"""Modules of the kernel that a pythonfmu FMU has beside the slave."""
+BESIDE = {"runtime": "mbfmu.kernel", "failure": "mbfmu.kernel", "loader": "mbfmu.fmu"}
+"""Packages of the modules that a pythonfmu FMU has beside the slave, by their names."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
 KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
@@ -333,12 +333,12 @@ def _python(
     if library:
         members["resources/kernel_linux64.so"] = library
     slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
-    beside = {name: files("mbfmu.kernel").joinpath(f"{name}.py").read_text(encoding="utf-8") for name in BESIDE}
+    beside = {name: files(package).joinpath(f"{name}.py").read_text("utf-8") for name, package in BESIDE.items()}
     texts = (model_description(table, header, ""), slave.encode(), *(text.encode() for text in beside.values()))
     unique = _unique(texts, members)
     for name, text in (("slave", slave.replace('FMU = "unpacked"', f'FMU = "{unique}"')), *beside.items()):
-        for other in BESIDE:
-            text = text.replace(f"mbfmu.kernel.{other}", f"{other}_{unique}")
+        for other, package in BESIDE.items():
+            text = text.replace(f"{package}.{other}", f"{other}_{unique}")
         members[f"resources/{name}_{unique}.py"] = text.encode()
     members["resources/slavemodule.txt"] = f"slave_{unique}".encode()
     members["modelDescription.xml"] = model_description(table, header, f"{{{unique}}}")

@@ -1,8 +1,8 @@
 """The slave inside an FMU: a class for pythonfmu around a kernel.
 
-This file is packed into every FMU under a name of its own, beside `runtime` and `failure`; it needs only the standard
-library and the pythonfmu runtime that is packed in the FMU. The behaviour of pythonfmu and of masters explains its
-form: an exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded step, a
+This file is packed into every FMU under a name of its own, beside `runtime`, `failure` and `loader`; it needs only the
+standard library and the pythonfmu runtime that is packed in the FMU. The behaviour of pythonfmu and of masters explains
+its form: an exception that leaves `do_step` ends some masters, a return value of None is taken for a discarded step, a
 percent sign in a message is read as a format, and the state has to be complete.
 """
 
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NoReturn
 from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
+from mbfmu.fmu.loader import end_once
 from mbfmu.kernel.failure import Facts, Quantity
 from mbfmu.kernel.runtime import (
     DRIFTED,
@@ -64,6 +65,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._living.add(self)
         while self.resources in sys.path:  # pythonfmu leaves one entry for each instance
             sys.path.remove(self.resources)
+        end_once(self.resources)
         with open(os.path.join(self.resources, "model.json"), encoding="utf-8") as file:
             model = json.load(file)
         self._name = model["name"]
