@@ -187,6 +187,8 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "free": (3, [3]),
     "robot": (3, "x"),
     "workers": ("2", 1.5),
+    "batch": ("2", 1.5, [2]),
+    "threads": ("2", 1.5, None),
     "fmus": (3, "x", None, {"a": 3}, {1: "a.fmu"}),
     "components": (3, "x", None, {"a": 3}),
     "connections": (3, "x", [3], ["a.x=b.y"], [("a.x",)], [("a.x", 3)]),

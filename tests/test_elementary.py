@@ -57,7 +57,7 @@ def compiled(folder: Path, *flags: str, compiler: tuple[str, ...] = ("cc",)) -> 
     """Return a library of the functions over arrays."""
     (folder / "elementary.c").write_text(source(), encoding="utf-8")
     library = folder / "elementary.so"
-    always = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", ROUNDED]
+    always = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", ROUNDED, f"-I{files('mbfmu.kernel')}"]
     command = [*compiler, *always, *flags, str(folder / "elementary.c"), "-o", str(library), "-lm"]
     subprocess.run(command, check=True, cwd=folder)
     return library
@@ -273,6 +273,7 @@ def test_no_processor_is_asked_to_fuse_a_product_and_a_sum(tmp_path: Path) -> No
             "aarch64-linux-gnu",
             "-std=c99",
             "-O3",
+            f"-I{files('mbfmu.kernel')}",
             *flags,
             "-S",
             "elementary.c",

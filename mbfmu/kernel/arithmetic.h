@@ -15,6 +15,7 @@ typedef void (*function)(const V *const *arg, V *const *res, V *w);
 #define NEG(x) (-(x))
 #define SQUARE(x) ((x) * (x))
 #define SAME(x) (x)
+#define ENTRY(x) x
 #define LT(x, y) ((x) < (y))
 #define LE(x, y) ((x) <= (y))
 #define EQ(x, y) ((x) == (y))

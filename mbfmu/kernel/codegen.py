@@ -1,13 +1,13 @@
 """Bundle -> C sources: the generated functions, the tables of their formulas, and the driver."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 
 from mbfmu.kernel import runtime
 from mbfmu.kernel.bundle import Bundle
-from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file, shared
+from mbfmu.kernel.sources import LANES, SIGNATURE, Generated, generated, headers, kernel_file, laned, shared
 from mbfmu.kernel.tangent import Tangents
 
 ENTRIES = (
@@ -88,6 +88,35 @@ def c_sources(bundle: Bundle) -> dict[str, str]:
         ),
         "rest.c": other.text,
     }
+
+
+def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
+    """Return the C99 sources of a kernel for many instances: that for one, and its steps in lanes where they can be.
+
+    Args:
+        bundle: the functions.
+        widths: numbers of instances at a time, 2, 4 or 8, each with a file of its own.
+    """
+    sources = c_sources(bundle)
+    hot = [*bundle.formulas["step"].functions(), bundle.outputs]
+    chosen = () if bundle.until_sampling or bundle.guards or not laned(hot) else tuple(widths)
+    beside = generated(hot, external=False, optional=_estimating(bundle), included=LANES) if chosen else None
+    numbers = {f"LANES_{width}": 1 for width in chosen} | {"SZ_LANES": beside.work if beside else 0}
+    sources["step.c"] += "\n".join([_definitions(numbers), kernel_file("many.c")])
+    if beside is None:
+        return sources
+    for width in chosen:
+        sources[f"lanes_{width}.c"] = "\n".join(
+            [
+                _definitions({"LANES": width}),
+                f"#define BLOCK lanes_{width}",
+                beside.text,
+                _definitions({**LIMITS, **_sizes(bundle)}),
+                _tables(bundle, None, 0, ("step",)),
+                kernel_file("lanes.c"),
+            ]
+        )
+    return {**sources, **headers(LANES)}
 
 
 def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections: int = 0) -> dict[str, str]:
@@ -223,8 +252,8 @@ def _work(*parts: Generated) -> dict[str, int]:
     return {"SZ_W": max(part.work for part in parts)}
 
 
-def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
-    """Return the formulas as C tables; without tangents, their places in the tables are empty."""
+def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: Collection[str] = ()) -> str:
+    """Return the formulas, all or those of some names, as C tables; without tangents, their places are empty."""
     lines = [
         "struct formula {",
         "    int stages, corrections;",
@@ -234,6 +263,8 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
         "};",
     ]
     for name, item in bundle.formulas.items():
+        if names and name not in names:
+            continue
         counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"

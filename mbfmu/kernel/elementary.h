@@ -105,23 +105,14 @@ MBFMU_INLINE double mbfmu_scaled(double x, long long k) {
  * R. N. Hanek, Radian reduction for trigonometric functions, ACM SIGNUM Newsletter 18, 1983).
  */
 
-#define MBFMU_QUADRANTS 63662u                /* up to 1e5 rad */
-#define MBFMU_NO_QUADRANT 0x4338000000000000u /* bits of MBFMU_ROUNDING */
-
-struct mbfmu_angle {
-    double r, low;
-    unsigned long long quadrant; /* its lowest bits count */
-};
-
-MBFMU_INLINE struct mbfmu_angle mbfmu_reduced(double x) {
-    struct mbfmu_angle a;
-    double sum = x * 0.63661977236758138 + MBFMU_ROUNDING, n = sum - MBFMU_ROUNDING;
-    double far = x - n * 1.57079632673412561417, near = n * 6.07710050630396597660e-11;
-    a.quadrant = mbfmu_bits(sum);
-    a.r = far - near;
-    a.low = ((far - a.r) - near) - n * 2.02226624879595063154e-21;
-    return a;
-}
+#define NUMBER double
+#define BITS unsigned long long
+#define TRUTH int
+#define NAMED(name) mbfmu_##name
+#define AS_BITS mbfmu_bits
+#define OF_BITS mbfmu_of_bits
+#define IF_ODD(bits, x, y) ((bits) & 1 ? (x) : (y))
+#include "circular.h"
 
 /* 64 bits of a number, least word first, from a place on. */
 MBFMU_INLINE unsigned long long mbfmu_64_bits(const unsigned *words, int place) {
@@ -181,60 +172,12 @@ MBFMU_RARE struct mbfmu_angle mbfmu_reduced_from_far(double x) {
     return a;
 }
 
-/* (sin(r) - r) / r^3 = SINE_3 + z (SINE_5 + z sine_rest) and (cos(r) - 1 + r^2/2) / r^4, z = r^2. */
-#define MBFMU_SINE_3 -1.66666666666666324348e-01
-#define MBFMU_SINE_5 8.33333333332248946124e-03
-
-MBFMU_INLINE double mbfmu_sine_rest(double z, double zz) {
-    return (-1.98412698298579493134e-04 + z * 2.75573137070700676789e-06) +
-           zz * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10);
-}
-
-MBFMU_INLINE double mbfmu_cosine_series(double z, double zz) {
-    return (4.16666666666666019037e-02 + z * -1.38888888888741095749e-03) +
-           zz * ((2.48015872894767294178e-05 + z * -2.75573143513906633035e-07) +
-                 zz * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11));
-}
-
-struct mbfmu_turn {
-    double sine, cosine; /* of r + low */
-    unsigned long long quadrant;
-};
-
-MBFMU_INLINE struct mbfmu_turn mbfmu_turned(struct mbfmu_angle a) {
-    double r = a.r, z = r * r, zz = z * z, half = 0.5 * z, one = 1.0 - half;
-    double s = (MBFMU_SINE_3 + z * MBFMU_SINE_5) + zz * mbfmu_sine_rest(z, zz), c = mbfmu_cosine_series(z, zz);
-    struct mbfmu_turn turn;
-    turn.sine = r + (a.low * one + (r * z) * s);
-    turn.cosine = one + (((1.0 - one) - half) + (zz * c - r * a.low));
-    turn.quadrant = a.quadrant;
-    return turn;
-}
-
-/* b, or -b where bit 1 of the quadrant is set. */
-MBFMU_INLINE double mbfmu_signed(double b, unsigned long long quadrant) {
-    return mbfmu_of_bits(mbfmu_bits(b) ^ quadrant >> 1 << 63);
-}
-
-MBFMU_INLINE double mbfmu_sine_in(struct mbfmu_turn a) {
-    return mbfmu_signed(a.quadrant & 1 ? a.cosine : a.sine, a.quadrant);
-}
-
-MBFMU_INLINE double mbfmu_cosine_in(struct mbfmu_turn a) {
-    return mbfmu_signed(a.quadrant & 1 ? a.sine : a.cosine, a.quadrant + 1);
-}
-
 MBFMU_RARE double mbfmu_sine_from_far(double x) {
     return fabs(x) < INFINITY ? mbfmu_sine_in(mbfmu_turned(mbfmu_reduced_from_far(x))) : x - x;
 }
 
 MBFMU_RARE double mbfmu_cosine_from_far(double x) {
     return fabs(x) < INFINITY ? mbfmu_cosine_in(mbfmu_turned(mbfmu_reduced_from_far(x))) : x - x;
-}
-
-/* Whether mbfmu_reduced was right: |n| < MBFMU_QUADRANTS, which no infinity and no NaN has. */
-MBFMU_INLINE int mbfmu_is_near(unsigned long long quadrant) {
-    return quadrant + MBFMU_QUADRANTS - MBFMU_NO_QUADRANT < 2 * MBFMU_QUADRANTS + 1;
 }
 
 MBFMU_INLINE double mbfmu_sin(double x) {

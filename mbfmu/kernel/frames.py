@@ -258,8 +258,8 @@ class Frame:
             info = node.info()
             return [Value(f"arg[{info['ind']}]", pattern).part(info["offset"], pattern)]
         if code == ca.OP_CONST:
-            numbers = [literal(float(number)) for number in node.to_DM().nonzeros()]
-            return [Value(self._tables.name("V", numbers or ["0"]), pattern)]
+            numbers = [float(number) for number in node.to_DM().nonzeros()] or [0.0]
+            return [Value(self._tables.name("V", (f"ENTRY({literal(number)})" for number in numbers)), pattern)]
         if code in SAME_NONZEROS:
             return [given[0].part(0, pattern)]
         if code == ca.OP_GETNONZEROS and (where := _side_by_side(node)) is not None:

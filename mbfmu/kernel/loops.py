@@ -300,7 +300,7 @@ class _Writer:
             }
         )
         for family in carried:
-            yield f"  V b{family} = {self._name(int(self.families.members[family, before]))};"
+            yield f"  V b{family} = SAME({self._name(int(self.families.members[family, before]))});"
         yield f"  for (int {span}) {{"
         if self.slots:
             yield f"    V *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
@@ -358,7 +358,7 @@ class _Writer:
 
     def _store(self, item: Output, index: str, value: str) -> str:
         guard = f"if (o{item.which}) " if item.which in self.unwanted else ""
-        return f"  {guard}o{item.which}[{index}] = {value};"
+        return f"  {guard}o{item.which}[{index}] = SAME({value});"
 
     def _at_hand(self, family: int, used: int, apart: int) -> bool:
         """Return whether a family's operand comes from the same turn of its loop or from the turn before."""

@@ -15,17 +15,17 @@ UNUSED static void copy(const V *from, int n, V *to) {
 
 /* to[i] = from[at[i]], and 0 where at[i] < 0. */
 UNUSED static void gather(const V *from, const int *at, int n, V *to) {
-    for (int i = 0; i < n; ++i) to[i] = at[i] < 0 ? 0 : from[at[i]];
+    for (int i = 0; i < n; ++i) to[i] = at[i] < 0 ? SAME(0.0) : from[at[i]];
 }
 
 UNUSED static V norm_1(const V *x, int n) {
-    V sum = 0;
-    for (int i = 0; i < n; ++i) sum += fabs(x[i]);
+    V sum = SAME(0.0);
+    for (int i = 0; i < n; ++i) sum += FABS(x[i]);
     return sum;
 }
 
 UNUSED static V dot(const V *x, const V *y, int n) {
-    V sum = 0;
+    V sum = SAME(0.0);
     for (int i = 0; i < n; ++i) sum += x[i] * y[i];
     return sum;
 }
@@ -63,7 +63,7 @@ struct qr {
 
 /* Subtract beta v (v^T x) from x. */
 static void reflect(const int *row, const V *v, int n, V beta, V *x) {
-    V alpha = 0;
+    V alpha = SAME(0.0);
     for (int k = 0; k < n; ++k) alpha += v[k] * x[row[k]];
     alpha *= beta;
     for (int k = 0; k < n; ++k) x[row[k]] -= alpha * v[k];
@@ -74,16 +74,11 @@ static void reflect(const int *row, const V *v, int n, V beta, V *x) {
  */
 static V householder(V *x, int n, V *beta) {
     const V first = x[0];
-    V rest = 0;
+    V rest = SAME(0.0);
     for (int k = 1; k < n; ++k) rest += x[k] * x[k];
-    const V length = sqrt(first * first + rest);
-    if (rest == 0) {
-        x[0] = 1;
-        *beta = first <= 0 ? 2 : 0;
-    } else {
-        x[0] = first <= 0 ? first - length : -rest / (first + length);
-        *beta = -1 / (length * x[0]);
-    }
+    const V length = SQRT(first * first + rest);
+    x[0] = SELECT(EQ(rest, 0.0), 1.0, SELECT(LE(first, 0.0), first - length, -rest / (first + length)));
+    *beta = SELECT(EQ(rest, 0.0), SELECT(LE(first, 0.0), 2.0, 0.0), -1.0 / (length * x[0]));
     return length;
 }
 
@@ -94,7 +89,7 @@ UNUSED static void solve(const struct qr *f, const V *A, const V *b, int sides, 
     const int *begin_A = f->A + 2, *row_A = begin_A + n + 1, *begin_v = f->v + 2, *row_v = begin_v + n + 1;
     const int *begin_R = f->R + 2, *row_R = begin_R + n + 1;
     V *const v = room, *const R = v + begin_v[n], *const beta = R + begin_R[n], *const dense = beta + n;
-    for (int i = 0; i < rows; ++i) dense[i] = 0;
+    for (int i = 0; i < rows; ++i) dense[i] = SAME(0.0);
     for (int c = 0; c < n; ++c) {
         const int from = f->columns[c], last = begin_R[c + 1] - 1, begin = begin_v[c], length = begin_v[c + 1] - begin;
         for (int k = begin_A[from]; k < begin_A[from + 1]; ++k) dense[f->rows[row_A[k]]] = A[k];
@@ -102,16 +97,16 @@ UNUSED static void solve(const struct qr *f, const V *A, const V *b, int sides, 
             const int r = row_R[k], at = begin_v[r];
             reflect(row_v + at, v + at, begin_v[r + 1] - at, beta[r], dense);
             R[k] = dense[r];
-            dense[r] = 0;
+            dense[r] = SAME(0.0);
         }
         for (int k = begin; k < begin + length; ++k) {
             v[k] = dense[row_v[k]];
-            dense[row_v[k]] = 0;
+            dense[row_v[k]] = SAME(0.0);
         }
         R[last] = householder(v + begin, length, beta + c);
     }
     for (int side = 0; side < sides; ++side, b += n, x += n) {
-        for (int i = 0; i < rows; ++i) dense[i] = 0;
+        for (int i = 0; i < rows; ++i) dense[i] = SAME(0.0);
         for (int i = 0; i < n; ++i) dense[f->rows[i]] = b[i];
         for (int c = 0; c < n; ++c)
             reflect(row_v + begin_v[c], v + begin_v[c], begin_v[c + 1] - begin_v[c], beta[c], dense);

@@ -15,6 +15,10 @@ from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
 """Names of the files of this folder that generated code includes."""
+LANES = ("elementary.h", "lanes.h", "matrix.h")
+"""The same for several instances at a time."""
+WITHIN = ("circular.h",)
+"""Names of the files that these include."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
 
@@ -40,6 +44,7 @@ def generated(
     optional: Collection[Any] = (),
     opened: Mapping[int, str] = MappingProxyType({}),
     known: Mapping[int, Written] = MappingProxyType({}),
+    included: Sequence[str] = HEADERS,
 ) -> Generated:
     """Return functions as C text, with all functions that they call.
 
@@ -49,6 +54,7 @@ def generated(
         optional: those of the functions whose results after the first are not always asked for.
         opened: names of called functions that another file calls too, by their hash.
         known: functions that another file has, by their hash.
+        included: names of the files that define the operations.
 
     Raises:
         KernelError: a function has an unknown operation.
@@ -57,7 +63,7 @@ def generated(
     writer = _File(_unwanted(functions, optional), {**opened, **(named if external else {})}, known)
     for function in functions:
         writer.write(function, function.name())
-    head = [f'#include "{name}"' for name in HEADERS]
+    head = [f'#include "{name}"' for name in included]
     text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
     return Generated(text, writer.work, {key: writer.done[key] for key in opened})
 
@@ -80,14 +86,19 @@ def _called(functions: Sequence[Any], ends: Collection[int]) -> list[Any]:
     return list(found.values())
 
 
+def laned(functions: Sequence[Any]) -> bool:
+    """Return whether functions can run for several instances at a time: none chooses another by a value."""
+    return all(function.class_name() != "Switch" for function in _called(functions, ()))
+
+
 def kernel_file(name: str) -> str:
     """Return the text of a C file of this folder."""
     return files("mbfmu.kernel").joinpath(name).read_text(encoding="utf-8")
 
 
-def headers() -> dict[str, str]:
-    """Return the files that generated code includes, by name."""
-    return {name: kernel_file(name) for name in HEADERS}
+def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:
+    """Return the files that generated code includes, by name, with those that they include."""
+    return {name: kernel_file(name) for name in (*included, *WITHIN)}
 
 
 def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:

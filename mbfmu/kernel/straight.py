@@ -35,7 +35,7 @@ def straight(function: str, instructions: Sequence[Instruction], unwanted: Colle
         if code == ca.OP_INPUT:
             expression = f"arg[{given[0]}][{given[1]}]"
         elif code == ca.OP_CONST:
-            expression = literal(given)
+            expression = f"SAME({literal(given)})"
         else:
             name, places = operation(code, function)
             operands = (literal(item) if isinstance(item, float) else names[given[item]] for item in places)

@@ -23,7 +23,7 @@ from mbfmu.errors import MbfmuError, UsageError
 LARGE, HUGE = 600_000, 1_500_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions.
 
-step.c:     -O2 below LARGE, else -O1
+step.c:     -O2 below LARGE, else -O1, as lanes_2.c, lanes_4.c and lanes_8.c
 tangent.c:  -O2 below LARGE / 2, -O1 below 2 * LARGE, else -O0, as it runs on request only
 others:     -O2 below LARGE / 2, -O1 below HUGE, else -O0
 """
@@ -60,6 +60,11 @@ UNPAIRED = "-fno-tree-slp-vectorize"
 and makes steps no faster."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
+
+
+INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq")}
+"""Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
+where the processor has them."""
 
 
 class BuildError(Exception):
@@ -151,6 +156,11 @@ def _level() -> str:
     return level and f"-O{level}"
 
 
+def widths() -> tuple[int, ...]:
+    """Return the numbers of lanes that kernels for many instances have on this kind of processor."""
+    return (2, 4, 8) if platform.machine().lower() in {"x86_64", "amd64"} else (2,)
+
+
 def is_here(name: str) -> bool:
     """Return whether libraries for an FMI platform run on this machine."""
     return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
@@ -185,7 +195,12 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Librar
         MbfmuError: there is no room for the library, not even where temporary files are.
     """
     flags = {
-        file: (*STANDARD, *toolchain.compiling, toolchain.optimisation or _by_size(file, len(text)))
+        file: (
+            *STANDARD,
+            *toolchain.compiling,
+            toolchain.optimisation or _by_size(file, len(text)),
+            *INSTRUCTIONS.get(file, ()),
+        )
         for file, text in sources.items()
         if file.endswith(".c")
     }
@@ -310,7 +325,7 @@ def _timeless(dll: bytes) -> bytes:
 
 def _by_size(name: str, size: int) -> str:
     """Return the optimisation of a source file by its name and its characters."""
-    hot = name == "step.c"
+    hot = name == "step.c" or name.startswith("lanes")
     if size < (LARGE if hot else LARGE // 2):
         return "-O2"
     return "-O1" if hot or size < (2 * LARGE if name == "tangent.c" else HUGE) else "-O0"

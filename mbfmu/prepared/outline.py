@@ -57,6 +57,11 @@ class Outline(Layout):
         """The start values s."""
         return self.start_values
 
+    @property
+    def settable(self) -> set[str]:
+        """Names of the parameters and of the start values that are met."""
+        return {item.name for item in (*self.parameters, *self.starts) if not item.guess}
+
     def bounded(self, step: float) -> tuple[str, ...]:
         """Return a notice if a step, s, is too long for the quickest flexible body."""
         if self.quickest is None or step <= self.quickest.step:

@@ -20,7 +20,6 @@ from mbfmu.kernel import describe
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.model_run import run_prepared
-from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
 from mbfmu.study.measures import Measure
@@ -187,24 +186,19 @@ def model_subject(
                 f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
             )
     outline = prepare(system, **choices).outline
-    free = _settable(outline)
+    free = outline.settable
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
     if (
         missing
     ):  # an expression, a guess, or a start value left out: given a number, it becomes a symbol of the equations
         outline = prepare(system.with_values(missing), **choices).outline
-        free = _settable(outline)
+        free = outline.settable
     for name in names:
         if name not in free:
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
     _check(measures, given, shown, [item.name for item in outline.inputs], system.name)
     return ModelSubject(system.with_values(missing), names, choices, stop, interval, given)
-
-
-def _settable(outline: Outline) -> set[str]:
-    """Return the names of the parameters and of the start values that are met."""
-    return {item.name for item in (*outline.parameters, *outline.starts) if not item.guess}
 
 
 def fmu_subject(

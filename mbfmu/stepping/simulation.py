@@ -1,13 +1,14 @@
 """Simulation: a model that steps when Python tells it to, for a controller in a loop without an FMU.
 
-Names and values stand along the last axis of every array, so that many instances would add an axis in front.
+Names and values stand along the last axis of every array; many instances (batch.py) add an axis in front.
 """
 
+import inspect
 import math
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from mbfmu.kernel.runtime import MOST_STEPS
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
-from mbfmu.prepared.prepare import prepare
+from mbfmu.prepared.outline import Outline
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
@@ -41,6 +43,8 @@ class Simulation:
         values: parameters and start values by name.
         inputs: inputs at the start by name; the others have their start values.
         coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        batch: number of instances, which makes a `BatchSimulation`; None: one.
+        threads: number of threads of a batch; 0: as many as processors.
 
     Attributes:
         name: name of the model.
@@ -54,6 +58,12 @@ class Simulation:
         UsageError: an argument is invalid.
     """
 
+    def __new__(cls, *_: Any, batch: int | None = None, **__: Any) -> "Simulation":
+        """Return one of many instances where a batch is asked for."""
+        from mbfmu.stepping.batch import BatchSimulation
+
+        return super().__new__(cls if batch is None else BatchSimulation)
+
     @checked
     def __init__(
         self,
@@ -66,18 +76,16 @@ class Simulation:
         values: Mapping[str, Any] | None = None,
         inputs: Mapping[str, float | bool] | None = None,
         coordinates: str | None = None,
+        batch: int | None = None,
+        threads: int = 0,
     ) -> None:
+        if threads:
+            raise UsageError("Simulation: threads go with batch, the number of instances")
         if is_fmu(model):
             raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with simulate or couple")
         prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
-        self.name, self.stepper, self._prepared = outline.name, outline.stepper, prepared
-        self.input_names = tuple(item.name for item in outline.inputs)
-        self.output_names = tuple(item.name for item in outline.outputs)
-        self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
-        self._inputs = {name: place for place, name in enumerate(self.input_names)}
-        self._outputs = {name: place for place, name in enumerate(self.output_names)}
-        self._types = tuple(item.type for item in outline.inputs)
+        self._introduce(outline, prepared)
         self._kernel, self._step, self._tolerance = prepared.kernel, float(step), float(tolerance)
         self._p = vector(outline.p_default())
         self._still = vector([0.0] * len(self.input_names))
@@ -88,6 +96,16 @@ class Simulation:
         self._y = self._kernel.outputs(self._x, self._u, self._p, 0.0)
         who = (self.name, repr(stepper), options, coordinates, self.input_names, self.output_names)
         self._mark = zlib.crc32(repr(who).encode())
+
+    def _introduce(self, outline: Outline, prepared: Prepared) -> None:
+        """Set what is known of a model before it starts."""
+        self.name, self.stepper, self._prepared = outline.name, outline.stepper, prepared
+        self.input_names = tuple(item.name for item in outline.inputs)
+        self.output_names = tuple(item.name for item in outline.outputs)
+        self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
+        self._inputs = {name: place for place, name in enumerate(self.input_names)}
+        self._outputs = {name: place for place, name in enumerate(self.output_names)}
+        self._types = tuple(item.type for item in outline.inputs)
 
     def __repr__(self) -> str:
         counts = f"{len(self.input_names)} inputs, {len(self.output_names)} outputs"
@@ -132,18 +150,14 @@ class Simulation:
             UsageError, UnknownNameError: an input or the span is invalid.
             StepError: a step failed; then nothing has changed.
         """
-        u = self._given(inputs)
-        if isinstance(dt, bool) or not isinstance(dt, float | int | np.number) or not 0 < dt < math.inf:
-            raise UsageError(f"step: dt = {dt!r} must be a positive number of seconds")
-        if dt / self._step > MOST_STEPS:
-            raise UsageError(f"step: dt = {dt:g} s needs {dt / self._step:.3g} steps of {self._step:g} s: take less")
+        u, dt = self._given(inputs), span_of(dt, self._step)
         x, y, failure = self._kernel.communicate(
-            self._x, u, self._still, self._p, self._time, float(dt), self._step, self._tolerance
+            self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance
         )
         if failure is not None:
             given = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
             raise StepError(facts(self._prepared).explained(self._kernel, failure, *given))
-        self._u, self._x, self._y, self._time = u, x, y, self._time + float(dt)
+        self._u, self._x, self._y, self._time = u, x, y, self._time + dt
         return self.outputs
 
     @property
@@ -200,6 +214,24 @@ class Simulation:
             raise UsageError(f"step: inputs = {inputs!r}: inputs are {wanted}")
         given = zip(self.input_names, numbers.tolist(), self._types, strict=True)
         return vector(_number(name, value, type) for name, value, type in given)
+
+
+def _without_self(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a method as its callers see it."""
+    signature = inspect.signature(function)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+setattr(Simulation, "__signature__", _without_self(Simulation.__init__))  # noqa: B010 - else it is that of __new__
+
+
+def span_of(dt: Any, step: float) -> float:
+    """Return a span of time that a user gives, s; raise a UsageError if steps of a length, s, cannot go over it."""
+    if isinstance(dt, bool) or not isinstance(dt, float | int | np.number) or not 0 < dt < math.inf:
+        raise UsageError(f"step: dt = {dt!r} must be a positive number of seconds")
+    if dt / step > MOST_STEPS:
+        raise UsageError(f"step: dt = {dt:g} s needs {dt / step:.3g} steps of {step:g} s: take less")
+    return float(dt)
 
 
 def _number(name: str, value: Any, type: VariableType) -> float:

@@ -1,0 +1,81 @@
+/* Equal steps of LANES instances at a time. Each lane makes the passes of a stage that advance() of driver.c makes, and
+ * then rests, so that its bits are those of its instance alone. A lane whose step fails is left to advance().
+ *
+ * Included after the generated code, in lanes, and the definitions that driver.c and formulas.c need.
+ */
+#include <math.h>
+#include <string.h>
+
+#define MAPPED (NX - 1)
+#define PUT(array, values, count)                                \
+    for (int i_ = 0; i_ < (count); ++i_) (array)[i_] = (values)[i_]
+
+struct lanes_memory {
+    V *w, *z, *next, *now, *x1, *inputs;
+};
+
+static MASK at_rest(V correction, V last) {
+    const V ratio = correction / last;
+    return (correction <= ROUND_OFF / 10) | ((ratio < 1.0) & (correction * ratio <= ROUND_OFF * (1.0 - ratio))) |
+           ((ratio > 0.5) & (correction <= STALLED));
+}
+
+/* Take a step from m->now to m->x1; return the lanes in which it failed. */
+static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
+    const struct formula *const f = &FORMULA_step;
+    const V *const in[] = {m->now, m->inputs, du, p, &t, &h, m->z};
+    V *z = m->z;
+    MASK failed = t != t;
+    for (int k = 0; k < f->stages; ++k) {
+        const int n = f->size[k];
+        V last = ALL(NAN), correction = ALL(NAN);
+        MASK solved = failed;
+        f->guess[k](in, (V *const[]){m->next, 0}, m->w);
+        PUT(z, m->next, n);
+        z += n;
+        if (!f->correct[k]) continue;
+        for (int pass = 0; pass < MAX_CORRECTIONS && !lanes_all(solved); ++pass) {
+            f->correct[k](in, (V *const[]){m->next, &correction}, m->w);
+            const MASK lost = ~solved & ~(lanes_fabs(correction) < INFINITY);
+            failed |= lost;
+            solved |= lost;
+            for (int i = 0; i < n; ++i) z[i - n] = lanes_choose(solved, z[i - n], m->next[i]);
+            solved |= at_rest(correction, last);
+            last = correction;
+        }
+        failed |= ~solved;
+    }
+    f->result(in, (V *const[]){m->x1, 0}, m->w);
+    for (int i = 0; i < MAPPED; ++i) failed |= ~(lanes_fabs(m->x1[i]) < LOST);
+    return failed;
+}
+
+/* n equal steps over the span H from x at time t to x1, and the outputs y there; `failed` tells each lane whether they are unknown.
+ * x, u, du, p, x1 and y have an entry for each lane one after the other. */
+void BLOCK(const double *x, const double *u, const double *du, const double *p, double t, double H, long long n,
+           double *x1, double *y, double *work, int *failed) {
+    struct lanes_memory m;
+    const V *const from = (const V *)x, *const given = (const V *)u, *const rates = (const V *)du;
+    const V *const parameters = (const V *)p;
+    m.z = (V *)work;
+    m.next = m.z + NZ + 1;
+    m.now = m.next + NZ + 1;
+    m.x1 = m.now + NX;
+    m.inputs = m.x1 + NX;
+    m.w = m.inputs + NU + 1;
+    const double h = H / n;
+    MASK lost = ALL(t) != ALL(t);
+    PUT(m.now, from, NX);
+    for (long long k = 0; k < n && !lanes_all(lost); ++k) {
+        const double dt = k * h;
+        for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * dt;
+        lost |= take(rates, parameters, ALL(t + dt), ALL(h), &m);
+        PUT(m.now, m.x1, MAPPED);
+    }
+    const V end = ALL(t + H);
+    for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * H;
+    outputs((const V *const[]){m.now, m.inputs, parameters, &end}, (V *const[]){(V *)y}, m.w);
+    for (int i = 0; i < NY; ++i) lost |= ~(lanes_fabs(((const V *)y)[i]) < INFINITY);
+    PUT((V *)x1, m.now, NX);
+    for (int k = 0; k < LANES; ++k) failed[k] = lost[k] != 0;
+}

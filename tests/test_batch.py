@@ -1,0 +1,267 @@
+"""Many instances at a time: to the bit each as it would be alone, whatever the others do."""
+
+import ctypes
+import math
+import subprocess
+import warnings
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import numpy.typing as npt
+import pytest
+from harness import DEFAULTS, examples, named, thorough
+from hypothesis import given
+
+import mbfmu
+from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError
+from mbfmu.kernel import vector
+from mbfmu.kernel.codegen import many_sources
+from mbfmu.kernel.many import Many, many_library
+from mbfmu.kernel.operations import OPERATIONS
+from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, widths
+from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.stepping.batch import BatchSimulation
+
+Array = npt.NDArray[np.float64]
+
+WIDTHS = (1, *widths())
+H = 1e-3
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e5, -1e300, 5e-324, math.inf, -math.inf, math.nan, 0.7, -12.3, 1e-9)
+MODELS = ("slider_crank", "four_bar", "bldc_motor", "disk_with_stop", "sampled_pid_two_link")
+"""Loops, first-order states, events and samplings."""
+CASES = [*(("two_link", scheme) for scheme in DEFAULTS), *((model, ("radau", {"stages": 3})) for model in MODELS)]
+"""A tree with every stepper, and the models with one."""
+OFTEN = {"projected", "radau"}
+"""Steppers that stand for all."""
+
+
+def aligned(values: Array) -> Array:
+    """Return a copy that begins at a multiple of 64 bytes."""
+    room = np.empty(len(values) + 8)
+    copy = room[-room.ctypes.data % 64 // 8 :][: len(values)]
+    copy[:] = values
+    return copy
+
+
+def scattered(prepared: Prepared, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return states, inputs and parameters of instances, shape (count, n); some inputs are far too large."""
+    numbers, outline = np.random.default_rng(seed), prepared.outline
+    p = np.tile(outline.p_default(), (count, 1)) * (
+        1 + 0.02 * numbers.standard_normal((count, len(outline.p_default())))
+    )
+    u = np.array(outline.u_default()) + numbers.standard_normal((count, len(outline.inputs)))
+    states = []
+    for number in range(count):
+        given = (vector(item) for item in (outline.s_default(), u[number].tolist(), p[number].tolist()))
+        x, status = prepared.kernel.initialize(*given, 0.0, H)
+        if status.code != OK:  # parameters that leave a loop open
+            return scattered(prepared, count, seed + 1)
+        states.append(list(x))
+    u[:: max(3, count // 5)] *= 1e12
+    return np.array(states), u, p
+
+
+def alone(
+    prepared: Prepared, x: Array, u: Array, p: Array, span: float, tolerance: float
+) -> tuple[Array, Array, int | None]:
+    """Return state, outputs and code of an instance after a span."""
+    x1, y, failure = prepared.kernel.communicate(
+        *(vector(item.tolist()) for item in (x, u, 0 * u, p)), 0.0, span, H, tolerance
+    )
+    return (
+        np.array(x1),
+        np.full(prepared.kernel.ny, np.nan) if y is None else np.array(y),
+        failure and int(failure.code),
+    )
+
+
+def differing(prepared: Prepared, count: int, width: int, steps: int, tolerance: float = 0.0) -> tuple[int, int]:
+    """Return the number of instances that differ from themselves alone, and of those that fail."""
+    path = many_library(prepared.bundle)
+    assert path
+    many = Many(path, count, 1, width)
+    x, u, p = scattered(prepared, count)
+    x1, y, failed = many.move(*map(many.blocked, (x, u, 0 * u, p)), 0.0, steps * H, H, tolerance)
+    found = 0
+    for number in range(count):
+        state, outputs, code = alone(prepared, x[number], u[number], p[number], steps * H, tolerance)
+        same = many.one(x1, number).tobytes() == state.tobytes() and y[number].tobytes() == outputs.tobytes()
+        found += not (same and code == (failed[number].code if number in failed else None))
+    return found, len(failed)
+
+
+@pytest.mark.parametrize(("model", "scheme"), thorough(CASES, lambda _, scheme: scheme[0] in OFTEN), ids=named)
+def test_every_instance_has_the_bits_it_has_alone(model: str, scheme: tuple[str, Mapping[str, Any]]) -> None:
+    prepared = prepare(mbfmu.load(model), *scheme, H)
+    found = [differing(prepared, 19, width, 7) for width in WIDTHS]
+    assert [wrong for wrong, _ in found] == [0] * len(WIDTHS)
+    assert len({failed for _, failed in found}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "stepper"), [("two_link", "projected"), ("slider_crank", "rattle")])
+def test_a_hundred_thousand_instances_have_the_bits_they_have_alone(model: str, stepper: str) -> None:
+    wrong, failed = differing(prepare(mbfmu.load(model), stepper, {}, H), 100_000, WIDTHS[-1], 3)
+    assert wrong == 0
+    assert failed > 0
+
+
+def test_chosen_steps_have_the_bits_they_have_alone() -> None:
+    prepared = prepare(mbfmu.load("two_link"), "projected", {}, H, 1e-6)
+    assert differing(prepared, 11, WIDTHS[-1], 20, 1e-6)[0] == 0
+
+
+def test_blocks_go_in_lanes_unless_the_model_stops_its_steps() -> None:
+    for model, wanted in (("two_link", True), ("disk_with_stop", False), ("sampled_pid_two_link", False)):
+        bundle = prepare(mbfmu.load(model), None, {}, H).bundle
+        assert any(name.startswith("lanes_") for name in many_sources(bundle, widths())) == wanted
+
+
+FUNCTION = """
+void apply_{name}(const double *x, const double *y, double *f, int n) {{
+    const V *const a = (const V *)x, *const b = (const V *)y;
+    for (int i = 0; i < n; ++i) {{
+        const V p = a[i], q = b[i];
+        (void)p, (void)q;
+        ((V *)f)[i] = {name}({operands});
+    }}
+}}
+"""
+
+
+def operations(folder: Path, header: str, *flags: str) -> ctypes.CDLL:
+    """Return a library of all operations over arrays."""
+    lines = ['#include "elementary.h"', f'#include "{header}"']
+    for name, places in dict(OPERATIONS.values()).items():
+        operands = ", ".join(f"({place})" if isinstance(place, float) else "pq"[place] for place in places)
+        lines.append(FUNCTION.format(name=name, operands=operands))
+    source, library = folder / f"{header}.c", folder / f"{header}.so"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    always = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", ROUNDED)
+    command = ["cc", *always, f"-I{files('mbfmu.kernel')}", *flags, source, "-o", library, "-lm"]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.parametrize("width", widths())
+def test_every_operation_gives_in_lanes_the_bits_it_gives_alone(width: int, tmp_path: Path) -> None:
+    numbers = np.random.default_rng(3)
+    x = np.concatenate([np.repeat(SPECIAL, len(SPECIAL)), numbers.uniform(-4, 4, 512), numbers.uniform(-1e6, 1e6, 512)])
+    y = np.concatenate([np.tile(SPECIAL, len(SPECIAL)), numbers.uniform(-4, 4, 512), numbers.integers(-3, 4, 512)])
+    given, results = (aligned(item) for item in (x, y)), [aligned(np.zeros(len(x))) for _ in range(2)]
+    x, y = given
+    flags = INSTRUCTIONS.get(f"lanes_{width}.c", ())
+    libraries = operations(tmp_path, "arithmetic.h"), operations(tmp_path, "lanes.h", f"-DLANES={width}", *flags)
+    path = many_library(prepare(mbfmu.load("two_link"), None, {}, H).bundle)
+    if not Many(str(path), 1, 1, width).in_lanes:
+        pytest.skip("this processor has no such vectors")
+    for name in dict(OPERATIONS.values()):
+        for library, found, count in zip(libraries, results, (len(x), len(x) // width), strict=True):
+            getattr(library, f"apply_{name}")(*(ctypes.c_void_p(item.ctypes.data) for item in (x, y, found)), count)
+        one, lanes = results
+        assert ((np.isnan(one) & np.isnan(lanes)) | (one.view(np.int64) == lanes.view(np.int64))).all(), name
+
+
+@pytest.fixture
+def arms() -> BatchSimulation:
+    """Ten arms of different lengths and starts."""
+    values = {"l1": np.linspace(0.8, 1.2, 10), "elbow.phi": np.linspace(-1, 1, 10), "world.g": 9.0}
+    return mbfmu.Simulation("two_link", batch=10, stepper="rattle", values=values)
+
+
+def test_a_batch_steps_as_simulations_do(arms: BatchSimulation) -> None:
+    taus = np.linspace(-1, 1, 10)
+    for number in range(10):
+        values = {"l1": np.linspace(0.8, 1.2, 10)[number], "elbow.phi": np.linspace(-1, 1, 10)[number], "world.g": 9.0}
+        run = mbfmu.Simulation("two_link", stepper="rattle", values=values)
+        assert run.outputs.tobytes() == arms.outputs[number].tobytes()
+    for _ in range(3):
+        y = arms.step({"elbow.tau": taus, "shoulder.tau": 0.5}, 0.01)
+    for number in range(10):
+        values = {"l1": np.linspace(0.8, 1.2, 10)[number], "elbow.phi": np.linspace(-1, 1, 10)[number], "world.g": 9.0}
+        run = mbfmu.Simulation("two_link", stepper="rattle", values=values)
+        for _ in range(3):
+            wanted = run.step({"elbow.tau": taus[number], "shoulder.tau": 0.5}, 0.01)
+        assert y[number].tobytes() == wanted.tobytes()
+        assert arms["elbow.phi"][number] == run["elbow.phi"]
+        assert arms["elbow.tau"][number] == run["elbow.tau"]
+    assert arms.time == run.time
+
+
+def test_threads_change_no_bit() -> None:
+    torques = np.random.default_rng(1).standard_normal((500, 2))
+    one, four = (mbfmu.Simulation("two_link", batch=500, threads=threads) for threads in (1, 4))
+    assert one.step(torques, 0.01).tobytes() == four.step(torques, 0.01).tobytes()
+
+
+def test_an_instance_that_fails_is_told_and_leaves_the_others_alone(arms: BatchSimulation) -> None:
+    torques = np.zeros((10, 2))
+    torques[3] = 1e14
+    with pytest.warns(ResultWarning, match="instance 3: two_link"):
+        y = arms.step(torques, 0.01)
+    assert set(arms.failures) == {3}
+    assert np.isnan(y).all(axis=1).tolist() == [number == 3 for number in range(10)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = arms.step(np.zeros(2), 0.01)
+    assert np.isnan(y).any(axis=1).tolist() == [number == 3 for number in range(10)]
+
+
+def test_a_restored_state_repeats_the_steps_bitwise(arms: BatchSimulation) -> None:
+    with pytest.warns(ResultWarning):
+        arms.step(np.full(2, 1e14) * (np.arange(10) == 4)[:, None], 0.01)
+    state = arms.state
+    wanted = arms.step({"elbow.tau": 1.0}, 0.02).tobytes()
+    assert arms.step(None, 0.01).tobytes() != wanted
+    arms.restore(state)
+    assert set(arms.failures) == {4}
+    assert arms.step({"elbow.tau": 1.0}, 0.02).tobytes() == wanted
+    damaged = bytearray(state)
+    damaged[20] ^= 1
+    for wrong in (b"", state[:-1], bytes(damaged), "text"):
+        with pytest.raises(UsageError, match="restore"):
+            arms.restore(wrong)  # type: ignore[arg-type]
+
+
+@given(
+    st.one_of(st.just(math.nan), st.just(math.inf), st.just("a"), st.just([1.0, 2.0, 3.0]), st.just(None), st.just({}))
+)
+@examples()
+def test_inputs_that_are_no_numbers_are_refused_and_change_nothing(value: Any) -> None:
+    arms = mbfmu.Simulation("two_link", batch=2)
+    before = arms.state
+    with pytest.raises(UsageError):
+        arms.step({"elbow.tau": value}, 0.01)
+    assert arms.state == before
+
+
+def test_mistakes_are_told(arms: BatchSimulation) -> None:
+    with pytest.raises(UnknownNameError, match=r"no input 'elbw.tau'.*elbow.tau"):
+        arms.step({"elbw.tau": 1.0}, 0.01)
+    with pytest.raises(UsageError, match=r"shape \(10, 3\)"):
+        arms.step(np.zeros((10, 3)), 0.01)
+    with pytest.raises(UsageError, match="positive number of seconds"):
+        arms.step(None, 0.0)
+    for wrong, match in (
+        ({"batch": 0}, "batch = 0"),
+        ({"batch": 2, "values": {"l1": np.ones(3)}}, "2 finite numbers"),
+        ({"batch": 2, "values": {"l1": np.array([1.0, math.nan])}}, "2 finite numbers"),
+        ({"threads": 2}, "threads go with batch"),
+        ({"batch": 2.5}, "batch = 2.5"),
+    ):
+        with pytest.raises(UsageError, match=match):
+            mbfmu.Simulation("two_link", **wrong)
+    with pytest.raises(UnknownNameError):
+        mbfmu.Simulation("two_link", batch=2, values={"l9": np.ones(2)})
+    with pytest.raises(UsageError, match="structural"):
+        mbfmu.Simulation("chain", batch=2, values={"N": np.array([3.0, 3.0])})
+
+
+def test_a_start_that_is_impossible_for_one_instance_is_told() -> None:
+    with pytest.raises(StartError):
+        mbfmu.Simulation("slider_crank", batch=3, values={"l2": np.array([0.5, 0.01, 0.5])})
