@@ -60,6 +60,61 @@ def communication_points(
     return points
 
 
+class Drives:
+    """The inputs of a run, as lines between the times at which they bend.
+
+    Args:
+        outline: of the model.
+        given: inputs over time, by name; the others keep their start values.
+        points: communication points, s.
+        step: longest step, s.
+    """
+
+    def __init__(
+        self, outline: Outline, given: Mapping[str, Course], points: npt.NDArray[np.float64], step: float
+    ) -> None:
+        items = outline.inputs
+        self._points, self._step, self._multistep = points.tolist(), step, outline.multistep
+        self._inputs = [as_type(given.get(item.name) or Constant(item.name, item.start), item.type) for item in items]
+        inside = [item for item in self._inputs if isinstance(item, Formula) and item.name in outline.formulas]
+        self._columns = {item.name: item.column(points).tolist() for item in inside}
+        self._formulas = {item.name: item for item in inside}
+        self._followed = [
+            item for item in self._inputs if not (item.name in self._formulas or isinstance(item, Constant))
+        ]
+        self._divide = any(item.curved for item in self._followed) or (self._multistep and bool(self._followed))
+
+    def at(self, time: float) -> list[float]:
+        """Return the inputs at a time, s."""
+        return [item.at(time) for item in self._inputs]
+
+    def try_formulas(self, times: npt.NDArray[np.float64]) -> None:
+        """Compute the formulas that are part of the equations at some times, s.
+
+        Raises:
+            UsageError: one of them has no value there.
+        """
+        for item in self._formulas.values():
+            item.column(times)
+
+    def between(self, k: int) -> list[tuple[float, float, list[float], list[float]]]:
+        """Return (begin, s, end, s, inputs, their derivatives) from communication point k to the next."""
+        start, end = self._points[k : k + 2]
+        if not (self._followed or self._formulas):
+            return [(start, end, self.at(0.0), [0.0] * len(self._inputs))]
+        times = pieces([] if self._multistep else self._followed, start, end, self._step, self._divide)
+        lines = [
+            ([self._columns[item.name][k]] * len(times), [0.0] * len(times))
+            if item.name in self._formulas
+            else (item.secants if self._multistep else item.lines)(times)
+            for item in self._inputs
+        ]
+        return [
+            (t, t1, [value[i] for value, _ in lines], [rate[i] for _, rate in lines])
+            for i, (t, t1) in enumerate(pairwise(times))
+        ]
+
+
 def run_prepared(
     prepared: Prepared,
     stop: float,
@@ -97,39 +152,20 @@ def run_prepared(
     names = tuple(item.name for item in shown)
     chosen = matching(show, names)
     points = communication_points(stop, step, interval)
-    inputs = [as_type(given.get(item.name) or Constant(item.name, item.start), item.type) for item in outline.inputs]
-    exact = {item.name: item for item in inputs if isinstance(item, Formula) and item.name in outline.formulas}
-    columns = {name: item.column(points).tolist() for name, item in exact.items()}
-    followed = [item for item in inputs if not (item.name in exact or isinstance(item, Constant))]
-    divide = any(item.curved for item in followed) or (outline.multistep and bool(followed))
-    corners = [] if outline.multistep else followed
+    drives = Drives(outline, given, points, step)
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
-    u, still = vector([item.at(0.0) for item in inputs]), vector([0.0] * len(inputs))
     try:
-        x = prepared.initial_state(u, None if s is None else vector(s), p)
+        x = prepared.initial_state(vector(drives.at(0.0)), None if s is None else vector(s), p)
     except StartError:
-        for item in exact.values():
-            item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
+        drives.try_formulas(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
     for k, (start, end) in enumerate(pairwise(points.tolist())):
-        times, drives = [start, end], [(u, still)]
-        if followed or exact:
-            times = pieces(corners, start, end, step, divide)
-            lines = [
-                ([columns[item.name][k]] * len(times), [0.0] * len(times))
-                if item.name in exact
-                else (item.secants if outline.multistep else item.lines)(times)
-                for item in inputs
-            ]
-            drives = [
-                (vector([value[i] for value, _ in lines]), vector([rate[i] for _, rate in lines]))
-                for i in range(len(times) - 1)
-            ]
-        for (t, t1), (u, du) in zip(pairwise(times), drives, strict=True):
+        for t, t1, u_t, du_t in drives.between(k):
+            u, du = vector(u_t), vector(du_t)
             if t == start:
                 rows.append([*u, *kernel.outputs(x, u, p, t)])
             begin = clock.perf_counter()
@@ -137,14 +173,13 @@ def run_prepared(
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
             if status.code != OK:
-                for item in exact.values():
-                    item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
+                drives.try_formulas(np.linspace(status.time, min(status.time + step, end), PROBES))
                 now = vector(a + b * (began - t) for a, b in zip(u, du, strict=True))
                 raise StepError(facts(prepared).explained(kernel, status, x, now, du, p, began, step, tolerance))
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    u = vector([item.at(stop) for item in inputs])
+    u = vector(drives.at(stop))
     rows.append([*u, *kernel.outputs(x, u, p, stop)])
     table = np.array(rows)[:, : len(shown)]
     return Result(
@@ -156,7 +191,7 @@ def run_prepared(
         seconds,
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
-        _energy_notices(outline.constant, names, table, len(inputs), bool(tolerance)),
+        _energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
         prepared.stepper,
         prepared.reason,
     )

@@ -105,7 +105,7 @@ def test_a_sweep_takes_a_model_by_name_and_path_too(monkeypatch: pytest.MonkeyPa
     seen: list[str] = []
 
     def note(study: Any, _: Any, todo: list[Any], *__: Any) -> dict[Any, Any]:
-        seen.append(study._subject.fingerprint())
+        seen.append(study.subject.fingerprint())
         return dict.fromkeys(todo)
 
     monkeypatch.setattr("mbfmu.study.run", note)

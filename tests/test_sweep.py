@@ -21,12 +21,13 @@ from harness import thorough
 import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
+from mbfmu.inputs import courses, formulas
 from mbfmu.model import System
 from mbfmu.result import Result
 from mbfmu.study import Row, cluster
 from mbfmu.study.measures import measure
 from mbfmu.study.points import points
-from mbfmu.study.subjects import Study
+from mbfmu.study.subjects import Study, model_subject
 from mbfmu.study.table import Table
 
 MEASURES = {"top": "max(elbow.phi)", "end": "last(shoulder.phi)", "energy": "ptp(energy.total)"}
@@ -77,6 +78,30 @@ def test_every_row_is_what_a_run_alone_gives(two_link: System, scheduler: distri
     for row in rows:
         assert row.failure == ""
         assert row.measures == alone(two_link, row, **choices)
+
+
+TOGETHER: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "held": ("elbow.phi", {"step": 2e-3}, {"shoulder.tau": 0.4}),
+    "table": ("elbow.phi", {"stepper": "rattle"}, {"shoulder.tau": lambda time: 3.0 * np.floor(40 * time)}),
+    "formula": ("energy.total", {"step": 0.01}, {"elbow.tau": "sin(30*time)"}),
+    "history": ("shoulder.w", {"stepper": "block"}, {"elbow.tau": lambda time: np.cos(20 * time)}),
+}
+"""An output, how the runs are made, and inputs: held, along lines, by an expression, with a multistep method."""
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_rows_made_together_are_rows_made_alone(two_link: System, case: str) -> None:
+    name, choices, inputs = TOGETHER[case]
+    wanted = [measure("a", f"max({name})"), measure("b", f"mean({name})"), measure("c", "last(elbow.tau)")]
+    usual = {"stepper": None, "options": {}, "step": 1e-3, "tolerance": 0.0, "coordinates": None}
+    given = courses(inputs, False)
+    values = [{"l1": l1, "elbow.phi": phi} for l1 in (0.5, 0.9, -1.0, 1.3) for phi in (0.0, 0.4, 1e300)]
+    chosen = {**usual, **choices, "formulas": formulas(given)}
+    subject = model_subject(two_link, ("l1", "elbow.phi"), wanted, chosen, (0.5, 0.0), 0.15, 0.01, given)
+    assert subject.open_many()
+    found = Study(subject, wanted, together=True).rows(values)
+    assert found == [Study(subject, wanted).row(item) for item in values]
+    assert sum(not row.failure for row in found) == 6
 
 
 def test_rows_of_an_fmu_with_resets_between_are_what_a_new_instance_gives(

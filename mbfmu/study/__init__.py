@@ -23,6 +23,7 @@ from mbfmu.study.measures import Measure, measure
 from mbfmu.study.points import grid, points
 from mbfmu.study.subjects import Study, Subject, fmu_subject, model_subject, refuse_structure
 from mbfmu.study.table import Row, Table
+from mbfmu.study.together import WORTH
 
 __all__ = ["Row", "grid", "refuse_structure", "sweep"]
 
@@ -135,7 +136,7 @@ def sweep(
     if again:
         found = {point: row for point, row in found.items() if not row.failure}
     rows = run(
-        Study(subject, wanted), names, list(dict.fromkeys(todo)), found, table, scheduler, workers,
+        Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), found, table, scheduler, workers,
         progress or (lambda _: None),
     )  # fmt: skip
     return [rows[point] for point in todo]

@@ -128,7 +128,8 @@ def _settle(dask_worker: Any) -> None:
 
 def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Point]) -> Iterator[tuple[Point, Row]]:
     """Yield points with their rows as they are done; if a worker dies, its points are repeated one by one."""
-    shared = client.submit(Study, study._subject, study._measures, pure=False)  # if its worker dies, Dask makes it anew
+    parts = (study.subject, study.measures, study.together)
+    shared = client.submit(Study, *parts, pure=False)  # if its worker dies, Dask makes it anew
     suspects: list[Point] = []
     for points, found in _stream(client, shared, names, todo, alone=False):
         if isinstance(found, list):
@@ -185,5 +186,5 @@ def _stream(
 def _task(study: Study, values: Sequence[Mapping[str, float]]) -> tuple[list[Row], float]:
     """Return the rows of some runs, and the time they took, s."""
     begin = clock.perf_counter()
-    rows = [study.row(item) for item in values]
+    rows = study.rows(values)
     return rows, clock.perf_counter() - begin

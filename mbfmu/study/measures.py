@@ -51,7 +51,15 @@ class Measure:
         Raises:
             MbfmuError: the value is not finite.
         """
-        value = MEASURES[self.function](result.time, result[self.name])
+        return self.value(result.time, result[self.name])
+
+    def value(self, time: Array, values: Array) -> float:
+        """Return its value for the output's values, shape (n_t,), at times, s, shape (n_t,).
+
+        Raises:
+            MbfmuError: the value is not finite.
+        """
+        value = MEASURES[self.function](time, values)
         if not math.isfinite(value):
             raise MbfmuError(f"{self.label} = {self.function}({self.name}) is {value}")
         return value

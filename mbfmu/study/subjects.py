@@ -7,9 +7,13 @@ import hashlib
 import json
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
@@ -17,16 +21,38 @@ from mbfmu.fmu_process import FmuProcess
 from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu
 from mbfmu.inputs import Course
 from mbfmu.kernel import describe
+from mbfmu.kernel.many import many_library
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.model_run import run_prepared
+from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
 from mbfmu.study.measures import Measure
 from mbfmu.study.points import Point
 from mbfmu.study.table import Row
+from mbfmu.study.together import LEAST, Together
 
 Run = Callable[[Mapping[str, float]], Result]
+Array = npt.NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Variables of many runs.
+
+    Args:
+        time: output points, s, shape (points,).
+        values: shape (runs, points, names).
+        made: whether each run was made, shape (runs,); the others tell alone why not.
+    """
+
+    time: Array
+    values: Array
+    made: npt.NDArray[np.bool_]
+
+
+RunMany = Callable[[Sequence[Mapping[str, float]], Sequence[str]], Columns]
+"""Function (values of each run, names of variables) -> these variables."""
 
 
 class Subject(Protocol):
@@ -35,8 +61,15 @@ class Subject(Protocol):
     def open(self) -> Run:
         """Return a runner, which prepares once what all runs share, for one thread."""
 
-    def compile(self) -> None:
-        """Compile the subject once, so that the processes of this machine find it in the cache."""
+    def open_many(self) -> RunMany | None:
+        """Return a runner of many runs at a time; None where runs must go one by one."""
+
+    def compile(self, together: bool) -> None:
+        """Compile the subject once, so that the processes of this machine find it in the cache.
+
+        Args:
+            together: whether runs are to go together where they can.
+        """
 
     def fingerprint(self) -> str:
         """Return a text that identifies the runs: it differs for subjects with different results."""
@@ -60,25 +93,61 @@ class ModelSubject:
     def open(self) -> Run:
         """Return a runner with a kernel of its own."""
         prepared = self.prepared()
-        outline = prepared.outline
-        p_names = [item.name for item in outline.parameters]
-        s_names = [item.name for item in outline.starts]
 
         def run(values: Mapping[str, float]) -> Result:
-            self.system.with_values(values)  # raises an error for a value out of its bounds
-            p, s = outline.p_default(), outline.s_default()
-            for name, value in values.items():
-                if name in p_names:
-                    p[p_names.index(name)] = value
-                else:
-                    s[s_names.index(name)] = value
+            s, p = self._numbers(prepared.outline, values)
             return run_prepared(prepared, self.stop, self.interval, self.given, s=s, p=p)
 
         return run
 
-    def compile(self) -> None:
+    def _numbers(self, outline: Outline, values: Mapping[str, float]) -> tuple[Any, Any]:
+        """Return the start values and the parameters of a run.
+
+        Raises:
+            MbfmuError: a value is out of its bounds.
+        """
+        self.system.with_values(values)
+        p_names = [item.name for item in outline.parameters]
+        s_names = [item.name for item in outline.starts]
+        p, s = outline.p_default(), outline.s_default()
+        for name, value in values.items():
+            if name in p_names:
+                p[p_names.index(name)] = value
+            else:
+                s[s_names.index(name)] = value
+        return s, p
+
+    def open_many(self) -> RunMany | None:
+        """Return a runner of many runs at a time, in lanes; None where runs must go one by one."""
+        prepared = self.prepared()
+        library = None if prepared.tolerance else many_library(prepared.bundle)
+        together = library and Together(prepared, library, self.stop, self.interval, self.given)
+        if not together or not together.possible:
+            return None
+
+        def run(values: Sequence[Mapping[str, float]], names: Sequence[str]) -> Columns:
+            numbers = []
+            fitting = np.ones(len(values), dtype=np.bool_)
+            for k, each in enumerate(values):
+                try:
+                    numbers.append(self._numbers(prepared.outline, each))
+                except MbfmuError:
+                    fitting[k] = False
+            found = np.full((len(values), len(together.points), len(names)), np.nan)
+            if numbers:
+                s, p = (
+                    np.array(item, dtype=np.float64).reshape(len(numbers), -1) for item in zip(*numbers, strict=True)
+                )
+                found[fitting], fitting[fitting] = together.run(s, p, names)
+            return Columns(together.points, found, fitting)
+
+        return run
+
+    def compile(self, together: bool) -> None:
         """Compile the kernel."""
         self.prepared().kernel  # noqa: B018 - the property makes the kernel
+        if together:
+            self.open_many()
 
     def fingerprint(self) -> str:
         """Return the functions, fixed numbers and steps as text."""
@@ -106,7 +175,10 @@ class FmuSubject:
         """Return a runner with a process of its own, in which one instance makes all runs."""
         return _Runner(self).run
 
-    def compile(self) -> None:
+    def open_many(self) -> None:
+        """Return None, as an FMU's instances step one by one."""
+
+    def compile(self, together: bool) -> None:
         """Do nothing, as an FMU is compiled already."""
 
     def fingerprint(self) -> str:
@@ -135,28 +207,54 @@ class _Runner:
 
 
 class Study:
-    """A subject on a worker: it is sent without its runners, and prepares one for each thread that needs one."""
+    """A subject on a worker: it is sent without its runners, and prepares one for each thread that needs one.
 
-    def __init__(self, subject: Subject, measures: Sequence[Measure]) -> None:
-        self._subject, self._measures = subject, measures
+    Args:
+        subject: the subject.
+        measures: what its runs are reduced to.
+        together: whether runs go together where they can: another kernel has to be compiled for it.
+    """
+
+    def __init__(self, subject: Subject, measures: Sequence[Measure], together: bool = False) -> None:
+        self.subject, self.measures, self.together = subject, measures, together
         self._idle: list[Run] = []
+        self._many: list[RunMany | None] = []
 
     def __reduce__(self) -> Any:
-        return Study, (self._subject, self._measures)
+        return Study, (self.subject, self.measures, self.together)
 
     def compile(self) -> None:
         """Compile the subject for the processes of this machine."""
-        self._subject.compile()
+        self.subject.compile(self.together)
+
+    def rows(self, values: Sequence[Mapping[str, float]]) -> list[Row]:
+        """Return the rows of some runs, made together if they can be; each is to the bit as alone."""
+        if not self.together or len(values) < LEAST:
+            return [self.row(item) for item in values]
+        try:
+            run = self._many.pop() if self._many else self.subject.open_many()
+        except MbfmuError:
+            run = None
+        found: dict[int, Row] = {}
+        if run is not None:
+            columns = run(values, [item.name for item in self.measures])
+            for k in np.flatnonzero(columns.made).tolist():
+                with suppress(MbfmuError):  # a measure that is not finite: alone it becomes the row's failure
+                    pairs = zip(self.measures, columns.values[k].T, strict=True)
+                    measured = {item.label: item.value(columns.time, column) for item, column in pairs}
+                    found[k] = Row(dict(values[k]), measured)
+        self._many.append(run)
+        return [found[k] if k in found else self.row(item) for k, item in enumerate(values)]
 
     def row(self, values: Mapping[str, float]) -> Row:
         """Return the row of one run; an error in the run becomes the row's failure."""
         try:
-            run = self._idle.pop() if self._idle else self._subject.open()
+            run = self._idle.pop() if self._idle else self.subject.open()
             try:
                 result = run(values)
             finally:
                 self._idle.append(run)
-            return Row(dict(values), {item.label: item.of(result) for item in self._measures})
+            return Row(dict(values), {item.label: item.of(result) for item in self.measures})
         except MbfmuError as error:
             return Row(dict(values), {}, " ".join(str(error).split()))
         except Exception as error:  # noqa: BLE001 - one run must not end the study
