@@ -1,0 +1,136 @@
+"""python -m benchmarks.batch: what a step costs where thousands of instances go together, on one core.
+
+mbfmu takes 1, 2, 4 and 8 instances at a time, of those numbers that the processor has vectors for; their bits are the
+same. Beside it are Pinocchio's C++ loop (benchmarks/peers/pinocchio.cpp), instance by instance, and MuJoCo's `rollout`
+with one thread, which are scalar. All take steps of RK4, or ours the stepper that is named, from starts that differ.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from time import process_time
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.conditions import conditions
+from benchmarks.ours import RK4, Scheme, bundled, kernel_of, label
+from benchmarks.table import markdown
+from benchmarks.task import Task
+from benchmarks.tasks import TASKS
+from mbfmu.kernel import vector
+from mbfmu.kernel.many import Many, many_library
+
+COUNT, STEPS, H = 4096, 100, 1e-3
+"""Instances of ours, steps of a call, and their length, s."""
+FEW = 64
+"""Instances of the peers, which take them one by one."""
+REPEATS = 5
+"""Number of calls, of which the quickest counts."""
+PROJECTED: Scheme = ("projected", {"order": 4})
+CASES: tuple[tuple[str, Scheme], ...] = (
+    ("arm6", RK4),
+    ("two_link", RK4),
+    ("two_link", PROJECTED),
+    ("slider_crank", PROJECTED),
+    ("slider_crank", ("rattle", {"iteration": "simplified"})),
+    ("slider_crank", ("rattle", {})),
+)
+"""Tasks, and how ours takes them."""
+WIDTHS = (1, 2, 4, 8)
+
+
+class Cost(NamedTuple):
+    """What a step of an instance costs, ns."""
+
+    engine: str
+    scheme: str
+    width: int
+    ns: float
+
+
+def quickest(call: Callable[[], object], steps: int) -> float:
+    """Return the time of a step, ns, in the quickest of some calls that take so many."""
+    call()
+    times = []
+    for _ in range(REPEATS):
+        begin = process_time()
+        call()
+        times.append(process_time() - begin)
+    return min(times) / steps * 1e9
+
+
+def ours(task: Task, scheme: Scheme) -> Iterator[Cost]:
+    """Yield our costs with each width."""
+    dae, bundle = bundled(task, "joint", scheme)
+    path, kernel = many_library(bundle), kernel_of(task, "joint", scheme)
+    u, p = np.array(dae.u_default()), np.array(dae.p_default())
+    x, _ = kernel.initialize(vector(dae.s_default()), vector(u), vector(p), 0.0, H)
+    scatter = 1e-9 * np.random.default_rng(0).standard_normal((COUNT, len(x)))
+    for width in WIDTHS:
+        many = Many(str(path), COUNT, 1, width)
+        if width > 1 and not many.in_lanes:
+            continue
+        rows = (np.array(x) + scatter * (width > 1), np.tile(u, (COUNT, 1)), np.zeros((COUNT, len(u))))
+        x_b, u_b, du_b, p_b = (many.blocked(item) for item in (*rows, np.tile(p, (COUNT, 1))))
+        call = partial(many.move, x_b, u_b, du_b, p_b, 0.0, STEPS * H, H, 0.0)
+        yield Cost("mbfmu", label(scheme), width, quickest(call, COUNT * STEPS))
+
+
+def pinocchio(task: Task) -> Iterator[Cost]:
+    """Yield the cost of Pinocchio's C++ loop."""
+    peer = import_module("benchmarks.peers.pinocchio")
+    case = next(iter(peer.cases(task)))
+    ends = [case.run(H) for _ in range(REPEATS)]
+    yield Cost("pinocchio C++", case.scheme, 1, min(end.seconds / end.steps for end in ends) * 1e9)
+
+
+def mujoco(task: Task) -> Iterator[Cost]:
+    """Yield the cost of MuJoCo's rollout with one thread."""
+    peer, engine = import_module("benchmarks.peers.mujoco"), import_module("mujoco")
+    rollouts = import_module("mujoco.rollout")
+    model = engine.MjModel.from_xml_string(peer.describe(task, H, False))
+    data = engine.MjData(model)
+    data.qpos[:], data.qvel[:] = ([getattr(link, name) for link in task.links] for name in ("q", "v"))
+    full = engine.mjtState.mjSTATE_FULLPHYSICS
+    start = np.zeros(engine.mj_stateSize(model, full))
+    engine.mj_getState(model, data, start, full)
+    starts = np.tile(start, (FEW, 1))
+
+    def call() -> object:
+        return rollouts.rollout(model, data, starts, nstep=STEPS)
+
+    yield Cost("mujoco rollout", "RK4", 1, quickest(call, FEW * STEPS))
+
+
+def main() -> None:
+    """Print the table."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    print(f"`{conditions()}`\n")
+    rows: list[tuple[str, ...]] = []
+    peers: dict[str, list[Cost]] = {}
+    for name, scheme in CASES:
+        task = TASKS[name]()[0]
+        if name not in peers:
+            peers[name] = []
+            for engine in (pinocchio, mujoco):
+                try:
+                    peers[name] += engine(task)
+                except ImportError as error:
+                    print(f"{engine.__name__} is left out: {error}", file=sys.stderr)
+        costs = list(ours(task, scheme))
+        alone, best = costs[0].ns, min(cost.ns for cost in costs)
+        for cost in (*costs, *peers[name]):
+            mine = cost.engine == "mbfmu"
+            ratio = (
+                f"{alone / cost.ns:.2f} times our own alone" if mine else f"ours is {cost.ns / best:.1f} times faster"
+            )
+            rows.append((name, cost.engine, cost.scheme, str(cost.width), f"{cost.ns:.0f}", ratio))
+            print(*rows[-1], sep="  ", file=sys.stderr)
+    print(*markdown(("task", "engine", "scheme", "at a time", "ns a step", "throughput"), rows), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
