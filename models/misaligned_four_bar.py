@@ -10,8 +10,8 @@ curves run backward. Sections have the published stiffnesses: EA 52.99 MN, GJ 73
 
 Known facts: slow as it is, the motion is a row of positions at rest but for vibrations after the two in which all bars
 lie in one line. There the rocker CD turns back: it swings between -90.5 and 90.3 degrees. The moment at A reaches 166
-N.m, and in line the crank is pressed by 5.5 and by 6.0 kN. The bars are free of load after half a turn, where the rocker
-stands at 53.13 degrees, and after a whole one.
+N.m, and in line the crank is pressed by 5.5 and by 6.0 kN. The bars are free of load after half a turn, where the
+rocker stands at 53.13 degrees, and after a whole one.
 """
 
 import math
