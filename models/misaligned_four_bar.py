@@ -1,12 +1,12 @@
 """Four-bar mechanism of elastic bars with a misaligned hinge: it moves only because its bars bend and twist.
 
 Source: Bauchau, Betsch, Cardona, Gerstmayr, Jonker, Masarati & Sonneville, Validation of flexible multibody dynamics
-beam formulations using benchmark problems, Multibody Syst. Dyn. 37 (2016). Steel bars AB of 0.12 m, BC of 0.24 m and CD
-of 0.12 m stand on the ground AD as a rectangle; the axes of the hinges are normal to it, but that of C is turned by 5
-degrees about CD. The crank AB turns at constant speed, without gravity. Which way it turns, the sources at hand do not
-say in words: it is the way of the example with these data in the open program TACS, over BC; the other way, the
-curves run backward. Sections have the published stiffnesses: EA 52.99 MN, GJ 733.5 N.m2 and EI 1131 N.m2 for AB and BC,
-13.25 MN, 45.84 N.m2 and 70.66 N.m2 for CD; with `shear` also GA_s, 16.88 and 4.22 MN.
+beam formulations using benchmark problems, Multibody Syst. Dyn. 37 (2016), with the data, and the way the crank turns,
+of that problem among the examples of the program TACS (four_bar_mechanism), as the paper's own text was not at hand.
+Steel bars AB of 0.12 m, BC of 0.24 m and CD of 0.12 m stand on the ground AD as a rectangle; the axes of the hinges are
+normal to it, but that of C is turned by 5 degrees about CD. The crank AB turns at constant speed, without gravity;
+turned the other way, its positions follow backward. Stiffnesses are EA 52.99 MN, GJ 733.5 N.m2 and EI 1131 N.m2 for AB
+and BC, 13.25 MN, 45.84 N.m2 and 70.66 N.m2 for CD; with `shear` also GA_s, 16.88 and 4.22 MN.
 
 Known facts: slow as it is, the motion is a row of positions at rest but for vibrations after the two in which all bars
 lie in one line. There the rocker CD turns back: it swings between -90.5 and 90.3 degrees. The moment at A reaches 166
@@ -34,7 +34,7 @@ from mbfmu.model import (
 E, NU, RHO = 207e9, 0.3, 7800.0
 """Modulus of elasticity, N/m2, Poisson's ratio and density, kg/m3."""
 SHEAR, TORSION = 0.8281, 0.14058
-"""GA_s/(G A) and I_t/h^4 of a square section with the side h, as published."""
+"""GA_s/(G A) and I_t/h^4 of a square section with the side h, from the stiffnesses."""
 
 
 def misaligned_four_bar(shear: int = 0) -> System:
@@ -93,7 +93,7 @@ def misaligned_four_bar(shear: int = 0) -> System:
 def bar(name: str, L: float, h: float, shear: int) -> Beam:
     """Return a bar of square section: what bends it under loads at its ends, one function of tension, one of torsion.
 
-    The rates of its shape are free: at once the crank has its speed, and nothing moves by itself as rigid bars would.
+    The rates of its shape are free at the start, where the crank has its speed at once: rigid bars could not follow it.
 
     Args:
         name: its name.
