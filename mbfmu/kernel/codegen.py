@@ -6,6 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.kernel import runtime
+from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.sources import SIGNATURE, Generated, generated, headers, kernel_file, shared
 from mbfmu.kernel.tangent import Tangents
@@ -67,26 +68,36 @@ LIMITS: dict[str, float] = {
 """Codes, entries of a status and limits of the loops, by their names in runtime.py."""
 
 
-def c_sources(bundle: Bundle) -> dict[str, str]:
+def c_sources(bundle: Bundle, adjoints: Adjoints | None = None) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely.
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely, and ``adjoint.c`` the adjoints.
+
+    Args:
+        bundle: the functions.
+        adjoints: the adjoints of these functions, for a kernel that gives gradients of runs.
     """
     hot, rest = _parted(bundle)
-    step, other = generated(hot, external=False, optional=_estimating(bundle)), generated(rest, external=True)
+    derived = adjoints.functions() if adjoints else []
+    step, *others = (
+        generated(hot, external=False, optional=_estimating(bundle)),
+        generated(rest, external=True),
+        *([generated(derived, external=True)] if adjoints else []),
+    )
     return {
         **headers(),
         "step.c": "\n".join(
             [
                 step.text,
-                _declared(rest),
-                _definitions({**LIMITS, **_sizes(bundle), **_work(step, other)}),
+                _declared([*rest, *derived]),
+                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others)}),
                 _tables(bundle, None, 0),
                 kernel_file("formulas.c"),
                 kernel_file("driver.c"),
+                *([_adjoint_tables(adjoints), kernel_file("gradient.c")] if adjoints else []),
             ]
         ),
-        "rest.c": other.text,
+        **{name: item.text for name, item in zip(("rest.c", "adjoint.c"), others, strict=False)},
     }
 
 
@@ -238,6 +249,14 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int) -> str:
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
+    return "\n".join(lines)
+
+
+def _adjoint_tables(adjoints: Adjoints) -> str:
+    """Return the adjoints of the formulas as C tables."""
+    lines = ["struct adjoint {", "    function guess[STAGES], correct[STAGES], result;", "};"]
+    for name, item in adjoints.formulas.items():
+        lines.append(f"static const struct adjoint ADJOINT_{name} = {{{_functions(item)}}};")
     return "\n".join(lines)
 
 

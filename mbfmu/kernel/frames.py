@@ -17,7 +17,9 @@ from mbfmu.kernel.operations import OPERATIONS, literal, operation
 from mbfmu.kernel.places import Tables, Value
 
 CONCATENATIONS = frozenset({ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT})
-SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT})
+SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT})
+ASSIGNED = {ca.OP_SETNONZEROS: "=", ca.OP_ADDNONZEROS: "+="}
+"""Operations that give some nonzeros of their first operand those of the second, or add these to them."""
 SAME_NONZEROS = frozenset({ca.OP_RESHAPE, ca.OP_SPARSITY_CAST})
 REARRANGED: dict[int, Callable[[Any], list[int]]] = {
     ca.OP_GETNONZEROS: lambda node: _chosen(node.info()),
@@ -196,7 +198,9 @@ class Frame:
         if item.code == ca.OP_CALL:
             return self._written(item.node.which_function()).work
         if item.code == ca.OP_SOLVE:
-            return self._tables.factorisation(item.node.dep(1).sparsity())[1]
+            matrix, turned = item.node.dep(1).sparsity(), item.node.info()["tr"]
+            room = self._tables.factorisation(matrix.T if turned else matrix)[1]
+            return int(room + matrix.nnz() if turned else room)
         return int(item.node.size1()) if item.code == ca.OP_MTIMES else 0
 
     def _ended(self) -> Mapping[int, list[int]]:
@@ -280,10 +284,23 @@ class Frame:
             patterns = [self._tables.pattern(value.pattern) for value in (x, y, result)]
             operands = f"{patterns[0]}, {x.text}, {patterns[1]}, {y.text}, {start.text}, {patterns[2]}, {result.text}"
             self._lines.append(f"multiply_add({operands}, w);")
-        elif code == ca.OP_SOLVE and not node.info()["tr"]:
+        elif code in ASSIGNED:
+            whole, part = given
+            at = self._tables.name("int", map(str, _chosen(node.info())))
+            self._lines.append(f"copy({whole.text}, {whole.size}, {result.text});")
+            self._lines.append(
+                f"for (int i = 0; i < {part.size}; ++i) {result.text}[{at}[i]] {ASSIGNED[code]} {part.element('i')};"
+            )
+        elif code == ca.OP_SOLVE:
             right, matrix = given
-            name, _ = self._tables.factorisation(matrix.pattern)
-            self._lines.append(f"solve(&{name}, {matrix.text}, {right.text}, {pattern.size2()}, {result.text}, w);")
+            factor, of = matrix.pattern, matrix.text
+            if node.info()["tr"]:
+                factor = matrix.pattern.T
+                of = f"w + {self._tables.factorisation(factor)[1]}"
+                at = self._tables.name("int", map(str, _places(_numbered(matrix.pattern).T)))
+                self._lines.append(f"gather({matrix.text}, {at}, {matrix.size}, {of});")
+            name, _ = self._tables.factorisation(factor)
+            self._lines.append(f"solve(&{name}, {of}, {right.text}, {pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
         elif code == ca.OP_DOT:
