@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
-from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.drives import Drives
+from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
-from mbfmu.inputs import Constant, Course, Formula, as_type, pieces
+from mbfmu.inputs import Course
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
-from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.result import Result, matching, roles
 
@@ -91,45 +91,26 @@ def run_prepared(
         UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
     """
     outline = prepared.outline
-    step, tolerance, given = prepared.step, prepared.tolerance, given or {}
-    _refuse_inputs(outline, given)
+    step, tolerance = prepared.step, prepared.tolerance
     shown = [*outline.inputs, *outline.outputs]
     names = tuple(item.name for item in shown)
-    chosen = matching(show, names)
     points = communication_points(stop, step, interval)
-    inputs = [as_type(given.get(item.name) or Constant(item.name, item.start), item.type) for item in outline.inputs]
-    exact = {item.name: item for item in inputs if isinstance(item, Formula) and item.name in outline.formulas}
-    columns = {name: item.column(points).tolist() for name, item in exact.items()}
-    followed = [item for item in inputs if not (item.name in exact or isinstance(item, Constant))]
-    divide = any(item.curved for item in followed) or (outline.multistep and bool(followed))
-    corners = [] if outline.multistep else followed
+    drives = Drives(outline, given or {}, points, step)
+    chosen = matching(show, names)
+    exact = drives.exact.values()
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
-    u, still = vector([item.at(0.0) for item in inputs]), vector([0.0] * len(inputs))
     try:
-        x = prepared.initial_state(u, None if s is None else vector(s), p)
+        x = prepared.initial_state(drives.at(0.0), None if s is None else vector(s), p)
     except StartError:
-        for item in exact.values():
+        for item in exact:
             item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
     for k, (start, end) in enumerate(pairwise(points.tolist())):
-        times, drives = [start, end], [(u, still)]
-        if followed or exact:
-            times = pieces(corners, start, end, step, divide)
-            lines = [
-                ([columns[item.name][k]] * len(times), [0.0] * len(times))
-                if item.name in exact
-                else (item.secants if outline.multistep else item.lines)(times)
-                for item in inputs
-            ]
-            drives = [
-                (vector([value[i] for value, _ in lines]), vector([rate[i] for _, rate in lines]))
-                for i in range(len(times) - 1)
-            ]
-        for (t, t1), (u, du) in zip(pairwise(times), drives, strict=True):
+        for t, t1, u, du in drives.between(k):
             if t == start:
                 rows.append([*u, *kernel.outputs(x, u, p, t)])
             begin = clock.perf_counter()
@@ -137,14 +118,14 @@ def run_prepared(
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
             if status.code != OK:
-                for item in exact.values():
+                for item in exact:
                     item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
                 now = vector(a + b * (began - t) for a, b in zip(u, du, strict=True))
                 raise StepError(facts(prepared).explained(kernel, status, x, now, du, p, began, step, tolerance))
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    u = vector([item.at(stop) for item in inputs])
+    u = drives.at(stop)
     rows.append([*u, *kernel.outputs(x, u, p, stop)])
     table = np.array(rows)[:, : len(shown)]
     return Result(
@@ -156,28 +137,10 @@ def run_prepared(
         seconds,
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
-        _energy_notices(outline.constant, names, table, len(inputs), bool(tolerance)),
+        _energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
         prepared.stepper,
         prepared.reason,
     )
-
-
-def _refuse_inputs(outline: Outline, given: Mapping[str, Course]) -> None:
-    """Raise an error for an input that does not exist, or one of a motion that is given as another kind than the rest.
-
-    Raises:
-        UnknownNameError, UsageError: see above.
-    """
-    known = [item.name for item in outline.inputs]
-    for name, item in given.items():
-        if name not in known:
-            raise UnknownNameError(f"'{outline.name}' has no input '{name}'; {nearest(name, known)}")
-        if name in outline.formulas and not isinstance(item, Formula | Constant):
-            others = [other for other in outline.formulas if isinstance(given.get(other), Formula)]
-            raise UsageError(
-                f"inputs {name} and {others[0]} describe motions: give all of {', '.join(outline.formulas)} as "
-                "expressions of time, or none of them"
-            )
 
 
 def _moved(

@@ -1,7 +1,7 @@
 """Adjoints of a bundle: the exact gradient of a weighted sum of its functions' results.
 
-Each function f of a formula has an adjoint ``a_...`` with the arguments (x, u, du, p, t, h, z, w), where w are weights of
-its first result, and the results (f_x^T w, f_u^T w, f_p^T w, f_z^T w). They are the transposed of the tangents, see
+Each function f of a formula has an adjoint ``a_...`` with the arguments (x, u, du, p, t, h, z, w), where w are weights
+of its first result, and the results (f_x^T w, f_u^T w, f_p^T w, f_z^T w). They are the transposed of the tangents, see
 `tangent`, and so is their use. A correction z -> g(x, u, p, z) at rest, with its last value in a sum with weights w, is
 
     mu = w + g_z^T mu,    x: g_x^T mu,    u: g_u^T mu,    p: g_p^T mu,

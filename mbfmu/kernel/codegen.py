@@ -68,36 +68,42 @@ LIMITS: dict[str, float] = {
 """Codes, entries of a status and limits of the loops, by their names in runtime.py."""
 
 
-def c_sources(bundle: Bundle, adjoints: Adjoints | None = None) -> dict[str, str]:
+def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely, and ``adjoint.c`` the adjoints.
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely, and ``adjoint.c`` or
+    ``tangent.c`` the derivatives.
 
     Args:
         bundle: the functions.
-        adjoints: the adjoints of these functions, for a kernel that gives gradients of runs.
+        derived: the adjoints or the tangents of these functions, for a kernel that gives derivatives of runs.
     """
     hot, rest = _parted(bundle)
-    derived = adjoints.functions() if adjoints else []
-    step, *others = (
-        generated(hot, external=False, optional=_estimating(bundle)),
-        generated(rest, external=True),
-        *([generated(derived, external=True)] if adjoints else []),
-    )
+    files = {"rest.c": rest}
+    tables, driver = _tables(bundle, None, 0), []
+    if isinstance(derived, Adjoints):
+        files["adjoint.c"] = derived.functions()
+        driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
+    elif derived:
+        files["tangent.c"] = derived.functions()
+        seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
+        tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
+    step = generated(hot, external=False, optional=_estimating(bundle))
+    others = {name: generated(functions, external=True) for name, functions in files.items()}
     return {
         **headers(),
         "step.c": "\n".join(
             [
                 step.text,
-                _declared([*rest, *derived]),
-                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others)}),
-                _tables(bundle, None, 0),
+                _declared([function for functions in files.values() for function in functions]),
+                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values())}),
+                tables,
                 kernel_file("formulas.c"),
                 kernel_file("driver.c"),
-                *([_adjoint_tables(adjoints), kernel_file("gradient.c")] if adjoints else []),
+                *driver,
             ]
         ),
-        **{name: item.text for name, item in zip(("rest.c", "adjoint.c"), others, strict=False)},
+        **{name: item.text for name, item in others.items()},
     }
 
 

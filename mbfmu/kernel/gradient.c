@@ -92,16 +92,17 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
 
 MBFMU_EXPORT long long mbfmu_record_size(void) { return RECORD; }
 
-/* n steps as `advance` takes them, each written to the record with the unknowns of its stages. A step that fails is not
- * halved: the code says why it failed. */
+/* The steps `first` to `end` - 1 as `advance` takes them from the time t on, each written to the record with the unknowns
+ * of its stages. A step that fails is not halved: the code says why it failed. */
 MBFMU_EXPORT int mbfmu_record(const double *x, const double *u, const double *du, const double *p, double t, double h,
-                              long long n, double *record, double *x1, double *status, double *work) {
+                              long long first, long long end, double *record, double *x1, double *status,
+                              double *work) {
     struct memory m = carve(work);
     double inputs[NU + 1];
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(x1, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;
-    for (long long k = 0; k < n; ++k, record += RECORD) {
+    for (long long k = first; k < end; ++k, record += RECORD) {
         const double dt = k * h;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
         memcpy(record, x1, sizeof(double) * NX);
@@ -116,14 +117,15 @@ MBFMU_EXPORT int mbfmu_record(const double *x, const double *u, const double *du
     return OK;
 }
 
-/* The weights wx of the state before n recorded steps, from those after them; weights are added to wu and wp. */
+/* The weights wx of the state before recorded steps, from those after them; weights are added to wu and wp. */
 MBFMU_EXPORT int mbfmu_record_adjoint(double *record, const double *u, const double *du, const double *p, double t,
-                                      double h, long long n, double *wx, double *wu, double *wp, double *work) {
+                                      double h, long long first, long long end, double *wx, double *wu, double *wp,
+                                      double *work) {
     struct memory m = carve(work);
     double inputs[NU + 1], before[NX];
     wx[MAPPED] = 0; /* equal steps do not depend on the step chosen last */
-    for (long long k = n - 1; k >= 0; --k) {
-        double *const x = record + k * RECORD, dt = k * h;
+    for (long long k = end - 1; k >= first; --k) {
+        double *const x = record + (k - first) * RECORD, dt = k * h;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
         const int code = pull(&FORMULA_step, &ADJOINT_step, x, inputs, du, p, t + dt, h, x + NX, wx, MAPPED, before, wu,
                               wp, &m);

@@ -1,0 +1,178 @@
+"""A run that is recorded, and the way back through it.
+
+The steps are recorded in groups: all in one if there is room. Otherwise a group has about as many steps as there are
+groups; the state at the start of each is kept, and its steps are taken again, to the bit, on the way back (Griewank &
+Walther, Evaluating Derivatives, 12.2, with one level of checkpoints).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.drives import Drives
+from mbfmu.errors import StepError
+from mbfmu.kernel.differentiated import Recording
+from mbfmu.kernel.runtime import OK, Status, count
+
+Array = npt.NDArray[np.float64]
+BYTES = 8
+"""Bytes of a number."""
+
+
+class Span(NamedTuple):
+    """Equal steps without a break.
+
+    Args:
+        interval: number of the communication interval they are in.
+        t: time from which steps are counted, s.
+        h: length of a step, s.
+        first: number of the first of these steps.
+        n: number of steps.
+        u: inputs at t.
+        du: their time derivatives.
+    """
+
+    interval: int
+    t: float
+    h: float
+    first: int
+    n: int
+    u: Any
+    du: Any
+
+
+class Weights(NamedTuple):
+    """Derivatives of a number with respect to what a run depends on.
+
+    Args:
+        s: start values, shape (n_s,).
+        p: parameters, shape (n_p,).
+        u: inputs in each communication interval, shape (n_t - 1, n_u).
+    """
+
+    s: Array
+    p: Array
+    u: Array
+
+
+def grouped(drives: Drives, largest: int) -> list[list[Span]]:
+    """Return the steps of a run in groups of at most a number of steps."""
+    groups: list[list[Span]] = [[]]
+    left = largest
+    for k in range(len(drives.points) - 1):
+        for t, t1, u, du in drives.between(k):
+            n = count(t1 - t, drives.step)
+            first = 0
+            while first < n:
+                if not left:
+                    groups.append([])
+                    left = largest
+                taken = min(left, n - first)
+                groups[-1].append(Span(k, t, (t1 - t) / n, first, taken, u, du))
+                first, left = first + taken, left - taken
+    return groups
+
+
+def group_size(steps: int, record_size: int, memory: float) -> int:
+    """Return the number of steps to record at once.
+
+    Args:
+        steps: of the run.
+        record_size: entries of a recorded step.
+        memory: bytes that the record may take.
+    """
+    return steps if steps * record_size * BYTES <= memory else math.ceil(math.sqrt(steps))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a run failed: how, and the state, inputs, their rates and the time before the steps."""
+
+    status: Status
+    x: Any
+    span: Span
+
+
+class RecordedRun:
+    """A run whose steps are recorded.
+
+    Args:
+        kernel: the kernel.
+        drives: the inputs.
+        s: start values, as a vector of the kernel.
+        p: parameters, as a vector of the kernel.
+        x: the state at t = 0.
+        memory: bytes that the record may take.
+        failed: makes an error of a step that failed.
+
+    Attributes:
+        outputs: at the communication points, shape (n_t, n_y).
+
+    Raises:
+        StepError: a step failed.
+    """
+
+    def __init__(
+        self, kernel: Recording, drives: Drives, s: Any, p: Any, x: Any, memory: float,
+        failed: Callable[[Failure], StepError],
+    ) -> None:  # fmt: skip
+        self._kernel, self._drives, self._s, self._p, self._failed = kernel, drives, s, p, failed
+        steps = sum(span.n for span in grouped(drives, 1 << 62)[0])
+        self._groups = grouped(drives, group_size(steps, kernel.record_size, memory))
+        self._starts, rows = [], []
+        for group in self._groups:
+            self._starts.append(x)
+            self._records = []
+            for span in group:
+                if not span.first and span.t == drives.points[span.interval]:
+                    rows.append(kernel.outputs(x, span.u, p, span.t))
+                record, x = self._recorded(span, x)
+                self._records.append(record)
+        self._end, self._stop = x, float(drives.points[-1])
+        rows.append(kernel.outputs(x, drives.at(self._stop), p, self._stop))
+        self.outputs: Array = np.array(rows)
+
+    def _recorded(self, span: Span, x: Any) -> tuple[Array, Any]:
+        record = np.empty((span.n, self._kernel.record_size))
+        x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, record)
+        if status.code != OK:
+            raise self._failed(Failure(status, x, span))
+        return record, x1
+
+    def adjoint(self, weights: Array) -> Weights:
+        """Return the derivatives of the sum of all outputs times weights, shape (n_t, n_y).
+
+        Raises:
+            StepError: the derivatives of a step are not finite, or its stages turn too slowly.
+        """
+        kernel, p, n_u = self._kernel, self._p, self._kernel.nu
+        wx, wu, wp = np.zeros(kernel.nx), np.zeros((len(weights) - 1, n_u)), np.zeros(kernel.np)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        kernel.outputs_adjoint(self._end, self._drives.at(self._stop), p, self._stop, weights[-1], wx, wu[-1], wp)
+        records = self._records
+        for number, group in reversed(list(enumerate(self._groups))):
+            if number < len(self._groups) - 1:
+                records, x = [], self._starts[number]
+                for span in group:
+                    record, x = self._recorded(span, x)
+                    records.append(record)
+            for span, record in zip(reversed(group), reversed(records), strict=True):
+                own = wu[span.interval]
+                code = kernel.record_adjoint(record, span.u, span.du, p, span.t, span.h, span.first, wx, own, wp)
+                if code != OK:
+                    raise StepError(
+                        f"the adjoint of the steps from t = {span.t + span.first * span.h:g} s on is not finite or "
+                        "does not converge: take a smaller step"
+                    )
+                if not span.first and span.t == self._drives.points[span.interval]:
+                    x = (type(self._end))(*record[0, : kernel.nx])
+                    kernel.outputs_adjoint(x, span.u, p, span.t, weights[span.interval], wx, own, wp)
+        u = self._drives.at(0.0)
+        ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, wu[0], wp)
+        if code != OK:
+            raise StepError("the adjoint of the start is not finite: it is near a singular position")
+        return Weights(ws, wp, wu)
