@@ -14,10 +14,15 @@ ROOMS = 4
 """Times the work vector of a step that is room enough for its tangents (see codegen.py)."""
 
 
+def entries(array: Array, first: int, n: int) -> Vector:
+    """Return n entries of an array in one piece, as a vector that shares its memory."""
+    return (ctypes.c_double * n).from_buffer(array, ctypes.sizeof(ctypes.c_double) * first)
+
+
 class Recording(Compiled):
     """A kernel with adjoints in a shared library; see gradient.c for its functions.
 
-    Weights of inputs and parameters are added to what the arrays hold; all arrays are of doubles, in one piece.
+    Weights of inputs and parameters are added to what their vectors hold, and those of the state change in place.
 
     Args:
         path: path of the library.
@@ -66,8 +71,8 @@ class Recording(Compiled):
         return x1, self._read_status()
 
     def record_adjoint(
-        self, record: Array, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, wx: Array, wu: Array,
-        wp: Array,
+        self, record: Array, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, wx: Vector, wu: Vector,
+        wp: Vector,
     ) -> int:  # fmt: skip
         """Turn weights of the state after recorded steps into those before them; return a code of `runtime.CODES`.
 
@@ -79,29 +84,26 @@ class Recording(Compiled):
             t: as for `record`.
             h: as for `record`.
             first: as for `record`.
-            wx: weights of the state, which change, shape (n_x,).
-            wu: weights of the inputs, shape (n_u,).
-            wp: weights of the parameters, shape (n_p,).
+            wx: weights of the state.
+            wu: weights of the inputs.
+            wp: weights of the parameters.
         """
-        addresses, end = (item.ctypes.data for item in (wx, wu, wp)), first + len(record)
-        found = self._record_adjoint(record.ctypes.data, u, du, p, t, h, first, end, *addresses, self._work)
-        return int(found)
+        end = first + len(record)
+        return int(self._record_adjoint(record.ctypes.data, u, du, p, t, h, first, end, wx, wu, wp, self._work))
 
     def initialize_adjoint(
-        self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Array, wu: Array, wp: Array
-    ) -> tuple[Array, int]:
-        """Return the weights of the start values, shape (n_s,), from those of their state, and a code."""
-        ws = np.zeros(self.ns)
-        addresses = (item.ctypes.data for item in (wx, ws, wu, wp))
-        code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, *addresses, self._work)
+        self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector, wp: Vector
+    ) -> tuple[Vector, int]:
+        """Return the weights of the start values, from those of their state, and a code."""
+        ws = (ctypes.c_double * self.ns)()
+        code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, wx, ws, wu, wp, self._work)
         return ws, int(code)
 
     def outputs_adjoint(
-        self, x: Vector, u: Vector, p: Vector, t: float, wy: Array, wx: Array, wu: Array, wp: Array
+        self, x: Vector, u: Vector, p: Vector, t: float, wy: Vector, wx: Vector, wu: Vector, wp: Vector
     ) -> None:
-        """Add to the weights of state, inputs and parameters, from those of the outputs, shape (n_y,)."""
-        addresses = (item.ctypes.data for item in (wy, wx, wu, wp))
-        self._outputs_adjoint(x, u, p, t, *addresses, self._work)
+        """Add to the weights of state, inputs and parameters, from those of the outputs."""
+        self._outputs_adjoint(x, u, p, t, wy, wx, wu, wp, self._work)
 
 
 class Following(Compiled):

@@ -6,7 +6,7 @@ Walther, Evaluating Derivatives, 12.2, with one level of checkpoints).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from mbfmu.drives import Drives
 from mbfmu.errors import StepError
-from mbfmu.kernel.differentiated import Recording
+from mbfmu.kernel import vector
+from mbfmu.kernel.differentiated import Recording, entries
 from mbfmu.kernel.runtime import OK, Status, count
 
 Array = npt.NDArray[np.float64]
@@ -59,21 +60,29 @@ class Weights(NamedTuple):
     u: Array
 
 
-def grouped(drives: Drives, largest: int) -> list[list[Span]]:
-    """Return the steps of a run in groups of at most a number of steps."""
-    groups: list[list[Span]] = [[]]
-    left = largest
+def spans(drives: Drives) -> list[Span]:
+    """Return the steps of a run."""
+    found = []
     for k in range(len(drives.points) - 1):
         for t, t1, u, du in drives.between(k):
             n = count(t1 - t, drives.step)
-            first = 0
-            while first < n:
-                if not left:
-                    groups.append([])
-                    left = largest
-                taken = min(left, n - first)
-                groups[-1].append(Span(k, t, (t1 - t) / n, first, taken, u, du))
-                first, left = first + taken, left - taken
+            found.append(Span(k, t, (t1 - t) / n, 0, n, u, du))
+    return found
+
+
+def grouped(whole: Sequence[Span], largest: int) -> list[list[Span]]:
+    """Return spans in groups of at most a number of steps, divided where that takes it."""
+    groups: list[list[Span]] = [[]]
+    left = largest
+    for span in whole:
+        first = 0
+        while first < span.n:
+            if not left:
+                groups.append([])
+                left = largest
+            taken = min(left, span.n - first)
+            groups[-1].append(span._replace(first=first, n=taken))
+            first, left = first + taken, left - taken
     return groups
 
 
@@ -121,8 +130,8 @@ class RecordedRun:
         failed: Callable[[Failure], StepError],
     ) -> None:  # fmt: skip
         self._kernel, self._drives, self._s, self._p, self._failed = kernel, drives, s, p, failed
-        steps = sum(span.n for span in grouped(drives, 1 << 62)[0])
-        self._groups = grouped(drives, group_size(steps, kernel.record_size, memory))
+        whole = spans(drives)
+        self._groups = grouped(whole, group_size(sum(span.n for span in whole), kernel.record_size, memory))
         self._starts, rows = [], []
         for group in self._groups:
             self._starts.append(x)
@@ -149,10 +158,13 @@ class RecordedRun:
         Raises:
             StepError: the derivatives of a step are not finite, or its stages turn too slowly.
         """
-        kernel, p, n_u = self._kernel, self._p, self._kernel.nu
-        wx, wu, wp = np.zeros(kernel.nx), np.zeros((len(weights) - 1, n_u)), np.zeros(kernel.np)
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
-        kernel.outputs_adjoint(self._end, self._drives.at(self._stop), p, self._stop, weights[-1], wx, wu[-1], wp)
+        kernel, p = self._kernel, self._p
+        wx, wp = vector([0.0] * kernel.nx), vector([0.0] * kernel.np)
+        found, weights = np.zeros((len(weights) - 1, kernel.nu)), np.array(weights, dtype=np.float64, order="C")
+        wu = [entries(found, k * kernel.nu, kernel.nu) if kernel.nu else wp for k in range(len(found))]
+        wy = [entries(weights, k * kernel.ny, kernel.ny) for k in range(len(weights))]
+        of_stop = self._drives.at(self._stop)
+        kernel.outputs_adjoint(self._end, of_stop, p, self._stop, wy[-1], wx, wu[-1], wp)
         records = self._records
         for number, group in reversed(list(enumerate(self._groups))):
             if number < len(self._groups) - 1:
@@ -169,10 +181,10 @@ class RecordedRun:
                         "does not converge: take a smaller step"
                     )
                 if not span.first and span.t == self._drives.points[span.interval]:
-                    x = (type(self._end))(*record[0, : kernel.nx])
-                    kernel.outputs_adjoint(x, span.u, p, span.t, weights[span.interval], wx, own, wp)
+                    x = entries(record, 0, kernel.nx)
+                    kernel.outputs_adjoint(x, span.u, p, span.t, wy[span.interval], wx, own, wp)
         u = self._drives.at(0.0)
         ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, wu[0], wp)
         if code != OK:
             raise StepError("the adjoint of the start is not finite: it is near a singular position")
-        return Weights(ws, wp, wu)
+        return Weights(np.array(ws), np.array(wp), found)
