@@ -38,6 +38,10 @@ class FormulaAdjoints:
     correct: tuple[Any, ...]
     result: Any
 
+    def functions(self) -> list[Any]:
+        """Return all functions."""
+        return [*self.guess, *filter(None, self.correct), self.result]
+
 
 @dataclass(frozen=True)
 class Adjoints:
@@ -53,10 +57,7 @@ class Adjoints:
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs]
-        for item in self.formulas.values():
-            found += [*item.guess, *filter(None, item.correct), item.result]
-        return found
+        return [self.outputs, *(function for item in self.formulas.values() for function in item.functions())]
 
 
 def adjoints(bundle: Bundle) -> Adjoints:

@@ -71,8 +71,8 @@ LIMITS: dict[str, float] = {
 def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely, and ``adjoint.c`` or
-    ``tangent.c`` the derivatives.
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Of derivatives ``adjoint.c``
+    holds the adjoints of a step, ``adjoint_rest.c`` the others, and ``tangent.c`` the tangents.
 
     Args:
         bundle: the functions.
@@ -82,7 +82,8 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
     files = {"rest.c": rest}
     tables, driver = _tables(bundle, None, 0), []
     if isinstance(derived, Adjoints):
-        files["adjoint.c"] = derived.functions()
+        files["adjoint.c"] = derived.formulas["step"].functions()
+        files["adjoint_rest.c"] = [item for item in derived.functions() if item not in files["adjoint.c"]]
         driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
     elif derived:
         files["tangent.c"] = derived.functions()
