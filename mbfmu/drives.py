@@ -88,7 +88,8 @@ class Drives:
 
     @cached_property
     def _times(self) -> list[float]:
-        return self.points.tolist()
+        found: list[float] = self.points.tolist()
+        return found
 
     @cached_property
     def _held(self) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ ROOMS = 4
 
 def entries(array: Array, first: int, n: int) -> Vector:
     """Return n entries of an array in one piece, as a vector that shares its memory."""
-    return (ctypes.c_double * n).from_buffer(array, ctypes.sizeof(ctypes.c_double) * first)
+    return (ctypes.c_double * n).from_buffer(array.data, ctypes.sizeof(ctypes.c_double) * first)
 
 
 class Recording(Compiled):
