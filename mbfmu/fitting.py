@@ -30,7 +30,7 @@ from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
-"""Function that is told the number of runs so far and the root mean square of the residuals of the last one."""
+"""Function of the number of runs so far and the root mean square of the residuals of the last one."""
 
 CONVERGED = 1e-14
 """Relative change of the values, the sum of squares or its gradient at which a fit ends."""
@@ -39,7 +39,7 @@ MOST_RUNS = 200
 SMALL = 1e-12
 """Spread of a measured output, relative to its size, that counts as none."""
 COMPUTED = ("energy.", "constraint.")
-"""Beginnings of the names of outputs that nobody measures."""
+"""Beginnings of the names of outputs that no sensor measures."""
 ALIKE = 1e-9
 """Singular value of the scaled Jacobian, relative to the largest, below which values cannot be told apart."""
 SHARE = 0.1
@@ -138,7 +138,7 @@ def fit(
     coordinates: str | None = None,
     progress: Told | None = None,
 ) -> Fit:
-    """Fit parameters and start values of a model to measured outputs, by least squares with exact derivatives.
+    """Compute parameters and start values that fit measured outputs, by least squares with exact derivatives.
 
     Args:
         model: a model, a name in models/, or the path of a model file.
@@ -242,7 +242,8 @@ def _limits(run: Sensitivity, bounds: Mapping[str, Sequence[float]] | None) -> t
     for name, value, least, most in zip(run.free, run.values, low, high, strict=True):
         if not least <= value <= most:
             raise UsageError(
-                f"the search begins at {name} = {value:g}, outside its bounds {least:g} and {most:g}: set it"
+                f"the search begins at {name} = {value:g}, not between {least:g} and {most:g}: give another value by "
+                f"--set {name}=VALUE"
             )
     return low, high
 

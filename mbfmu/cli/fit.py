@@ -87,7 +87,7 @@ def fit(
     ] = None,
     robot: Any = None,
 ) -> Report:
-    """Fit parameters and start values of a model to measured outputs."""
+    """Compute parameters and start values of a model that fit measured outputs."""
     from mbfmu.equilibria import ENDINGS, write_start
     from mbfmu.files import ending_of, refuse_overwriting
 

@@ -233,7 +233,7 @@ class Sensitivity:
     def _along(
         self, kernel: Any, s: Any, p: Any, moved: Callable[..., None], shown: Callable[..., None] = lambda *_: None
     ) -> Array:
-        """Return all outputs of a run, of which each part and each row is told before it is done."""
+        """Return all outputs of a run; `moved` is called before each part of it, `shown` before each row."""
         step, tolerance, drives = self._prepared.step, self._prepared.tolerance, self._drives
         x = self._prepared.initial_state(drives.at(0.0), s, p)
         times: list[float] = self.time.tolist()

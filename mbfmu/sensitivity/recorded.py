@@ -99,7 +99,7 @@ def group_size(steps: int, record_size: int, memory: float) -> int:
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a run failed: how, and the state, inputs, their rates and the time before the steps."""
+    """The outcome of steps that failed, the state before them, and the steps."""
 
     status: Status
     x: Any
