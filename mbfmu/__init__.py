@@ -15,6 +15,7 @@ Runs
     Result              the values of variables over time: plot, to_pandas, write
     equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
     fit                 parameters and start values from measured outputs
+    optimize            parameters and start values for which an expression of a run is least
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     inverse             the efforts and reactions of a given motion
     linearize           state-space form and modes, from exact derivatives
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from mbfmu.linearization import linearize
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
+    from mbfmu.optimization import optimize
     from mbfmu.plot import plot_result
     from mbfmu.result import Result
     from mbfmu.sensitivity import Sensitivity
@@ -115,6 +117,7 @@ __all__ = [
     "linearize",
     "load",
     "model",
+    "optimize",
     "plot_result",
     "simulate",
     "steppers",
@@ -137,6 +140,7 @@ _HOMES = {
     "linearization": ("linearize",),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
+    "optimization": ("optimize",),
     "plot": ("plot_result",),
     "result": ("Result",),
     "sensitivity": ("Sensitivity",),

@@ -183,7 +183,7 @@ def fit(
         coordinates=coordinates,
     )  # fmt: skip
     measured = np.array([columns[name] for name in fitted]).T
-    scales, limits, told = _scales(measured, fitted, sigma), _limits(run, bounds), progress or (lambda *_: None)
+    scales, limits, told = _scales(measured, fitted, sigma), run.limits(bounds), progress or (lambda *_: None)
     if measured.size < len(run.free):
         raise UsageError(f"'{data}' has {measured.size} measured values, for {len(run.free)} free ones: free fewer")
     run.outputs()  # a failure where the search begins is told
@@ -227,25 +227,6 @@ def _scales(measured: Array, names: tuple[str, ...], sigma: Mapping[str, float] 
         return np.array([sigma[name] for name in names], dtype=np.float64)
     spread = measured.std(axis=0)
     return np.where(spread > SMALL * np.abs(measured).max(axis=0), spread, 1.0)
-
-
-def _limits(run: Sensitivity, bounds: Mapping[str, Sequence[float]] | None) -> tuple[Array, Array]:
-    """Return the least and the greatest values, each of shape (n,)."""
-    low, high = (np.array([getattr(item, which) for item in run.signals]) for which in ("min", "max"))
-    for name, given in (bounds or {}).items():
-        if name not in run.free:
-            raise UnknownNameError(f"bounds: '{name}' is not free; {nearest(name, run.free)}")
-        if len(given) != 2 or not given[0] < given[1]:
-            raise UsageError(f"bounds of {name} = {tuple(given)}: give a least and a greatest value")
-        k = run.free.index(name)
-        low[k], high[k] = max(low[k], given[0]), min(high[k], given[1])
-    for name, value, least, most in zip(run.free, run.values, low, high, strict=True):
-        if not least <= value <= most:
-            raise UsageError(
-                f"the search begins at {name} = {value:g}, not between {least:g} and {most:g}: give another value by "
-                f"--set {name}=VALUE"
-            )
-    return low, high
 
 
 class _Problem:

@@ -45,6 +45,7 @@ MODELS = (
     "view",
     "Simulation",
     "fit",
+    "optimize",
     "Sensitivity",
 )
 """Functions that take a model."""
@@ -139,6 +140,7 @@ def test_an_unknown_model_is_an_unknown_name(name: str) -> None:
         "simulate": (1.0,),
         "inverse": ({},),
         "fit": ("x.csv", ["l"]),
+        "optimize": (1.0, "rms(x)", ["l"]),
         "Sensitivity": (1.0, ["l"]),
     }.get(name, ())
     with pytest.raises(UnknownNameError, match="did you mean 'pendulum'"):
@@ -217,6 +219,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "motion": (3, None, {"x": [1]}, {1: "time"}),
     "efforts": ("f_x", 3, [3]),
     "data": PATHS,
+    "minimize": TEXTS,
     "sigma": NAMED,
     "bounds": (3, "x", {"l": 1.0}, {1: [0.0, 1.0]}),
 }

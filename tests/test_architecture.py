@@ -49,6 +49,7 @@ ORDER = (
     "study",
     "sensitivity",
     "fitting",
+    "optimization",
     "viewer",
     "reduction",
     "demo",

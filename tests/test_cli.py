@@ -379,9 +379,6 @@ DOCUMENTS = {
     "compare two_link --stop 0.05 --steps 1e-2 --steppers rattle": {
         *("model", "stop", "accuracy", "rows", "advice", "wrote"),
     },
-    "fit two_link --data data.npz --free elbow.phi --step 1e-2": {
-        *("model", "values", "covariance", "outputs", "residual", "points", "runs", "wrote"),
-    },
     f"sweep {RUN} --vary l1=-1:1:2 --measure top=max(elbow.phi) -o out.csv --workers 1": {
         *("model", "stop", "rows", "wrote"),
     },

@@ -141,7 +141,9 @@ def test_what_is_written_starts_a_run(
             cli.main()
         assert not caught.value.code
         shown[how] = capsys.readouterr().out
-    values = {item["name"]: item["value"] for item in json.loads(shown["--json"])["values"]}
+    document = json.loads(shown["--json"])
+    assert set(document) == {"model", "values", "covariance", "outputs", "residual", "points", "runs", "wrote"}
+    values = {item["name"]: item["value"] for item in document["values"]}
     assert values == pytest.approx(TRUE, rel=1e-8)
     assert read_start(tmp_path / "fit.toml") == values
     for word in ("standard error", "rms residual", "elbow.phi", "wrote fit.toml"):

@@ -1,7 +1,6 @@
 """mbfmu fit."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.table import Table
 import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import (
+    Bounds,
     Coordinates,
     InputHold,
     Inputs,
@@ -23,14 +23,14 @@ from mbfmu.cli.choices import (
     Tolerance,
     Values,
     begun,
-    number,
+    names,
     numbers,
     pairs,
     present,
+    spans,
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
-from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
     from mbfmu.fitting import Fit, Fitted
@@ -68,10 +68,7 @@ def fit(
             "spread; may be repeated",
         ),
     ] = None,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option("--bounds", metavar="NAME=LEAST:MOST", help="bounds of a value; may be repeated"),
-    ] = None,
+    bounds: Bounds = None,
     stepper: Stepper = None,
     option: Options = None,
     step: Step = None,
@@ -103,10 +100,10 @@ def fit(
     found = mbfmu.fit(
         mbfmu.load(model, given, (), robot),
         data,
-        _names(free),
-        outputs=_names([measured or ""]),
+        names(free),
+        outputs=names([measured or ""]),
         sigma=numbers(sigma, "--sigma") or None,
-        bounds=_bounds(bounds),
+        bounds=spans(bounds),
         stepper=stepper,
         options=pairs(option),
         step=step,
@@ -134,21 +131,6 @@ def fit(
         present(output),
         found.notices,
     )
-
-
-def _names(texts: Sequence[str]) -> list[str]:
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
-
-
-def _bounds(texts: Sequence[str] | None) -> dict[str, tuple[float, float]]:
-    """Return bounds by name from texts NAME=LEAST:MOST."""
-    found = {}
-    for name, text in pairs(texts).items():
-        least, colon, most = text.partition(":")
-        if not colon:
-            raise UsageError(f"'{name}={text}' is not NAME=LEAST:MOST, such as {name}=0.1:2")
-        found[name] = number(f"--bounds {name}", least), number(f"--bounds {name}", most)
-    return found
 
 
 def _values(found: "Fit") -> Table:

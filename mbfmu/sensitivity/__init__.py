@@ -140,6 +140,31 @@ class Sensitivity:
         """The stepper with its options."""
         return self._prepared.stepper
 
+    def limits(self, bounds: Mapping[str, Sequence[float]] | None = None) -> tuple[Array, Array]:
+        """Return the least and the greatest free values of a search from the model's, each of shape (n_free,).
+
+        Args:
+            bounds: further bounds by name, two numbers each.
+
+        Raises:
+            UsageError, UnknownNameError: a bound is invalid, or a value of the model is outside its bounds.
+        """
+        low, high = (np.array([getattr(item, which) for item in self.signals]) for which in ("min", "max"))
+        for name, given in (bounds or {}).items():
+            if name not in self.free:
+                raise UnknownNameError(f"bounds: '{name}' is not free; {nearest(name, self.free)}")
+            if len(given) != 2 or not given[0] < given[1]:
+                raise UsageError(f"bounds of {name} = {tuple(given)}: give a least and a greatest value")
+            k = self.free.index(name)
+            low[k], high[k] = max(low[k], given[0]), min(high[k], given[1])
+        for name, value, least, most in zip(self.free, self.values, low, high, strict=True):
+            if not least <= value <= most:
+                raise UsageError(
+                    f"the search begins at {name} = {value:g}, not between {least:g} and {most:g}: give another value "
+                    f"by --set {name}=VALUE"
+                )
+        return low, high
+
     def outputs(self, values: Values = None) -> Array:
         """Return the outputs of a run, shape (n_t, n_outputs).
 
