@@ -77,13 +77,23 @@ def test_the_adjoint_gives_what_tangents_and_differences_give(machine: str, step
     assert near(found.values, differences(run, weights), 1e-6)
 
 
-@pytest.mark.parametrize("options", [{"method": "abm4"}, {"method": "dopri5"}], ids=str)
+@pytest.mark.parametrize("options", [{"method": "abm4"}, {"method": "ab7"}], ids=str)
 def test_a_history_and_its_beginning_are_differentiated_too(options: dict[str, str]) -> None:
     run = Sensitivity("two_link", STOP, ["l1", "elbow.phi"], stepper="direct", options=options, output_interval=0.01)
     outputs, slopes = run.jacobian()
     weights = weights_of(outputs)
     assert near(run.gradient(weights).values, np.einsum("ij,ijk->k", weights, slopes), 1e-11)
     assert near(run.gradient(weights).values, differences(run, weights), 1e-6)
+
+
+@pytest.mark.parametrize(("model", "free", "stop"), [("bouncing_ball", ("g", "y"), 0.6), ("incline", ("g", "mu"), 0.3)])
+def test_contacts_that_the_stepper_decides_are_differentiated(model: str, free: tuple[str, ...], stop: float) -> None:
+    run = Sensitivity(model, stop, free, stepper="moreau", output_interval=0.1)
+    outputs, slopes = run.jacobian()
+    weights = weights_of(outputs)
+    found = run.gradient(weights).values
+    assert near(found, np.einsum("ij,ijk->k", weights, slopes), 1e-11)
+    assert near(found, differences(run, weights), 1e-6)
 
 
 def test_a_run_is_what_simulate_gives() -> None:
@@ -175,6 +185,13 @@ def test_events_and_samplings_are_refused_by_name() -> None:
         run = Sensitivity(model, 0.01, ["g"])
         with pytest.raises(UsageError, match=what):
             run.gradient(lambda outputs: outputs)
+
+
+def test_steps_that_would_be_halved_are_refused() -> None:
+    run = Sensitivity("slider_crank", 1.0, ["l2"], stepper="radau", step=0.5, values={"crank.w": 6.0})
+    assert np.all(np.isfinite(run.outputs()))
+    with pytest.raises(StepError, match=r"the step of 0.5 s from t = 0 s does not converge.*: take a smaller step"):
+        run.gradient(lambda outputs: outputs)
 
 
 def test_tangents_end_at_an_event() -> None:

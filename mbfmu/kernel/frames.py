@@ -120,19 +120,54 @@ def unwanted_results(function: Any) -> Iterator[tuple[Any, int]]:
                 yield from ((item.node.which_function(), which) for which, to in enumerate(item.made) if to < 0)
 
 
-def choice(function: Any, written: Callable[[Any], Written]) -> tuple[str, int]:
+def choice(function: Any, written: Callable[[Any], Written], tables: Tables) -> tuple[str, int]:
     """Return the body of a CasADi Switch and the work it needs: its first argument chooses the function to call.
 
-    Raises:
-        KernelError: a function has another sparsity pattern than the Switch.
+    Args:
+        function: CasADi Switch.
+        written: returns a called function as it is in C.
+        tables: constants of the file.
     """
     info = function.info()
-    if info["project_in"] or info["project_out"]:
-        raise KernelError(f"'{function.name()}' chooses between functions of different sparsity")
-    cases = [written(item) for item in info["f"]]
-    other = written(info["f_def"])
-    lines = [f"  if (arg[0][0] == {k}) {item.name}(arg + 1, res, w);\n  else" for k, item in enumerate(cases)]
-    return "\n".join([*lines, f"    {other.name}(arg + 1, res, w);\n"]), max(item.work for item in (*cases, other))
+    cases = [_case(function, item, written(item), tables) for item in (*info["f"], info["f_def"])]
+    *texts, other = (text for text, _ in cases)
+    lines = [f"  if (arg[0][0] == {k}) {text}\n  else" for k, text in enumerate(texts)]
+    return "\n".join([*lines, f"    {other}\n"]), max(work for _, work in cases)
+
+
+def _case(function: Any, called: Any, how: Written, tables: Tables) -> tuple[str, int]:
+    """Return the call of one of the functions of a Switch, and its work; other sparsity patterns are projected."""
+    patterns = [
+        (
+            [called.sparsity_in(k) for k in range(called.n_in())],
+            [function.sparsity_in(k + 1) for k in range(called.n_in())],
+        ),
+        (
+            [called.sparsity_out(k) for k in range(called.n_out())],
+            [function.sparsity_out(k) for k in range(called.n_out())],
+        ),
+    ]
+    if all(own == given for own, given in patterns):
+        return f"{how.name}(arg + 1, res, w);", how.work
+    room, before, after = 0, [], []
+    places: list[list[str]] = [[], []]
+    for which, (own, given) in enumerate(patterns):
+        for k, (inner, outer) in enumerate(zip(own, given, strict=True)):
+            whole = f"res[{k}]" if which else f"arg[{k + 1}]"
+            if inner == outer:
+                places[which].append(whole)
+                continue
+            place, source, target = f"w + {room}", *((inner, outer) if which else (outer, inner))
+            places[which].append(place)
+            at = tables.name("int", map(str, _places(ca.project(_numbered(source), target)) or [0]))
+            if which:
+                after.append(f"if ({whole}) gather({place}, {at}, {target.nnz()}, {whole});")
+            else:
+                before.append(f"gather({whole}, {at}, {target.nnz()}, {place});")
+            room += inner.nnz()
+    arguments, results = (", ".join(each) for each in places)
+    call = f"{how.name}((const V *const[]){{{arguments}}}, (V *const[]){{{results}}}, w + {room});"
+    return f"{{ {' '.join([*before, call, *after])} }}", room + how.work
 
 
 class Frame:

@@ -30,7 +30,7 @@ from mbfmu.model_run import communication_points
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import matching
-from mbfmu.sensitivity.recorded import Failure, RecordedRun
+from mbfmu.sensitivity.recorded import RecordedRun
 from mbfmu.stepper import Choice
 
 __all__ = ["Gradient", "Sensitivity"]
@@ -194,7 +194,7 @@ class Sensitivity:
         kernel = self._recording
         s, p = self._given(values)
         x = self._prepared.initial_state(self._drives.at(0.0), s, p)
-        run = RecordedRun(kernel, self._drives, s, p, x, self._memory, self._failed(kernel, p))
+        run = RecordedRun(kernel, self._drives, s, p, x, self._memory)
         outputs = run.outputs[:, self._shown]
         asked = np.asarray(weights(outputs.copy()) if callable(weights) else weights, dtype=np.float64)
         if asked.shape != outputs.shape or not np.all(np.isfinite(asked)):
@@ -279,24 +279,17 @@ class Sensitivity:
         rows.append(kernel.outputs(x, u, p, times[-1]))
         return np.array(rows)
 
-    def _failed(self, kernel: Any, p: Any) -> Callable[[Failure], StepError]:
-        def error(failure: Failure) -> StepError:
-            status, x, span = failure.status, failure.x, failure.span
-            h = span.h
-            text = facts(self._prepared).explained(kernel, status, x, span.u, span.du, p, span.t, h, 0.0)
-            return StepError(f"{text}; gradients do not go back through steps that are halved")
-
-        return error
-
     def _known(self, t: float, found: tuple[Any, bool]) -> Any:
         """Return a tangent, if it is known."""
         tangent, known = found
         if not known:
-            raise StepError(
-                f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: an event comes "
-                "there, such as a contact that closes, or the position is singular; end the run before, or take a "
-                "smooth force"
+            why = (
+                "an event comes there, such as a contact that closes: end the run before, or take a smooth force"
+                if self._prepared.bundle.guards
+                else "the position is singular, or the tangents of the stepper's equations do not come to rest: take "
+                "another stepper, such as projected or rattle, or a smaller step"
             )
+            raise StepError(f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: {why}")
         return tangent
 
     def _unit(self, kernel: Following, number: int) -> tuple[Any, Any]:

@@ -6,8 +6,7 @@ Walther, Evaluating Derivatives, 12.2, with one level of checkpoints).
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from mbfmu.drives import Drives
 from mbfmu.errors import StepError
 from mbfmu.kernel import vector
 from mbfmu.kernel.differentiated import Recording, entries
-from mbfmu.kernel.runtime import OK, Status, count
+from mbfmu.kernel.runtime import NOT_CONVERGED, OK, count
 
 Array = npt.NDArray[np.float64]
 BYTES = 8
@@ -97,15 +96,6 @@ def group_size(steps: int, record_size: int, memory: float) -> int:
     return steps if steps * record_size * BYTES <= memory else math.ceil(math.sqrt(steps))
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The outcome of steps that failed, the state before them, and the steps."""
-
-    status: Status
-    x: Any
-    span: Span
-
-
 class RecordedRun:
     """A run whose steps are recorded.
 
@@ -116,7 +106,6 @@ class RecordedRun:
         p: parameters, as a vector of the kernel.
         x: the state at t = 0.
         memory: bytes that the record may take.
-        failed: makes an error of a step that failed.
 
     Attributes:
         outputs: at the communication points, shape (n_t, n_y).
@@ -125,11 +114,8 @@ class RecordedRun:
         StepError: a step failed.
     """
 
-    def __init__(
-        self, kernel: Recording, drives: Drives, s: Any, p: Any, x: Any, memory: float,
-        failed: Callable[[Failure], StepError],
-    ) -> None:  # fmt: skip
-        self._kernel, self._drives, self._s, self._p, self._failed = kernel, drives, s, p, failed
+    def __init__(self, kernel: Recording, drives: Drives, s: Any, p: Any, x: Any, memory: float) -> None:
+        self._kernel, self._drives, self._s, self._p = kernel, drives, s, p
         whole = spans(drives)
         self._groups = grouped(whole, group_size(sum(span.n for span in whole), kernel.record_size, memory))
         self._starts, rows = [], []
@@ -149,7 +135,11 @@ class RecordedRun:
         record = np.empty((span.n, self._kernel.record_size))
         x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, record)
         if status.code != OK:
-            raise self._failed(Failure(status, x, span))
+            what = "does not converge" if status.code == NOT_CONVERGED else "gives numbers that are not finite"
+            raise StepError(
+                f"{self._drives.outline.name}: the step of {span.h:g} s from t = {status.time:g} s {what}, and "
+                "gradients do not go back through steps that are halved: take a smaller step"
+            )
         return record, x1
 
     def adjoint(self, weights: Array) -> Weights:
