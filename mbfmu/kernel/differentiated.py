@@ -14,15 +14,19 @@ ROOMS = 4
 """Times the work vector of a step that is room enough for its tangents (see codegen.py)."""
 
 
-def entries(array: Array, first: int, n: int) -> Vector:
-    """Return n entries of an array in one piece, as a vector that shares its memory."""
-    return (ctypes.c_double * n).from_buffer(array.data, ctypes.sizeof(ctypes.c_double) * first)
+def address(array: Array, first: int = 0) -> int:
+    """Return the address of an entry of an array in one piece, which stands for the vector from there on.
+
+    The array must last as long as the address is used.
+    """
+    return int(array.ctypes.data) + array.itemsize * first
 
 
 class Recording(Compiled):
     """A kernel with adjoints in a shared library; see gradient.c for its functions.
 
-    Weights of inputs and parameters are added to what their vectors hold, and those of the state change in place.
+    Weights of inputs and parameters are added to what their vectors hold, and those of the state change in place. What
+    is taken as an address may lie in an array, see `address`.
 
     Args:
         path: path of the library.
@@ -52,9 +56,9 @@ class Recording(Compiled):
         self._outputs_adjoint.restype = None
 
     def record(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, record: Array
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, end: int, record: int
     ) -> tuple[Vector, Status]:
-        """Return the state after a step of length h for each row of a record, and how it went.
+        """Return the state after the steps `first` to `end` - 1, and how it went.
 
         Args:
             x: the state before these steps.
@@ -62,37 +66,38 @@ class Recording(Compiled):
             du: their time derivatives.
             p: parameters.
             t: time from which steps are counted, s.
-            h: s.
+            h: length of a step, s.
             first: number of the first of these steps.
-            record: what the steps write, shape (n, record_size).
+            end: number after that of the last one.
+            record: address that the steps are written to, each with `record_size` entries.
         """
-        x1, end = self._state(), first + len(record)
-        self._record(x, u, du, p, t, h, first, end, record.ctypes.data, x1, self._status, self._work)
+        x1 = self._state()
+        self._record(x, u, du, p, t, h, first, end, record, x1, self._status, self._work)
         return x1, self._read_status()
 
     def record_adjoint(
-        self, record: Array, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, wx: Vector, wu: Vector,
-        wp: Vector,
+        self, record: int, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, end: int, wx: Vector,
+        wu: Vector | int, wp: Vector,
     ) -> int:  # fmt: skip
         """Turn weights of the state after recorded steps into those before them; return a code of `runtime.CODES`.
 
         Args:
-            record: the steps, shape (n, record_size).
+            record: as for `record`.
             u: as for `record`.
             du: as for `record`.
             p: as for `record`.
             t: as for `record`.
             h: as for `record`.
             first: as for `record`.
+            end: as for `record`.
             wx: weights of the state.
             wu: weights of the inputs.
             wp: weights of the parameters.
         """
-        end = first + len(record)
-        return int(self._record_adjoint(record.ctypes.data, u, du, p, t, h, first, end, wx, wu, wp, self._work))
+        return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._work))
 
     def initialize_adjoint(
-        self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector, wp: Vector
+        self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector | int, wp: Vector
     ) -> tuple[Vector, int]:
         """Return the weights of the start values, from those of their state, and a code."""
         ws = (ctypes.c_double * self.ns)()
@@ -100,7 +105,7 @@ class Recording(Compiled):
         return ws, int(code)
 
     def outputs_adjoint(
-        self, x: Vector, u: Vector, p: Vector, t: float, wy: Vector, wx: Vector, wu: Vector, wp: Vector
+        self, x: Vector | int, u: Vector, p: Vector, t: float, wy: int, wx: Vector, wu: Vector | int, wp: Vector
     ) -> None:
         """Add to the weights of state, inputs and parameters, from those of the outputs."""
         self._outputs_adjoint(x, u, p, t, wy, wx, wu, wp, self._work)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mbfmu.drives import Drives
 from mbfmu.errors import StepError
 from mbfmu.kernel import vector
-from mbfmu.kernel.differentiated import Recording, entries
+from mbfmu.kernel.differentiated import Recording, address
 from mbfmu.kernel.runtime import NOT_CONVERGED, OK, count
 
 Array = npt.NDArray[np.float64]
@@ -118,29 +118,40 @@ class RecordedRun:
         self._kernel, self._drives, self._s, self._p = kernel, drives, s, p
         whole = spans(drives)
         self._groups = grouped(whole, group_size(sum(span.n for span in whole), kernel.record_size, memory))
-        self._starts, rows = [], []
+        self._starts, rows, self._record = [], [], self._room()  # which keeps the last group
         for group in self._groups:
             self._starts.append(x)
-            self._records = []
-            for span in group:
+            for span, place in self._placed(group, self._record):
                 if not span.first and span.t == drives.points[span.interval]:
                     rows.append(kernel.outputs(x, span.u, p, span.t))
-                record, x = self._recorded(span, x)
-                self._records.append(record)
+                x = self._recorded(span, x, place)
         self._end, self._stop = x, float(drives.points[-1])
         rows.append(kernel.outputs(x, drives.at(self._stop), p, self._stop))
         self.outputs: Array = np.array(rows)
 
-    def _recorded(self, span: Span, x: Any) -> tuple[Array, Any]:
-        record = np.empty((span.n, self._kernel.record_size))
-        x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, record)
+    def _room(self) -> Array:
+        """Return room for the record of any group."""
+        return np.empty((max(sum(span.n for span in group) for group in self._groups), self._kernel.record_size))
+
+    def _placed(self, group: Sequence[Span], record: Array) -> list[tuple[Span, int]]:
+        """Return the spans of a group, each with the address of its record."""
+        found, place = [], address(record)
+        for span in group:
+            found.append((span, place))
+            place += BYTES * self._kernel.record_size * span.n
+        return found
+
+    def _recorded(self, span: Span, x: Any, place: int) -> Any:
+        """Return the state after some steps, which are written to an address."""
+        end = span.first + span.n
+        x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, end, place)
         if status.code != OK:
             what = "does not converge" if status.code == NOT_CONVERGED else "gives numbers that are not finite"
             raise StepError(
                 f"{self._drives.outline.name}: the step of {span.h:g} s from t = {status.time:g} s {what}, and "
                 "gradients do not go back through steps that are halved: take a smaller step"
             )
-        return record, x1
+        return x1
 
     def adjoint(self, weights: Array) -> Weights:
         """Return the derivatives of the sum of all outputs times weights, shape (n_t, n_y).
@@ -151,28 +162,28 @@ class RecordedRun:
         kernel, p = self._kernel, self._p
         wx, wp = vector([0.0] * kernel.nx), vector([0.0] * kernel.np)
         found, weights = np.zeros((len(weights) - 1, kernel.nu)), np.array(weights, dtype=np.float64, order="C")
-        wu = [entries(found, k * kernel.nu, kernel.nu) if kernel.nu else wp for k in range(len(found))]
-        wy = [entries(weights, k * kernel.ny, kernel.ny) for k in range(len(weights))]
-        of_stop = self._drives.at(self._stop)
-        kernel.outputs_adjoint(self._end, of_stop, p, self._stop, wy[-1], wx, wu[-1], wp)
-        records = self._records
+        of_u, of_y = address(found), address(weights)
+        wu = [of_u + BYTES * kernel.nu * k for k in range(len(found))]
+        wy = [of_y + BYTES * kernel.ny * k for k in range(len(weights))]
+        kernel.outputs_adjoint(self._end, self._drives.at(self._stop), p, self._stop, wy[-1], wx, wu[-1], wp)
+        last = len(self._groups) - 1
+        again = self._room() if last else self._record
         for number, group in reversed(list(enumerate(self._groups))):
-            if number < len(self._groups) - 1:
-                records, x = [], self._starts[number]
-                for span in group:
-                    record, x = self._recorded(span, x)
-                    records.append(record)
-            for span, record in zip(reversed(group), reversed(records), strict=True):
-                own = wu[span.interval]
-                code = kernel.record_adjoint(record, span.u, span.du, p, span.t, span.h, span.first, wx, own, wp)
+            placed = self._placed(group, self._record if number == last else again)
+            if number != last:
+                x = self._starts[number]
+                for span, place in placed:
+                    x = self._recorded(span, x, place)
+            for span, place in reversed(placed):
+                k, t, h, first, n, u, du = span
+                code = kernel.record_adjoint(place, u, du, p, t, h, first, first + n, wx, wu[k], wp)
                 if code != OK:
                     raise StepError(
-                        f"the adjoint of the steps from t = {span.t + span.first * span.h:g} s on is not finite or "
-                        "does not converge: take a smaller step"
+                        f"{self._drives.outline.name}: the adjoint of the steps from t = {t + first * h:g} s on is not "
+                        "finite or does not converge: take a smaller step"
                     )
-                if not span.first and span.t == self._drives.points[span.interval]:
-                    x = entries(record, 0, kernel.nx)
-                    kernel.outputs_adjoint(x, span.u, p, span.t, wy[span.interval], wx, own, wp)
+                if not first and t == self._drives.points[k]:
+                    kernel.outputs_adjoint(place, u, p, t, wy[k], wx, wu[k], wp)
         u = self._drives.at(0.0)
         ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, wu[0], wp)
         if code != OK:
