@@ -14,6 +14,9 @@ Runs
     Simulation          step a model from Python: a controller in a loop
     Result              the values of variables over time: plot, to_pandas, write
     equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
+    fit                 parameters and start values from measured outputs
+    optimize            parameters and start values for which an expression of a run is least
+    Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     inverse             the efforts and reactions of a given motion
     linearize           state-space form and modes, from exact derivatives
     sweep               many runs with different values, on many cores
@@ -47,14 +50,17 @@ if TYPE_CHECKING:
     from mbfmu.cosimulation import couple
     from mbfmu.equilibria import equilibrium
     from mbfmu.errors import MbfmuError
+    from mbfmu.fitting import fit
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
     from mbfmu.linearization import linearize
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
+    from mbfmu.optimization import optimize
     from mbfmu.plot import plot_result
     from mbfmu.result import Result
+    from mbfmu.sensitivity import Sensitivity
     from mbfmu.simulation import simulate
     from mbfmu.stepper import steppers
     from mbfmu.stepper.baumgarte import Baumgarte
@@ -94,6 +100,7 @@ __all__ = [
     "Rattle",
     "Result",
     "Sampled",
+    "Sensitivity",
     "Simulation",
     "System",
     "Wire",
@@ -105,10 +112,12 @@ __all__ = [
     "equilibrium",
     "errors",
     "export",
+    "fit",
     "inverse",
     "linearize",
     "load",
     "model",
+    "optimize",
     "plot_result",
     "simulate",
     "steppers",
@@ -124,14 +133,17 @@ _HOMES = {
     "cosimulation": ("couple",),
     "equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
+    "fitting": ("fit",),
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
     "linearization": ("linearize",),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
+    "optimization": ("optimize",),
     "plot": ("plot_result",),
     "result": ("Result",),
+    "sensitivity": ("Sensitivity",),
     "simulation": ("simulate",),
     "stepper": ("steppers",),
     "stepper.baumgarte": ("Baumgarte",),

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
-from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.drives import Drives
+from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
-from mbfmu.inputs import Constant, Course, Formula, as_type, pieces
+from mbfmu.inputs import Course
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
-from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.result import Result, matching, roles
 
@@ -60,61 +60,6 @@ def communication_points(
     return points
 
 
-class Drives:
-    """The inputs of a run, as lines between the times at which they bend.
-
-    Args:
-        outline: of the model.
-        given: inputs over time, by name; the others keep their start values.
-        points: communication points, s.
-        step: longest step, s.
-    """
-
-    def __init__(
-        self, outline: Outline, given: Mapping[str, Course], points: npt.NDArray[np.float64], step: float
-    ) -> None:
-        items = outline.inputs
-        self._points, self._step, self._multistep = points.tolist(), step, outline.multistep
-        self._inputs = [as_type(given.get(item.name) or Constant(item.name, item.start), item.type) for item in items]
-        inside = [item for item in self._inputs if isinstance(item, Formula) and item.name in outline.formulas]
-        self._columns = {item.name: item.column(points).tolist() for item in inside}
-        self._formulas = {item.name: item for item in inside}
-        self._followed = [
-            item for item in self._inputs if not (item.name in self._formulas or isinstance(item, Constant))
-        ]
-        self._divide = any(item.curved for item in self._followed) or (self._multistep and bool(self._followed))
-
-    def at(self, time: float) -> list[float]:
-        """Return the inputs at a time, s."""
-        return [item.at(time) for item in self._inputs]
-
-    def try_formulas(self, times: npt.NDArray[np.float64]) -> None:
-        """Compute the formulas that are part of the equations at some times, s.
-
-        Raises:
-            UsageError: one of them has no value there.
-        """
-        for item in self._formulas.values():
-            item.column(times)
-
-    def between(self, k: int) -> list[tuple[float, float, list[float], list[float]]]:
-        """Return (begin, s, end, s, inputs, their derivatives) from communication point k to the next."""
-        start, end = self._points[k : k + 2]
-        if not (self._followed or self._formulas):
-            return [(start, end, self.at(0.0), [0.0] * len(self._inputs))]
-        times = pieces([] if self._multistep else self._followed, start, end, self._step, self._divide)
-        lines = [
-            ([self._columns[item.name][k]] * len(times), [0.0] * len(times))
-            if item.name in self._formulas
-            else (item.secants if self._multistep else item.lines)(times)
-            for item in self._inputs
-        ]
-        return [
-            (t, t1, [value[i] for value, _ in lines], [rate[i] for _, rate in lines])
-            for i, (t, t1) in enumerate(pairwise(times))
-        ]
-
-
 def run_prepared(
     prepared: Prepared,
     stop: float,
@@ -146,26 +91,26 @@ def run_prepared(
         UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
     """
     outline = prepared.outline
-    step, tolerance, given = prepared.step, prepared.tolerance, given or {}
-    _refuse_inputs(outline, given)
+    step, tolerance = prepared.step, prepared.tolerance
     shown = [*outline.inputs, *outline.outputs]
     names = tuple(item.name for item in shown)
-    chosen = matching(show, names)
     points = communication_points(stop, step, interval)
-    drives = Drives(outline, given, points, step)
+    drives = Drives(outline, given or {}, points, step)
+    chosen = matching(show, names)
+    exact = drives.exact.values()
     kernel = prepared.kernel
     p = vector(outline.p_default() if p is None else p)
     try:
-        x = prepared.initial_state(vector(drives.at(0.0)), None if s is None else vector(s), p)
+        x = prepared.initial_state(drives.at(0.0), None if s is None else vector(s), p)
     except StartError:
-        drives.try_formulas(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
+        for item in exact:
+            item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
     for k, (start, end) in enumerate(pairwise(points.tolist())):
-        for t, t1, u_t, du_t in drives.between(k):
-            u, du = vector(u_t), vector(du_t)
+        for t, t1, u, du in drives.between(k):
             if t == start:
                 rows.append([*u, *kernel.outputs(x, u, p, t)])
             begin = clock.perf_counter()
@@ -173,13 +118,14 @@ def run_prepared(
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
             if status.code != OK:
-                drives.try_formulas(np.linspace(status.time, min(status.time + step, end), PROBES))
+                for item in exact:
+                    item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
                 now = vector(a + b * (began - t) for a, b in zip(u, du, strict=True))
                 raise StepError(facts(prepared).explained(kernel, status, x, now, du, p, began, step, tolerance))
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    u = vector(drives.at(stop))
+    u = drives.at(stop)
     rows.append([*u, *kernel.outputs(x, u, p, stop)])
     table = np.array(rows)[:, : len(shown)]
     return Result(
@@ -195,24 +141,6 @@ def run_prepared(
         prepared.stepper,
         prepared.reason,
     )
-
-
-def _refuse_inputs(outline: Outline, given: Mapping[str, Course]) -> None:
-    """Raise an error for an input that does not exist, or one of a motion that is given as another kind than the rest.
-
-    Raises:
-        UnknownNameError, UsageError: see above.
-    """
-    known = [item.name for item in outline.inputs]
-    for name, item in given.items():
-        if name not in known:
-            raise UnknownNameError(f"'{outline.name}' has no input '{name}'; {nearest(name, known)}")
-        if name in outline.formulas and not isinstance(item, Formula | Constant):
-            others = [other for other in outline.formulas if isinstance(given.get(other), Formula)]
-            raise UsageError(
-                f"inputs {name} and {others[0]} describe motions: give all of {', '.join(outline.formulas)} as "
-                "expressions of time, or none of them"
-            )
 
 
 def _moved(

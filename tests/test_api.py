@@ -34,7 +34,20 @@ H = 1 / 128
 """Communication step of which multiples are exact."""
 PUBLIC = [name for name in mbfmu.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(mbfmu, name))]
-MODELS = ("simulate", "export", "compare", "equilibrium", "inverse", "linearize", "sweep", "view", "Simulation")
+MODELS = (
+    "simulate",
+    "export",
+    "compare",
+    "equilibrium",
+    "inverse",
+    "linearize",
+    "sweep",
+    "view",
+    "Simulation",
+    "fit",
+    "optimize",
+    "Sensitivity",
+)
 """Functions that take a model."""
 
 
@@ -122,7 +135,14 @@ def test_a_model_function_takes_its_arguments_from_the_values() -> None:
 
 @pytest.mark.parametrize("name", sorted({*MODELS} - {"sweep"}))
 def test_an_unknown_model_is_an_unknown_name(name: str) -> None:
-    more = {"compare": (1.0,), "simulate": (1.0,), "inverse": ({},)}.get(name, ())
+    more = {
+        "compare": (1.0,),
+        "simulate": (1.0,),
+        "inverse": ({},),
+        "fit": ("x.csv", ["l"]),
+        "optimize": (1.0, "rms(x)", ["l"]),
+        "Sensitivity": (1.0, ["l"]),
+    }.get(name, ())
     with pytest.raises(UnknownNameError, match="did you mean 'pendulum'"):
         getattr(mbfmu, name)("pendulm", *more)
 
@@ -200,6 +220,10 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "hold": (*NAMED, {"x": "1"}),
     "motion": (3, None, {"x": [1]}, {1: "time"}),
     "efforts": ("f_x", 3, [3]),
+    "data": PATHS,
+    "minimize": TEXTS,
+    "sigma": NAMED,
+    "bounds": (3, "x", {"l": 1.0}, {1: [0.0, 1.0]}),
 }
 """Values of a wrong type for each argument of a public function."""
 RIGHT: Mapping[str, Any] = {
@@ -213,6 +237,7 @@ RIGHT: Mapping[str, Any] = {
     "components": {},
     "connections": (),
     "motion": {"x": "time"},
+    "free": ["l"],
     "result": Result(np.array([0.0, 1.0]), ("x",), np.array([[1.0], [2.0]]), {"x": "m"}),
 }
 """Arguments that a function cannot do without; `system` has another meaning in write_ssp."""

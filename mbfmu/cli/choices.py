@@ -103,6 +103,15 @@ Coordinates = Annotated[
         autocompletion=complete.coordinates,
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds",
+        metavar="NAME=LEAST:MOST",
+        help="bounds of a free value; may be repeated",
+        autocompletion=complete.values,
+    ),
+]
 EnergyBalance = Annotated[
     bool,
     typer.Option("--energy-balance", help="output energy.balance: stored energy plus losses minus what was put in, J"),
@@ -144,6 +153,26 @@ def settings(items: Sequence[str] | None, option: str = "--set") -> dict[str, fl
         free = re.fullmatch(r"guess\((.*)\)", text)
         value = number(f"{option} {name}", free[1] if free else text)
         found[name] = f"guess({value})" if free else value
+    return found
+
+
+def names(texts: Sequence[str] | None) -> list[str]:
+    """Return the names of texts NAME,..., each text with some of them."""
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
+
+
+def spans(items: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """Return the bounds of texts NAME=LEAST:MOST, by name.
+
+    Raises:
+        UsageError: a text has another form.
+    """
+    found = {}
+    for name, text in pairs(items).items():
+        least, colon, most = text.partition(":")
+        if not colon:
+            raise UsageError(f"'{name}={text}' is not NAME=LEAST:MOST, such as {name}=0.1:2")
+        found[name] = number(f"--bounds {name}", least), number(f"--bounds {name}", most)
     return found
 
 

@@ -25,7 +25,17 @@ from typing import Any
 from mbfmu.arguments import checked
 from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.equilibria.problem import Problem, Start
-from mbfmu.equilibria.result import ENDINGS, STABLE, UNDECIDED, UNSTABLE, Equilibrium, Item, read_start, told
+from mbfmu.equilibria.result import (
+    ENDINGS,
+    STABLE,
+    UNDECIDED,
+    UNSTABLE,
+    Equilibrium,
+    Item,
+    read_start,
+    told,
+    write_start,
+)
 from mbfmu.equilibria.search import search
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
@@ -41,6 +51,7 @@ __all__ = [
     "equilibrium",
     "equilibrium_of",
     "read_start",
+    "write_start",
 ]
 
 

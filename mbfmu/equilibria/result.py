@@ -116,11 +116,21 @@ class Equilibrium:
             UsageError: the path has another ending.
             MbfmuError: the file cannot be written.
         """
-        target = Path(path)
-        if ending_of(target, ENDINGS) == ".json":
-            return write_aside(target, f"{json.dumps(self.values, indent=1)}\n".encode())
-        lines = (f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in self.values.items())
-        return write_aside(target, "".join(lines).encode())
+        return write_start(path, self.values)
+
+
+def write_start(path: str | os.PathLike[str], values: Mapping[str, Any]) -> Path:
+    """Write values by name as a start file, .json or .toml; numbers read back exactly.
+
+    Raises:
+        UsageError: the path has another ending.
+        MbfmuError: the file cannot be written.
+    """
+    target = Path(path)
+    if ending_of(target, ENDINGS) == ".json":
+        return write_aside(target, f"{json.dumps(values, indent=1)}\n".encode())
+    lines = (f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in values.items())
+    return write_aside(target, "".join(lines).encode())
 
 
 def read_start(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Dae + Scheme -> one bundle of functions, compiled by the host's C compiler or interpreted by CasADi."""
 
 from mbfmu.kernel.bundle import Bundle, compose
-from mbfmu.kernel.loading import compiled_library, describe, library, load
+from mbfmu.kernel.loading import compiled_library, describe, following, library, load, recording
 from mbfmu.kernel.runtime import Compiled, Interpreted, Status, vector
 
 __all__ = [
@@ -12,7 +12,9 @@ __all__ = [
     "compiled_library",
     "compose",
     "describe",
+    "following",
     "library",
     "load",
+    "recording",
     "vector",
 ]

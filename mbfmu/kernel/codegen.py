@@ -6,6 +6,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.kernel import runtime
+from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.sources import LANES, SIGNATURE, Generated, generated, headers, kernel_file, laned, shared
 from mbfmu.kernel.tangent import Tangents
@@ -67,26 +68,43 @@ LIMITS: dict[str, float] = {
 """Codes, entries of a status and limits of the loops, by their names in runtime.py."""
 
 
-def c_sources(bundle: Bundle) -> dict[str, str]:
+def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely.
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Of derivatives ``adjoint.c``
+    holds the adjoints of a step, ``adjoint_rest.c`` the others, and ``tangent.c`` the tangents.
+
+    Args:
+        bundle: the functions.
+        derived: the adjoints or the tangents of these functions, for a kernel that gives derivatives of runs.
     """
     hot, rest = _parted(bundle)
-    step, other = generated(hot, external=False, optional=_estimating(bundle)), generated(rest, external=True)
+    files = {"rest.c": rest}
+    tables, driver = _tables(bundle, None, 0), []
+    if isinstance(derived, Adjoints):
+        files["adjoint.c"] = derived.formulas["step"].functions()
+        files["adjoint_rest.c"] = [item for item in derived.functions() if item not in files["adjoint.c"]]
+        driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
+    elif derived:
+        files["tangent.c"] = derived.functions()
+        seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
+        tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
+    step = generated(hot, external=False, optional=_estimating(bundle))
+    others = {name: generated(functions, external=True) for name, functions in files.items()}
     return {
         **headers(),
         "step.c": "\n".join(
             [
                 step.text,
-                _declared(rest),
-                _definitions({**LIMITS, **_sizes(bundle), **_work(step, other)}),
-                _tables(bundle, None, 0),
+                _declared([function for functions in files.values() for function in functions]),
+                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values())}),
+                tables,
                 kernel_file("formulas.c"),
                 kernel_file("driver.c"),
+                *driver,
             ]
         ),
-        "rest.c": other.text,
+        **{name: item.text for name, item in others.items()},
     }
 
 
@@ -269,6 +287,14 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
+    return "\n".join(lines)
+
+
+def _adjoint_tables(adjoints: Adjoints) -> str:
+    """Return the adjoints of the formulas as C tables."""
+    lines = ["struct adjoint {", "    function guess[STAGES], correct[STAGES], result;", "};"]
+    for name, item in adjoints.formulas.items():
+        lines.append(f"static const struct adjoint ADJOINT_{name} = {{{_functions(item)}}};")
     return "\n".join(lines)
 
 

@@ -17,7 +17,9 @@ from mbfmu.kernel.operations import OPERATIONS, literal, operation
 from mbfmu.kernel.places import Tables, Value
 
 CONCATENATIONS = frozenset({ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT})
-SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT})
+SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT})
+ASSIGNED = {ca.OP_SETNONZEROS: "=", ca.OP_ADDNONZEROS: "+="}
+"""Operations that give some nonzeros of their first operand those of the second, or add these to them."""
 SAME_NONZEROS = frozenset({ca.OP_RESHAPE, ca.OP_SPARSITY_CAST})
 REARRANGED: dict[int, Callable[[Any], list[int]]] = {
     ca.OP_GETNONZEROS: lambda node: _chosen(node.info()),
@@ -118,19 +120,54 @@ def unwanted_results(function: Any) -> Iterator[tuple[Any, int]]:
                 yield from ((item.node.which_function(), which) for which, to in enumerate(item.made) if to < 0)
 
 
-def choice(function: Any, written: Callable[[Any], Written]) -> tuple[str, int]:
+def choice(function: Any, written: Callable[[Any], Written], tables: Tables) -> tuple[str, int]:
     """Return the body of a CasADi Switch and the work it needs: its first argument chooses the function to call.
 
-    Raises:
-        KernelError: a function has another sparsity pattern than the Switch.
+    Args:
+        function: CasADi Switch.
+        written: returns a called function as it is in C.
+        tables: constants of the file.
     """
     info = function.info()
-    if info["project_in"] or info["project_out"]:
-        raise KernelError(f"'{function.name()}' chooses between functions of different sparsity")
-    cases = [written(item) for item in info["f"]]
-    other = written(info["f_def"])
-    lines = [f"  if (arg[0][0] == {k}) {item.name}(arg + 1, res, w);\n  else" for k, item in enumerate(cases)]
-    return "\n".join([*lines, f"    {other.name}(arg + 1, res, w);\n"]), max(item.work for item in (*cases, other))
+    cases = [_case(function, item, written(item), tables) for item in (*info["f"], info["f_def"])]
+    *texts, other = (text for text, _ in cases)
+    lines = [f"  if (arg[0][0] == {k}) {text}\n  else" for k, text in enumerate(texts)]
+    return "\n".join([*lines, f"    {other}\n"]), max(work for _, work in cases)
+
+
+def _case(function: Any, called: Any, how: Written, tables: Tables) -> tuple[str, int]:
+    """Return the call of one of the functions of a Switch, and its work; other sparsity patterns are projected."""
+    patterns = [
+        (
+            [called.sparsity_in(k) for k in range(called.n_in())],
+            [function.sparsity_in(k + 1) for k in range(called.n_in())],
+        ),
+        (
+            [called.sparsity_out(k) for k in range(called.n_out())],
+            [function.sparsity_out(k) for k in range(called.n_out())],
+        ),
+    ]
+    if all(own == given for own, given in patterns):
+        return f"{how.name}(arg + 1, res, w);", how.work
+    room, before, after = 0, [], []
+    places: list[list[str]] = [[], []]
+    for which, (own, given) in enumerate(patterns):
+        for k, (inner, outer) in enumerate(zip(own, given, strict=True)):
+            whole = f"res[{k}]" if which else f"arg[{k + 1}]"
+            if inner == outer:
+                places[which].append(whole)
+                continue
+            place, source, target = f"w + {room}", *((inner, outer) if which else (outer, inner))
+            places[which].append(place)
+            at = tables.name("int", map(str, _places(ca.project(_numbered(source), target)) or [0]))
+            if which:
+                after.append(f"if ({whole}) gather({place}, {at}, {target.nnz()}, {whole});")
+            else:
+                before.append(f"gather({whole}, {at}, {target.nnz()}, {place});")
+            room += inner.nnz()
+    arguments, results = (", ".join(each) for each in places)
+    call = f"{how.name}((const V *const[]){{{arguments}}}, (V *const[]){{{results}}}, w + {room});"
+    return f"{{ {' '.join([*before, call, *after])} }}", room + how.work
 
 
 class Frame:
@@ -196,7 +233,9 @@ class Frame:
         if item.code == ca.OP_CALL:
             return self._written(item.node.which_function()).work
         if item.code == ca.OP_SOLVE:
-            return self._tables.factorisation(item.node.dep(1).sparsity())[1]
+            matrix, turned = item.node.dep(1).sparsity(), item.node.info()["tr"]
+            room = self._tables.factorisation(matrix.T if turned else matrix)[1]
+            return int(room + matrix.nnz() if turned else room)
         return int(item.node.size1()) if item.code == ca.OP_MTIMES else 0
 
     def _ended(self) -> Mapping[int, list[int]]:
@@ -280,10 +319,23 @@ class Frame:
             patterns = [self._tables.pattern(value.pattern) for value in (x, y, result)]
             operands = f"{patterns[0]}, {x.text}, {patterns[1]}, {y.text}, {start.text}, {patterns[2]}, {result.text}"
             self._lines.append(f"multiply_add({operands}, w);")
-        elif code == ca.OP_SOLVE and not node.info()["tr"]:
+        elif code in ASSIGNED:
+            whole, part = given
+            at = self._tables.name("int", map(str, _chosen(node.info())))
+            self._lines.append(f"copy({whole.text}, {whole.size}, {result.text});")
+            self._lines.append(
+                f"for (int i = 0; i < {part.size}; ++i) {result.text}[{at}[i]] {ASSIGNED[code]} {part.element('i')};"
+            )
+        elif code == ca.OP_SOLVE:
             right, matrix = given
-            name, _ = self._tables.factorisation(matrix.pattern)
-            self._lines.append(f"solve(&{name}, {matrix.text}, {right.text}, {pattern.size2()}, {result.text}, w);")
+            factor, of = matrix.pattern, matrix.text
+            if node.info()["tr"]:
+                factor = matrix.pattern.T
+                of = f"w + {self._tables.factorisation(factor)[1]}"
+                at = self._tables.name("int", map(str, _places(_numbered(matrix.pattern).T)))
+                self._lines.append(f"gather({matrix.text}, {at}, {matrix.size}, {of});")
+            name, _ = self._tables.factorisation(factor)
+            self._lines.append(f"solve(&{name}, {of}, {right.text}, {pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
         elif code == ca.OP_DOT:

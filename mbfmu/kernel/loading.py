@@ -6,10 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mbfmu.dae.dae import Dae
+from mbfmu.errors import KernelError
+from mbfmu.kernel.adjoint import adjoints
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
+from mbfmu.kernel.tangent import tangents
 from mbfmu.kernel.toolchain import BuildError, Library, built, host, remedy
+from mbfmu.stepper.scheme import Scheme
 
 
 def library(bundle: Bundle) -> Library | None:
@@ -44,6 +50,35 @@ def load(bundle: Bundle, made: Callable[[Bundle], Library | None] = library) -> 
     except OSError:  # another process removed it
         again = library(bundle)
         return Compiled(str(again.path)) if again else Interpreted(describe(bundle))
+
+
+def recording(bundle: Bundle) -> Recording:
+    """Return a kernel with adjoints for this machine, made now or found in the user's cache.
+
+    Raises:
+        KernelError: there is no C compiler, or it fails.
+    """
+    return Recording(_differentiated(c_sources(bundle, adjoints(bundle))))
+
+
+def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
+    """Return a kernel with tangents for this machine, made now or found in the user's cache.
+
+    Raises:
+        KernelError: there is no C compiler, or it fails.
+    """
+    return Following(_differentiated(c_sources(bundle, tangents(dae, scheme, bundle))))
+
+
+def _differentiated(sources: dict[str, str]) -> str:
+    """Return the path of a compiled library, which derivatives of runs need."""
+    compiler = host()
+    if compiler is None:
+        raise KernelError(f"derivatives of runs need a C compiler; {remedy()}")
+    try:
+        return str(built(sources, compiler, "kernel").path)
+    except BuildError as error:
+        raise KernelError(f"the C compiler failed: {error}") from None
 
 
 def describe(bundle: Bundle) -> dict[str, Any]:

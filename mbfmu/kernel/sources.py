@@ -146,4 +146,4 @@ class _File:
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return frame.text, frame.work
-        return choice(function, self.write)
+        return choice(function, self.write, self.tables)

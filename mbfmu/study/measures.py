@@ -31,6 +31,37 @@ MEASURES: dict[str, Callable[[Array, Array], float]] = {
 """Functions (time in s, shape (n_t,); values, shape (n_t,)) -> measure, by name."""
 
 
+def _one(values: Array, place: int) -> Array:
+    found = np.zeros_like(values)
+    found[place] = 1.0
+    return found
+
+
+def _mean_slope(time: Array) -> Array:
+    found, part = np.zeros_like(time), np.diff(time) / (2 * (time[-1] - time[0]))
+    found[:-1] += part
+    found[1:] += part
+    return found
+
+
+def _rms_slope(time: Array, values: Array) -> Array:
+    return _mean_slope(time) * values / (MEASURES["rms"](time, values) or math.inf)
+
+
+SLOPES: dict[str, Callable[[Array, Array], Array]] = {
+    "max": lambda _, values: _one(values, int(values.argmax())),
+    "min": lambda _, values: _one(values, int(values.argmin())),
+    "last": lambda _, values: _one(values, -1),
+    "mean": lambda time, _: _mean_slope(time),
+    "rms": _rms_slope,
+    "ptp": lambda _, values: _one(values, int(values.argmax())) - _one(values, int(values.argmin())),
+}
+"""Functions (time in s, shape (n_t,); values, shape (n_t,)) -> derivatives of a measure, shape (n_t,), by its name.
+
+Where two values are the largest, that of the first one is taken.
+"""
+
+
 @dataclass(frozen=True)
 class Measure:
     """A number that a run is reduced to.

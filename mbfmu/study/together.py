@@ -6,12 +6,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.drives import Drives
 from mbfmu.errors import MbfmuError
 from mbfmu.inputs import Course
 from mbfmu.kernel import vector
 from mbfmu.kernel.many import Many
 from mbfmu.kernel.runtime import count
-from mbfmu.model_run import CALL, Drives, communication_points
+from mbfmu.model_run import CALL, communication_points
 from mbfmu.prepared.prepare import Prepared
 
 Array = npt.NDArray[np.float64]

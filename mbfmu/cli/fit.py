@@ -1,0 +1,160 @@
+"""mbfmu fit."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import (
+    Bounds,
+    Coordinates,
+    InputHold,
+    Inputs,
+    Model,
+    Options,
+    Start,
+    Step,
+    Stepper,
+    Tolerance,
+    Values,
+    begun,
+    names,
+    numbers,
+    pairs,
+    present,
+    spans,
+)
+from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
+
+if TYPE_CHECKING:
+    from mbfmu.fitting import Fit, Fitted
+
+
+@with_robot
+def fit(
+    tell: Tell,
+    model: Model,
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data", metavar="RUN.csv", help="measured outputs and inputs over time: .csv, .parquet, .mat or .npz"
+        ),
+    ],
+    free: Annotated[
+        list[str],
+        typer.Option(
+            "--free",
+            metavar="NAME,...",
+            help="parameters and start values to fit; may be repeated",
+            autocompletion=complete.values,
+        ),
+    ],
+    measured: Annotated[
+        str | None,
+        typer.Option("--measured", metavar="NAME,...", help="columns to fit; default: all that are main outputs"),
+    ] = None,
+    sigma: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sigma",
+            metavar="NAME=VALUE",
+            help="standard deviation of the errors of a measured output; default: outputs count relative to their "
+            "spread; may be repeated",
+        ),
+    ] = None,
+    bounds: Bounds = None,
+    stepper: Stepper = None,
+    option: Options = None,
+    step: Step = None,
+    tolerance: Tolerance = None,
+    coordinates: Coordinates = None,
+    values: Values = None,
+    start: Start = None,
+    inputs: Inputs = None,
+    input_hold: InputHold = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FIT.json|.toml", help="file of the values, which --start takes"),
+    ] = None,
+    robot: Any = None,
+) -> Report:
+    """Compute parameters and start values of a model that fit measured outputs."""
+    from mbfmu.equilibria import ENDINGS, write_start
+    from mbfmu.files import ending_of, refuse_overwriting
+
+    if output:
+        ending_of(output, ENDINGS)
+    refuse_overwriting((output,), (model, data, *pairs(inputs).values(), *present(start)))
+
+    given = begun(start, values)
+
+    def told(runs: int, rms: float) -> None:
+        tell(f"fit: run {runs}, residual {rms:.4g}", 0.0)
+
+    found = mbfmu.fit(
+        mbfmu.load(model, given, (), robot),
+        data,
+        names(free),
+        outputs=names([measured or ""]),
+        sigma=numbers(sigma, "--sigma") or None,
+        bounds=spans(bounds),
+        stepper=stepper,
+        options=pairs(option),
+        step=step,
+        tolerance=tolerance,
+        inputs=pairs(inputs),
+        input_hold=input_hold,
+        coordinates=coordinates,
+        progress=told,
+    )
+    if output:
+        write_start(output, {**given, **found.values})
+    return Report(
+        {
+            "model": found.name,
+            "values": found.items,
+            "covariance": found.covariance,
+            "outputs": {
+                name: {"unit": found.units[name], "residual": value} for name, value in found.residuals.items()
+            },
+            "residual": found.rms,
+            "points": found.points,
+            "runs": found.runs,
+        },
+        (_values(found), _residuals(found), f"{found.points} measured values, {found.runs} runs"),
+        present(output),
+        found.notices,
+    )
+
+
+def _values(found: "Fit") -> Table:
+    table = Table(title=found.name, title_justify="left")
+    for heading in ("value", "unit", "fitted", "standard error", "at the start", ""):
+        table.add_column(heading, justify="left" if heading in {"value", "unit", ""} else "right")
+    for item in found.items:
+        remark = "at a bound" if item.bound else ""
+        table.add_row(
+            escape(item.name), escape(item.unit), f"{item.value:.9g}", _error(item), f"{item.start:.6g}", remark
+        )
+    return table
+
+
+def _error(item: "Fitted") -> str:
+    if math.isfinite(item.error):
+        return f"{item.error:.2g}"
+    return "not determined" if math.isinf(item.error) else ""
+
+
+def _residuals(found: "Fit") -> Table:
+    table = Table(title_justify="left")
+    for heading in ("output", "unit", "rms residual"):
+        table.add_column(heading, justify="right" if heading == "rms residual" else "left")
+    for name, value in found.residuals.items():
+        table.add_row(escape(name), escape(found.units[name]), f"{value:.4g}")
+    return table

@@ -1,0 +1,109 @@
+"""Adjoints of a bundle: the exact gradient of a weighted sum of its functions' results.
+
+Each function f of a formula has an adjoint ``a_...`` with the arguments (x, u, du, p, t, h, z, w), where w are weights
+of its first result, and the results (f_x^T w, f_u^T w, f_p^T w, f_z^T w). They are the transposed of the tangents, see
+`tangent`, and so is their use. A correction z -> g(x, u, p, z) at rest, with its last value in a sum with weights w, is
+
+    mu = w + g_z^T mu,    x: g_x^T mu,    u: g_u^T mu,    p: g_p^T mu,
+
+which passes of the correction's adjoint solve. Newton's method, g = z - J^-1 r with J = r_z, has g_z = 0 at rest, and
+g_x^T w = -r_x^T J^-T w: one pass is enough.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.formula import solve_linear
+from mbfmu.kernel.bundle import Bundle, FormulaFunctions
+from mbfmu.kernel.tangent import CHANGING
+
+FORMULAS = ("start", "begin", "step")
+"""The formulas of a run without samplings and events."""
+
+
+@dataclass(frozen=True)
+class FormulaAdjoints:
+    """The adjoints of a formula's functions.
+
+    Args:
+        guess: one Function for each stage.
+        correct: one Function for each stage; None for a `Let`.
+        result: Function.
+    """
+
+    guess: tuple[Any, ...]
+    correct: tuple[Any, ...]
+    result: Any
+
+    def functions(self) -> list[Any]:
+        """Return all functions."""
+        return [*self.guess, *filter(None, self.correct), self.result]
+
+
+@dataclass(frozen=True)
+class Adjoints:
+    """The adjoints of a bundle.
+
+    Args:
+        formulas: adjoints of each of `FORMULAS`, by its name.
+        outputs: Function (x, u, p, t, w) -> (y_x^T w, y_u^T w, y_p^T w).
+    """
+
+    formulas: Mapping[str, FormulaAdjoints]
+    outputs: Any
+
+    def functions(self) -> list[Any]:
+        """Return all functions, each with a name of its own."""
+        return [self.outputs, *(function for item in self.formulas.values() for function in item.functions())]
+
+
+def adjoints(bundle: Bundle) -> Adjoints:
+    """Return the adjoints of a bundle without samplings and events, whose stages are solved."""
+    return Adjoints(
+        formulas={name: _formula(bundle.formulas[name]) for name in FORMULAS},
+        outputs=_adjoint(bundle.outputs, (0, 1, 2)),
+    )
+
+
+def _formula(item: FormulaFunctions) -> FormulaAdjoints:
+    corrections: list[Any] = []
+    offset = 0
+    for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
+        if correct is None:
+            corrections.append(None)
+        elif equations is None:
+            corrections.append(_adjoint(correct, CHANGING))
+        else:
+            corrections.append(_newton(correct, equations, offset, size))
+        offset += size
+    return FormulaAdjoints(
+        tuple(_adjoint(function, CHANGING) for function in item.guess),
+        tuple(corrections),
+        _adjoint(item.result, CHANGING),
+    )
+
+
+def _adjoint(function: Any, changing: tuple[int, ...]) -> Any:
+    """Return the adjoint of a function's first result, with respect to some of its arguments."""
+    names, first = function.name_in(), function.name_out()[0]
+    asked = [f"adj:{names[k]}" for k in changing]
+    reverse = function.factory("reverse", [*names, f"adj:{first}"], asked)
+    kind = ca.SX if reverse.is_a("SXFunction") else ca.MX
+    given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
+    weights = kind.sym("w", function.sparsity_out(0))
+    found = [ca.densify(item) for item in reverse.call([*given, weights])]
+    return ca.Function(f"a_{function.name()}", [*given, weights], ca.cse(found) if kind is ca.SX else found)
+
+
+def _newton(correct: Any, equations: Any, offset: int, size: int) -> Any:
+    """Return the adjoint of the correction of a stage solved by Newton's method, at rest."""
+    turned = _adjoint(equations, CHANGING)
+    given = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
+    w = ca.MX.sym("w", size)
+    _, jacobian = equations.call(given)
+    x, u, p, z = turned.call([*given, -solve_linear(jacobian.T, w)])
+    before, after = ca.MX.zeros(offset), ca.MX.zeros(z.numel() - offset - size)
+    return ca.Function(f"a_{correct.name()}", [*given, w], [x, u, p, z + ca.densify(ca.vertcat(before, w, after))])

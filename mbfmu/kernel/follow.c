@@ -1,0 +1,16 @@
+/* Tangents of a whole run, from one communication point to the next. Included after derivatives.c. */
+
+/* The change sx of the state at the end of the span H, from its change at the start and that of parameters; 0 if it is
+ * unknown. */
+MBFMU_EXPORT int mbfmu_follow(const double *x, const double *u, const double *du, const double *p, double t, double H,
+                              double h_max, double tol, const double *sp, double *sx, double *work) {
+    struct memory m = carve(work);
+    double x1[NX], status[S_SIZE];
+    const double still[NU + 1] = {0};
+    struct tangent d = carve_tangent(still, sp, work + WORK);
+    memcpy(d.x, sx, sizeof(double) * MAPPED);
+    m.d = &d;
+    const int code = move(x, u, du, p, t, H, h_max, tol, x1, status, &m);
+    memcpy(sx, d.x, sizeof(double) * MAPPED);
+    return code == OK && !d.unknown;
+}

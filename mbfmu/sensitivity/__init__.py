@@ -1,0 +1,365 @@
+"""Sensitivity: exact derivatives of a run with respect to parameters, start values and inputs.
+
+The gradient of one number takes one pass back through the run, by the adjoint of each step (`recorded`), however many
+values it depends on. The Jacobian of all outputs takes a tangent of the run for each value. Both differentiate the
+stepper's own equations, so that they are the derivatives of the numbers that a run gives, not of its limit for small
+steps.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.arguments import checked
+from mbfmu.dae import ParameterSignal
+from mbfmu.drives import Drives
+from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.failures import facts
+from mbfmu.inputs import InputValue, courses, formulas
+from mbfmu.kernel import following, recording, vector
+from mbfmu.kernel.differentiated import Following, Recording
+from mbfmu.kernel.runtime import OK, move
+from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, model_of
+from mbfmu.model_run import communication_points
+from mbfmu.prepared.outline import Outline
+from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.result import matching
+from mbfmu.sensitivity.recorded import RecordedRun
+from mbfmu.stepper import Choice
+
+__all__ = ["Gradient", "Sensitivity"]
+
+Array = npt.NDArray[np.float64]
+Values = Mapping[str, float] | npt.ArrayLike | None
+MEMORY = 1e9
+"""Bytes that the record of a run takes at most by default."""
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The derivatives of a number that a run gives.
+
+    Args:
+        outputs: of the run, shape (n_t, n_outputs).
+        values: derivatives with respect to the free values, shape (n_free,).
+        inputs: derivatives with respect to the inputs in each communication interval, all along which they change by
+            the same amount, shape (n_t - 1, n_inputs).
+    """
+
+    outputs: Array
+    values: Array
+    inputs: Array
+
+
+class Sensitivity:
+    """A run from 0 to `stop` that is differentiated with respect to some of its values.
+
+    Args:
+        model: a model, a name in models/, or the path of a model file.
+        stop: end of the run, s; None: the last of the times.
+        free: names of parameters and start values.
+        outputs: names of the outputs, or patterns such as ``boom.*``; empty: all.
+        stepper: see `simulate`.
+        options: see `simulate`.
+        step: longest step of the stepper, s.
+        tolerance: see `simulate`; 0: equal steps, which gradients need.
+        output_interval: time between outputs, s; None: about 500 points.
+        times: times of the outputs, s, instead: 0 and times that increase, shape (n_t,).
+        values: parameters and start values by name.
+        inputs: see `simulate`.
+        input_hold: see `simulate`.
+        coordinates: see `simulate`.
+        memory: bytes that the record of a run may take; for a longer run, states are kept from time to time and the
+            steps in between are taken again.
+
+    Attributes:
+        free: the names, in the order of all arrays of values.
+        time: of the outputs, s, shape (n_t,).
+        output_names: names of the outputs, in the order of their arrays.
+        input_names: names of the inputs, in the order of their arrays.
+
+    Raises:
+        ModelError, StepperError: the model or the stepper is invalid.
+        UnknownNameError, UsageError: an argument is invalid.
+    """
+
+    @checked
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str],
+        stop: float | None,
+        free: Sequence[str],
+        *,
+        outputs: Sequence[str] = (),
+        stepper: str | Choice | None = None,
+        options: Mapping[str, Any] | None = None,
+        step: float = 1e-3,
+        tolerance: float = 0.0,
+        output_interval: float | None = None,
+        times: npt.ArrayLike | None = None,
+        values: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, InputValue] | None = None,
+        input_hold: bool = False,
+        coordinates: str | None = None,
+        memory: float = MEMORY,
+    ) -> None:
+        if is_fmu(model):
+            raise UsageError(f"'{model}' is an FMU, with its equations inside: derivatives of a run need the model")
+        given = courses(inputs, input_hold)
+        choices = stepper, options, step, tolerance, coordinates, formulas(given)
+        self._prepared = _with_numbers(model_of(model, values), tuple(free), choices)
+        outline = self._prepared.outline
+        self.free, self._memory = tuple(free), memory
+        known = [item.name for item in outline.outputs]
+        self.output_names = matching(outputs, known) if outputs else tuple(known)
+        self.input_names = tuple(item.name for item in outline.inputs)
+        self._shown = [known.index(name) for name in self.output_names]
+        self.time = _times(stop, step, output_interval, times)
+        self._drives = Drives(outline, given, self.time, step)
+        self._places = [_place(outline, name) for name in self.free]
+
+    @property
+    def signals(self) -> tuple[ParameterSignal, ...]:
+        """Unit, default and bounds of each free value."""
+        outline = self._prepared.outline
+        return tuple((outline.parameters if kind else outline.starts)[k] for kind, k in self._places)
+
+    @property
+    def values(self) -> Array:
+        """The model's own numbers of the free values, shape (n_free,)."""
+        return np.array([item.value for item in self.signals], dtype=np.float64)
+
+    @property
+    def stepper(self) -> str:
+        """The stepper with its options."""
+        return self._prepared.stepper
+
+    def limits(self, bounds: Mapping[str, Sequence[float]] | None = None) -> tuple[Array, Array]:
+        """Return the least and the greatest free values of a search from the model's, each of shape (n_free,).
+
+        Args:
+            bounds: further bounds by name, two numbers each.
+
+        Raises:
+            UsageError, UnknownNameError: a bound is invalid, or a value of the model is outside its bounds.
+        """
+        low, high = (np.array([getattr(item, which) for item in self.signals]) for which in ("min", "max"))
+        for name, given in (bounds or {}).items():
+            if name not in self.free:
+                raise UnknownNameError(f"bounds: '{name}' is not free; {nearest(name, self.free)}")
+            if len(given) != 2 or not given[0] < given[1]:
+                raise UsageError(f"bounds of {name} = {tuple(given)}: give a least and a greatest value")
+            k = self.free.index(name)
+            low[k], high[k] = max(low[k], given[0]), min(high[k], given[1])
+        for name, value, least, most in zip(self.free, self.values, low, high, strict=True):
+            if not least <= value <= most:
+                raise UsageError(
+                    f"the search begins at {name} = {value:g}, not between {least:g} and {most:g}: give another value "
+                    f"by --set {name}=VALUE"
+                )
+        return low, high
+
+    def outputs(self, values: Values = None) -> Array:
+        """Return the outputs of a run, shape (n_t, n_outputs).
+
+        Args:
+            values: free values by name, those left out are the model's; or all of them, shape (n_free,); or None.
+
+        Raises:
+            UsageError, UnknownNameError: a value is invalid.
+            StartError, StepError: there is no start, or a step failed.
+        """
+        s, p = self._given(values)
+        return self._along(self._prepared.kernel, s, p, lambda *_: None)[:, self._shown]
+
+    def gradient(self, weights: npt.ArrayLike | Callable[[Array], npt.ArrayLike], values: Values = None) -> Gradient:
+        """Return the derivatives of a number J, by the adjoint.
+
+        Args:
+            weights: dJ / d outputs, shape (n_t, n_outputs), or a function that returns it for such outputs.
+            values: see `outputs`.
+
+        Raises:
+            UsageError, UnknownNameError: a value is invalid, or the weights have another shape; or the model has events
+                or sampled blocks, or steps are chosen, through which the adjoint does not go.
+            StartError, StepError: there is no start, or a step failed.
+            KernelError: there is no C compiler.
+        """
+        kernel = self._recording
+        s, p = self._given(values)
+        x = self._prepared.initial_state(self._drives.at(0.0), s, p)
+        run = RecordedRun(kernel, self._drives, s, p, x, self._memory)
+        outputs = run.outputs[:, self._shown]
+        asked = np.asarray(weights(outputs.copy()) if callable(weights) else weights, dtype=np.float64)
+        if asked.shape != outputs.shape or not np.all(np.isfinite(asked)):
+            raise UsageError(f"weights of outputs must be finite numbers of the shape {outputs.shape}, one an output")
+        whole = np.zeros(run.outputs.shape)
+        whole[:, self._shown] = asked
+        found = run.adjoint(whole)
+        each = np.array([(found.p if kind else found.s)[k] for kind, k in self._places])
+        return Gradient(outputs, each, found.u)
+
+    def jacobian(self, values: Values = None) -> tuple[Array, Array]:
+        """Return the outputs, shape (n_t, n_outputs), and their derivatives, shape (n_t, n_outputs, n_free).
+
+        Args:
+            values: see `outputs`.
+
+        Raises:
+            UsageError, UnknownNameError: a value is invalid.
+            StartError, StepError: there is no start, a step failed, or a derivative is unknown, as after an event.
+            KernelError: there is no C compiler.
+        """
+        kernel = self._following
+        s, p = self._given(values)
+        u, step, tolerance = self._drives.at(0.0), self._prepared.step, self._prepared.tolerance
+        changes = [self._unit(kernel, number) for number in range(len(self.free))]
+        along = [self._known(0.0, kernel.initialize_tangent(s, u, p, 0.0, step, *change)) for change in changes]
+        slopes: list[list[Array]] = []
+
+        def shown(x: Any, u: Any, t: float) -> None:
+            found = [kernel.outputs_tangent(x, u, p, t, sx, sp) for sx, (_, sp) in zip(along, changes, strict=True)]
+            slopes.append([np.array(item)[self._shown] for item in found])
+
+        def moved(x: Any, u: Any, du: Any, t: float, span: float) -> None:
+            for number, (_, sp) in enumerate(changes):
+                sx = along[number]
+                along[number] = self._known(t, kernel.follow(x, u, du, p, t, span, step, tolerance, sp, sx))
+
+        outputs = self._along(kernel, s, p, moved, shown)
+        shape = len(outputs), len(self.free), len(self._shown)
+        return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
+
+    @cached_property
+    def _recording(self) -> Recording:
+        bundle, name = self._prepared.bundle, self._prepared.outline.name
+        instead = "take `jacobian`, which follows the run by tangents"
+        if self._prepared.tolerance:
+            raise UsageError(f"'{name}': gradients go back through equal steps: leave the tolerance out, or {instead}")
+        if bundle.guards:
+            raise UsageError(
+                f"'{name}' has gaps or dry friction: gradients do not go back through events; take a smooth force, "
+                "such as that of a spring that acts on one side, or leave the contact out"
+            )
+        if bundle.until_sampling:
+            raise UsageError(f"'{name}' has sampled blocks, through which gradients do not go back: {instead}")
+        return recording(bundle)
+
+    @cached_property
+    def _following(self) -> Following:
+        return following(self._prepared.dae, self._prepared.scheme, self._prepared.bundle)
+
+    def _along(
+        self, kernel: Any, s: Any, p: Any, moved: Callable[..., None], shown: Callable[..., None] = lambda *_: None
+    ) -> Array:
+        """Return all outputs of a run; `moved` is called before each part of it, `shown` before each row."""
+        step, tolerance, drives = self._prepared.step, self._prepared.tolerance, self._drives
+        x = self._prepared.initial_state(drives.at(0.0), s, p)
+        times: list[float] = self.time.tolist()
+        rows = []
+        for k, start in enumerate(times[:-1]):
+            for t, t1, u, du in drives.between(k):
+                if t == start:
+                    shown(x, u, t)
+                    rows.append(kernel.outputs(x, u, p, t))
+                moved(x, u, du, t, t1 - t)
+                before = x
+                x, status = move(kernel, x, u, du, p, t, t1 - t, step, tolerance)
+                if status.code != OK:
+                    explained = facts(self._prepared).explained
+                    raise StepError(explained(kernel, status, before, u, du, p, t, step, tolerance))
+        u = drives.at(times[-1])
+        shown(x, u, times[-1])
+        rows.append(kernel.outputs(x, u, p, times[-1]))
+        return np.array(rows)
+
+    def _known(self, t: float, found: tuple[Any, bool]) -> Any:
+        """Return a tangent, if it is known."""
+        tangent, known = found
+        if not known:
+            why = (
+                "an event comes there, such as a contact that closes: end the run before, or take a smooth force"
+                if self._prepared.bundle.guards
+                else "the position is singular, or the tangents of the stepper's equations do not come to rest: take "
+                "another stepper, such as projected or rattle, or a smaller step"
+            )
+            raise StepError(f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: {why}")
+        return tangent
+
+    def _unit(self, kernel: Following, number: int) -> tuple[Any, Any]:
+        """Return the changes of start values and parameters, of one free value by 1."""
+        kind, k = self._places[number]
+        s, p = [0.0] * kernel.ns, [0.0] * kernel.np
+        (p if kind else s)[k] = 1.0
+        return vector(s), vector(p)
+
+    def _given(self, values: Values) -> tuple[Any, Any]:
+        """Return start values and parameters, as vectors of a kernel."""
+        numbers = self.values
+        if isinstance(values, Mapping):
+            for name, value in values.items():
+                if name not in self.free:
+                    raise UnknownNameError(f"'{name}' is none of the free values; {nearest(name, self.free)}")
+                numbers[self.free.index(name)] = value
+        elif values is not None:
+            numbers = np.array(values, dtype=np.float64)
+        if numbers.shape != (len(self.free),):
+            raise UsageError(f"values: there must be {len(self.free)} numbers, of {', '.join(self.free)}")
+        outline = self._prepared.outline
+        s, p = outline.s_default(), outline.p_default()
+        for (kind, k), item, value in zip(self._places, self.signals, numbers.tolist(), strict=True):
+            if not item.min <= value <= item.max:
+                raise UsageError(f"{item.name} = {value:g} must be between {item.min:g} and {item.max:g}")
+            (p if kind else s)[k] = value
+        return vector(s), vector(p)
+
+
+def _with_numbers(system: Model, free: tuple[str, ...], choices: tuple[Any, ...]) -> Prepared:
+    """Return a model with its stepper in which every free value is a number that can be set."""
+    known = system.values()
+    if not free or len(set(free)) != len(free):
+        raise UsageError("free: name parameters or start values, each once")
+    for name in free:
+        if name not in known:
+            text = nearest(name, known)
+            raise UnknownNameError(f"'{name}' is no parameter or start value of '{system.name}'; {text}")
+    prepared = prepare(system, *choices)
+    guesses = {item.name: item.value for item in prepared.outline.starts if item.guess and item.name in free}
+    if guesses:
+        prepared = prepare(system.with_values(guesses), *choices)
+    signals = {item.name: item for item in (*prepared.outline.parameters, *prepared.outline.starts)}
+    for name in free:
+        if name not in signals or signals[name].type != "Real":
+            raise UsageError(
+                f"'{name}' of '{system.name}' is no number that can vary: it is an expression, a start value left out, "
+                "a switch, or it changes the equations; give it a value (--set), or free what it depends on"
+            )
+    return prepared
+
+
+def _place(outline: Outline, name: str) -> tuple[bool, int]:
+    """Return whether a value is a parameter, and its place among them or among the start values."""
+    parameters = [item.name for item in outline.parameters]
+    if name in parameters:
+        return True, parameters.index(name)
+    return False, [item.name for item in outline.starts].index(name)
+
+
+def _times(stop: float | None, step: float, interval: float | None, times: npt.ArrayLike | None) -> Array:
+    """Return the times of the outputs."""
+    if times is None:
+        if stop is None or not (np.isfinite(stop) and stop > 0):
+            raise UsageError(f"the stop time is {stop} s; it must be a positive number")
+        return communication_points(stop, step, interval)
+    if stop is not None or interval is not None:
+        raise UsageError("the times of the outputs are given: leave stop and output_interval out")
+    found = np.array(times, dtype=np.float64)
+    if found.ndim != 1 or len(found) < 2 or found[0] != 0 or not np.all(np.diff(found) > 0):
+        raise UsageError("times of outputs must begin at 0 and increase, with at least two of them")
+    return found

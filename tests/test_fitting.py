@@ -1,0 +1,187 @@
+"""Fit: known values are recovered, and standard errors are those of the closed form."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbfmu
+from mbfmu import cli
+from mbfmu.equilibria import read_start
+from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
+from mbfmu.model import Block, Defined, Parameter, Port, State
+from mbfmu.result import read_table
+
+TRUE = {"l1": 0.9, "m2": 1.3, "elbow.phi": 0.4}
+CHOICES: dict[str, Any] = {"stepper": "rattle", "step": 2e-3}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the table of a run with known values, driven by torques."""
+    result = mbfmu.simulate(
+        "two_link", 0.5, output_interval=0.02, values=TRUE, inputs={"shoulder.tau": 3.0, "elbow.tau": -1.0}, **CHOICES
+    )
+    return result.write(tmp_path_factory.mktemp("measured") / "run.csv")
+
+
+def table(path: Path, **columns: Any) -> Path:
+    """Write columns as a .csv file."""
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def line(c: float = 0.0, **bounds: float) -> Block:
+    """Return x' = c, whose course is linear in c and in the start value: y = x0 + c t."""
+    return Block(
+        name="line",
+        description="",
+        inputs=(Port("u", "m/s", ""),),
+        states=(State("x", "c + u", "m", 0.0, ""),),
+        defined=(Defined("y", "x", "m", "", True),),
+        parameters=(Parameter("c", c, "m/s", "", **bounds),),
+    )
+
+
+# -- what it finds ----------------------------------------------------------------------------------------------------
+
+
+def test_known_values_are_recovered(measured: Path) -> None:
+    found = mbfmu.fit("two_link", measured, list(TRUE), **CHOICES)
+    assert found.values == pytest.approx(TRUE, rel=1e-8)
+    assert set(found.residuals) == {f"{joint}.{what}" for joint in ("shoulder", "elbow") for what in ("phi", "w", "a")}
+    assert found.rms < 1e-9
+    assert not found.notices
+
+
+def test_a_few_columns_from_a_later_time_are_enough(measured: Path, tmp_path: Path) -> None:
+    columns = read_table(measured)
+    kept = {name: columns[name][5:] for name in ("time", "elbow.phi", "shoulder.tau", "elbow.tau")}
+    data = table(tmp_path / "later.csv", **kept)
+    found = mbfmu.fit("two_link", data, list(TRUE), **CHOICES)
+    assert found.values == pytest.approx(TRUE, rel=1e-8)
+    assert found.points == 21
+
+
+def test_an_input_given_wins_over_a_column(measured: Path, tmp_path: Path) -> None:
+    columns = dict(read_table(measured))
+    columns["shoulder.tau"] = np.zeros_like(columns["time"])
+    data = table(tmp_path / "run.csv", **columns)
+    found = mbfmu.fit("two_link", data, list(TRUE), inputs={"shoulder.tau": 3.0}, **CHOICES)
+    assert found.values == pytest.approx(TRUE, rel=1e-8)
+
+
+def noisy(tmp_path: Path) -> tuple[Path, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a table of a line with errors, the matrix of the linear problem and the measured values."""
+    time = np.linspace(0.0, 2.0, 41)
+    y = 0.7 + 1.9 * time + np.random.default_rng(3).normal(0.0, 0.05, time.size)
+    return table(tmp_path / "line.csv", time=time, y=y), np.stack([np.ones_like(time), time], axis=1), y
+
+
+def test_standard_errors_are_those_of_linear_regression(tmp_path: Path) -> None:
+    data, X, y = noisy(tmp_path)
+    found = mbfmu.fit(line(), data, ["x", "c"])
+    wanted, squares, *_ = np.linalg.lstsq(X, y, rcond=None)
+    covariance = squares[0] / (len(y) - 2) * np.linalg.inv(X.T @ X)
+    assert list(found.values.values()) == pytest.approx(wanted, rel=1e-10)
+    assert [item.error for item in found.items] == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-8)
+    assert found.covariance == pytest.approx(covariance, rel=1e-8)
+    assert found.residuals["y"] == pytest.approx(np.sqrt(squares[0] / len(y)), rel=1e-10)
+
+
+def test_known_errors_of_the_data_give_those_of_the_values(tmp_path: Path) -> None:
+    data, X, _ = noisy(tmp_path)
+    found = mbfmu.fit(line(), data, ["x", "c"], sigma={"y": 0.2})
+    assert found.covariance == pytest.approx(0.2**2 * np.linalg.inv(X.T @ X), rel=1e-8)
+
+
+def test_bounds_hold_and_are_told(tmp_path: Path) -> None:
+    data, *_ = noisy(tmp_path)
+    own = mbfmu.fit(line(0.5, max=1.0), data, ["c", "x"])
+    asked = mbfmu.fit(line(0.5), data, ["c", "x"], bounds={"c": (0.0, 1.0)})
+    for found in (own, asked):
+        assert found["c"] == pytest.approx(1.0, abs=1e-6)
+        assert found["c"] <= 1.0
+        assert found.items[0].bound
+        assert np.isnan(found.items[0].error)
+        assert not found.items[1].bound
+
+
+def test_values_that_the_data_cannot_tell_apart_are_named(tmp_path: Path) -> None:
+    two = Block(
+        name="two",
+        description="",
+        states=(State("x", "a + b", "m", 0.0, ""),),
+        defined=(Defined("y", "x", "m", "", True),),
+        parameters=(Parameter("a", 1.0, "m/s", ""), Parameter("b", 1.0, "m/s", ""), Parameter("d", 1.0, "1", "")),
+    )
+    data, *_ = noisy(tmp_path)
+    found = mbfmu.fit(two, data, ["a", "b", "x"])
+    assert found.notices == ("the data do not determine a, b apart: free fewer values, or measure more",)
+    assert [np.isinf(item.error) for item in found.items] == [True, True, False]
+
+
+# -- what it writes ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_starts_a_run(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = f"fit two_link --data {measured} --free l1,m2 --free elbow.phi --step 2e-3 --stepper rattle -o fit.toml"
+    shown = {}
+    for how in ("--json", "--quiet"):
+        monkeypatch.setattr(sys, "argv", ["mbfmu", *given.split(), how])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        assert not caught.value.code
+        shown[how] = capsys.readouterr().out
+    document = json.loads(shown["--json"])
+    assert set(document) == {"model", "values", "covariance", "outputs", "residual", "points", "runs", "wrote"}
+    values = {item["name"]: item["value"] for item in document["values"]}
+    assert values == pytest.approx(TRUE, rel=1e-8)
+    assert read_start(tmp_path / "fit.toml") == values
+    for word in ("standard error", "rms residual", "elbow.phi", "wrote fit.toml"):
+        assert word in shown["--quiet"]
+
+
+# -- what it refuses --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "message"),
+    [
+        ({"time": [0.0, 1.0], "z": [0.0, 1.0]}, {}, r"no column with the name of an output of 'line' .*; it has z"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"outputs": ["yy"]}, "has no output 'yy'; did you mean 'y'"),
+        ({"time": [0.0, 1.0], "z": [0.0, 1.0]}, {"outputs": ["y"]}, "has no column 'y'"),
+        ({"time": [-1.0, 1.0], "y": [0.0, 1.0]}, {}, "begins at t = -1 s"),
+        ({"time": [0.0], "y": [0.0]}, {}, "has one row"),
+        ({"time": [1.0], "y": [0.0]}, {}, "has 1 measured values, for 2 free ones"),
+        ({"time": [0.0, 1.0], "y": [0.0, float("nan")]}, {}, "'y' needs one finite number for each time"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"sigma": {"y": 0.0}}, "sigma of y = 0.0: it must be a positive"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"sigma": {"z": 1.0}}, "give one for each of y"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"bounds": {"c": (1.0, 2.0)}}, "begins at c = 0, not between 1 and 2"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"bounds": {"c": (2.0, 1.0)}}, "a least and a greatest value"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"bounds": {"d": (2.0, 3.0)}}, "'d' is not free"),
+    ],
+)
+def test_mistakes_are_told(columns: dict[str, list[float]], more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    data = table(tmp_path / "data.csv", **columns)
+    with pytest.raises(MbfmuError, match=message):
+        mbfmu.fit(line(), data, ["c", "x"], **more)
+
+
+def test_a_value_that_was_not_fitted_is_an_unknown_name(tmp_path: Path) -> None:
+    data, *_ = noisy(tmp_path)
+    with pytest.raises(UnknownNameError, match="'k' was not fitted"):
+        mbfmu.fit(line(), data, ["c", "x"])["k"]
+
+
+def test_a_start_that_cannot_be_is_told(measured: Path) -> None:
+    with pytest.raises((StartError, UsageError, UnknownNameError)):
+        mbfmu.fit("slider_crank", measured, ["crank.phi"], values={"l2": 0.1}, outputs=["slider.s"])
