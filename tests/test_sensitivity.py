@@ -220,5 +220,5 @@ def test_weights_of_another_shape_and_values_beyond_bounds_are_refused() -> None
 def test_a_kernel_without_derivatives_has_none_of_their_code() -> None:
     prepared = prepare(mbfmu.load("two_link"), "rattle", None, 1e-3)
     sources = c_sources(prepared.bundle)
-    assert set(sources) == {"elementary.h", "arithmetic.h", "matrix.h", "step.c", "rest.c"}
+    assert set(sources) == {"elementary.h", "circular.h", "arithmetic.h", "matrix.h", "step.c", "rest.c"}
     assert "ADJOINT" not in sources["step.c"]
