@@ -43,8 +43,10 @@ class Recording(Compiled):
         library = ctypes.CDLL(path)
         pointer: Any = ctypes.c_void_p
         real: Any = ctypes.c_double
-        library.mbfmu_record_size.restype = ctypes.c_longlong
-        self.record_size = int(library.mbfmu_record_size())
+        sizes = (ctypes.c_longlong * 2)()
+        library.mbfmu_record_sizes(sizes)
+        self.record_size, n_work = sizes
+        self._room = (ctypes.c_double * n_work)()
         self._record = library.mbfmu_record
         self._record.argtypes = [pointer] * 4 + [real, real] + [ctypes.c_longlong] * 2 + [pointer] * 4
         self._record_adjoint = library.mbfmu_record_adjoint
@@ -94,14 +96,14 @@ class Recording(Compiled):
             wu: weights of the inputs.
             wp: weights of the parameters.
         """
-        return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._work))
+        return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._room))
 
     def initialize_adjoint(
         self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector | int, wp: Vector
     ) -> tuple[Vector, int]:
         """Return the weights of the start values, from those of their state, and a code."""
         ws = (ctypes.c_double * self.ns)()
-        code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, wx, ws, wu, wp, self._work)
+        code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, wx, ws, wu, wp, self._room)
         return ws, int(code)
 
     def outputs_adjoint(

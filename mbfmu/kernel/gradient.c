@@ -8,6 +8,7 @@
  */
 #define WIDEST (ROOM > NS ? ROOM : NS)
 #define RECORD (NX + NZ) /* entries of a recorded step: the state before it, and the unknowns of its stages */
+#define PATH ((MAX_CORRECTIONS + 1) * NZ) /* room for all values of a stage's unknowns on the way to its solution */
 #define PASSED 1e-14     /* part of a stage's weights that is left out once its passes have brought them down to it */
 
 /* Weights of all that a formula depends on. */
@@ -31,10 +32,10 @@ static void turn(function adjoint, const double *const in[8], int size, int befo
 }
 
 /* The weights of a formula's argument x, which has `size` entries, from those of its result: the adjoint of `evaluate`,
- * with the unknowns z that it has found. Weights are added to u and p, and written to wx. */
+ * with the unknowns z that it has found. Weights are added to u and p, and written to wx; path is room. */
 static int pull(const struct formula *f, const struct adjoint *a, const double *x, const double *u, const double *du,
                 const double *p, double t, double h, double *z, const double *result, int size, double *wx, double *wu,
-                double *wp, struct memory *m) {
+                double *wp, double *path, struct memory *m) {
     struct weights found;
     double wz[NZ + 1], w[NZ + 1], correction;
     const double *in[8] = {x, u, du, p, &t, &h, z, result};
@@ -48,6 +49,7 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
         const int n = f->size[k];
         before -= n;
         memcpy(w, wz + before, sizeof(double) * n);
+        if (!all_below(INFINITY, w, n)) return NOT_FINITE;
         const double scale = largest(w, n);
         double left = scale, last = INFINITY;
         int passes = 0;
@@ -66,19 +68,19 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
         }
         if (f->correct[k]) {
             if (left > 0) { /* the solution depends on the guess: go back through the corrections that led to it */
-                double path[MAX_CORRECTIONS + 1][NZ + 1], solved[NZ + 1], *to = path[0];
+                double solved[NZ + 1], *to = path;
                 memcpy(solved, z + before, sizeof(double) * n);
                 f->guess[k](in, (double *const[]){to, 0}, m->w);
                 last = NAN;
                 for (passes = 0; passes < MAX_CORRECTIONS; ++passes) {
                     memcpy(z + before, to, sizeof(double) * n);
-                    to = path[passes + 1];
+                    to += n;
                     f->correct[k](in, (double *const[]){to, &correction}, m->w);
                     if (at_rest(correction, last)) break;
                     last = correction;
                 }
                 for (; passes >= 0; --passes) {
-                    memcpy(z + before, path[passes], sizeof(double) * n);
+                    memcpy(z + before, path + passes * n, sizeof(double) * n);
                     turn(a->correct[k], in, size, before, wx, wu, wp, wz, &found, m);
                     memcpy(w, found.z + before, sizeof(double) * n);
                 }
@@ -90,7 +92,11 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
     return all_below(INFINITY, wx, size) && all_below(INFINITY, wp, NP) && all_below(INFINITY, wu, NU) ? OK : NOT_FINITE;
 }
 
-MBFMU_EXPORT long long mbfmu_record_size(void) { return RECORD; }
+/* The entries of a recorded step, and of the work vector of the functions below. */
+MBFMU_EXPORT void mbfmu_record_sizes(long long *sizes) {
+    sizes[0] = RECORD;
+    sizes[1] = WORK + PATH;
+}
 
 /* The steps `first` to `end` - 1 as `advance` takes them from the time t on, each written to the record with the unknowns
  * of its stages. A step that fails is not halved: the code says why it failed. */
@@ -128,7 +134,7 @@ MBFMU_EXPORT int mbfmu_record_adjoint(double *record, const double *u, const dou
         double *const x = record + (k - first) * RECORD, dt = k * h;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
         const int code = pull(&FORMULA_step, &ADJOINT_step, x, inputs, du, p, t + dt, h, x + NX, wx, MAPPED, before, wu,
-                              wp, &m);
+                              wp, work + WORK, &m);
         if (code != OK) return code;
         memcpy(wx, before, sizeof(double) * MAPPED);
     }
@@ -145,10 +151,12 @@ MBFMU_EXPORT int mbfmu_initialize_adjoint(const double *s, const double *u, cons
     memcpy(z, m.z, sizeof(double) * NZ);
     code = evaluate(&FORMULA_begin, begun, u, du, p, t, h, x, MAPPED, status, &m);
     if (code != OK) return code;
-    code = pull(&FORMULA_begin, &ADJOINT_begin, begun, u, du, p, t, h, m.z, wx, NQV, middle, wu, wp, &m);
+    code = pull(&FORMULA_begin, &ADJOINT_begin, begun, u, du, p, t, h, m.z, wx, NQV, middle, wu, wp, work + WORK,
+                &m);
     if (code != OK) return code;
     middle[NQV] = 0; /* the residual */
-    return pull(&FORMULA_start, &ADJOINT_start, s, u, du, p, t, h, z, middle, NS, ws, wu, wp, &m);
+    return pull(&FORMULA_start, &ADJOINT_start, s, u, du, p, t, h, z, middle, NS, ws, wu, wp, work + WORK,
+                &m);
 }
 
 /* Add to the weights of state, inputs and parameters, from those of the outputs. */

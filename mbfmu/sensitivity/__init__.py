@@ -244,8 +244,8 @@ class Sensitivity:
             raise UsageError(f"'{name}': gradients go back through equal steps: leave the tolerance out, or {instead}")
         if bundle.guards:
             raise UsageError(
-                f"'{name}' has gaps or dry friction: gradients do not go back through events; take a smooth force, "
-                "such as that of a spring that acts on one side, or leave the contact out"
+                f"'{name}' has gaps or dry friction: gradients do not go back through events; take the stepper "
+                "'moreau', whose steps have none, or a smooth force instead"
             )
         if bundle.until_sampling:
             raise UsageError(f"'{name}' has sampled blocks, through which gradients do not go back: {instead}")
