@@ -11,7 +11,8 @@ Models
 
 Runs
     simulate            run a model or an FMU; it returns a Result
-    Simulation          step a model from Python: a controller in a loop
+    Simulation          step a model from Python: a controller in a loop, or thousands of instances together
+    Environment         a model for reinforcement learning, as Gymnasium has it; Environments: many together
     Result              the values of variables over time: plot, to_pandas, write
     equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
     fit                 parameters and start values from measured outputs
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mbfmu.checker import check
     from mbfmu.comparison import compare
     from mbfmu.cosimulation import couple
+    from mbfmu.environment import Environment, Environments
     from mbfmu.equilibria import equilibrium
     from mbfmu.errors import MbfmuError
     from mbfmu.fitting import fit
@@ -86,6 +88,8 @@ __all__ = [
     "BlockMultistep",
     "Connection",
     "Direct",
+    "Environment",
+    "Environments",
     "Gauss",
     "GeneralizedAlpha",
     "LagrangianSystem",
@@ -131,6 +135,7 @@ _HOMES = {
     "checker": ("check",),
     "comparison": ("compare",),
     "cosimulation": ("couple",),
+    "environment": ("Environment", "Environments"),
     "equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
     "fitting": ("fit",),

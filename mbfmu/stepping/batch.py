@@ -5,19 +5,20 @@ import os
 import struct
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbfmu.arguments import checked
-from mbfmu.errors import ResultWarning, UnknownNameError, UsageError, nearest
+from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.kernel.many import Many, many_library
-from mbfmu.kernel.runtime import Status
+from mbfmu.kernel.runtime import OK, Status
 from mbfmu.kernel.toolchain import remedy
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
@@ -101,6 +102,7 @@ class BatchSimulation(Simulation):
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
         p = _columns([item.name for item in outline.parameters], outline.p_default(), own, batch)
         s = _columns([item.name for item in outline.starts], outline.s_default(), own, batch)
+        self._system, self._made_s, self._made_p = system, s, p
         self._rows = np.tile(np.array(outline.u_default(), dtype=np.float64), (batch, 1))
         self._rows = self._given_rows(inputs)
         self._p, self._still = self._many.blocked(p), self._many.blocked(np.zeros_like(self._rows))
@@ -180,11 +182,59 @@ class BatchSimulation(Simulation):
         given = x, u, still, p, self._time, self._step, self._tolerance
         return facts(self._prepared).explained(self._prepared.kernel, status, *given)
 
+    @checked
+    def restart(self, instances: Sequence[int] | npt.NDArray[Any], values: Mapping[str, Any] | None = None) -> None:
+        """Set some instances back to a start, failed ones too, with the inputs they have; the time goes on.
+
+        Args:
+            instances: their numbers, shape (k,).
+            values: parameters and start values by name, numbers or arrays of shape (k,); the others are those that the
+                instances were made with.
+
+        Raises:
+            UnknownNameError, ValueRangeError, UsageError: an instance or a value is invalid; then nothing has changed.
+            StartError: there is no start with these values; then nothing has changed.
+        """
+        numbers = np.asarray(instances)
+        numbers = numbers if numbers.size else np.empty(0, dtype=np.intp)
+        if numbers.size and not (
+            numbers.ndim == 1 and numbers.dtype.kind in "iu" and numbers.min() >= 0 and numbers.max() < self.count
+        ):
+            raise UsageError(f"restart: instances are whole numbers from 0 to {self.count - 1}")
+        outline, prepared = self._prepared.outline, self._prepared
+        s, p = self._made_s[numbers], self._made_p[numbers]
+        for name, value in (values or {}).items():
+            column = _numbers(value)
+            if column.shape not in {(), numbers.shape} or not np.isfinite(column).all():
+                raise UsageError(f"restart: {name} must be a finite number, or an array of {numbers.size} of them")
+            if name not in outline.settable:
+                known = nearest(name, outline.settable)
+                raise UnknownNameError(f"'{self.name}' has no parameter or start value '{name}'; {known}")
+            for bound in (column.min(initial=math.inf), column.max(initial=-math.inf)) if numbers.size else ():
+                self._system.with_values({name: float(bound)})  # raises an error for a value out of its bounds
+            for rows, items in ((s, outline.starts), (p, outline.parameters)):
+                names = [item.name for item in items]
+                if name in names:
+                    rows[:, names.index(name)] = column
+        starts = []
+        for k, number in enumerate(numbers.tolist()):
+            given = vector(s[k]), vector(self._rows[number]), vector(p[k])
+            x, status = prepared.kernel.initialize(*given, self._time, self._step)
+            if status.code != OK:
+                prepared.initial_state(given[1], given[0], given[2])  # raises an error that names the joints
+                raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
+            starts.append(x)
+        for number, x, own in zip(numbers.tolist(), starts, p, strict=True):
+            self._many.one(self._x, number)[:] = x
+            self._many.one(self._p, number)[:] = own
+            self.failures.pop(number, None)
+        self._y = self._many.outputs(self._x, self._u, self._p, self._time)
+
     @property
     def state(self) -> bytes:
-        """All that the next step depends on: time, inputs, states and failures of all instances, for `restore`."""
+        """All that the next step depends on: time, inputs, states, parameters and failures, for `restore`."""
         failures = "\n".join(f"{number} {text}" for number, text in self.failures.items()).encode()
-        numbers = struct.pack("<d", self._time) + self._rows.tobytes() + self._x.tobytes()
+        numbers = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in (self._rows, self._x, self._p))
         body: bytes = numbers + failures
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
 
@@ -199,16 +249,17 @@ class BatchSimulation(Simulation):
         """
         if not isinstance(state, bytes):
             raise UsageError(f"restore: a state is bytes, as `state` gives them, not {type(state).__name__}")
-        first, last = 8 + self._rows.nbytes, 8 + self._rows.nbytes + self._x.nbytes
+        sizes = [self._rows.nbytes, self._x.nbytes, self._p.nbytes]
         body, check = state[:-4], state[-4:]
-        if len(body) < last or check != struct.pack("<I", zlib.crc32(body, self._mark)):
+        if len(body) < 8 + sum(sizes) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
             raise UsageError(f"restore: the state is damaged, or it is not one of these instances of '{self.name}'")
         self._time = struct.unpack("<d", body[:8])[0]
-        self._rows = np.frombuffer(body[8:first]).reshape(self._rows.shape).copy()
+        ends = [8, *(8 + sum(sizes[: k + 1]) for k in range(3))]
+        rows, x, p = (np.frombuffer(body[begin:end]) for begin, end in pairwise(ends))
+        self._rows = rows.reshape(self._rows.shape).copy()
         self._u = self._many.blocked(self._rows)
-        self._x = self._many.empty(self._many.nx)
-        self._x[...] = np.frombuffer(body[first:last]).reshape(self._x.shape)
-        lines = (line.split(" ", 1) for line in body[last:].decode().split("\n") if line)
+        self._x[...], self._p[...] = x.reshape(self._x.shape), p.reshape(self._p.shape)
+        lines = (line.split(" ", 1) for line in body[ends[-1] :].decode().split("\n") if line)
         self.failures = {int(number): text for number, text in lines}
         self._y = self._many.outputs(self._x, self._u, self._p, self._time)
 
