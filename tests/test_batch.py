@@ -262,6 +262,19 @@ def test_mistakes_are_told(arms: BatchSimulation) -> None:
         mbfmu.Simulation("chain", batch=2, values={"N": np.array([3.0, 3.0])})
 
 
+def test_a_compiler_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho no vectors >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(UsageError, match=r"a batch needs a C compiler.*no vectors"):
+        mbfmu.Simulation("two_link", batch=2)
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(UsageError, match=r"a batch needs a C compiler: .*cross"):
+        mbfmu.Simulation("two_link", batch=2)
+
+
 def test_a_start_that_is_impossible_for_one_instance_is_told() -> None:
     with pytest.raises(StartError):
         mbfmu.Simulation("slider_crank", batch=3, values={"l2": np.array([0.5, 0.01, 0.5])})

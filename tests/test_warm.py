@@ -107,6 +107,21 @@ def test_a_warm_run_derives_nothing_and_gives_a_cold_runs_numbers_bit_for_bit(tm
         assert cold[name].tobytes() == again[name].tobytes()
 
 
+BATCH = """
+import mbfmu, mbfmu.prepared.prepare as room
+derive, derived = room.derive, []
+room.derive = lambda *given: derived.append(0) or derive(*given)
+arms = mbfmu.Simulation("two_link", batch=9, stepper="direct", values={"l1": [0.1 * (k + 5) for k in range(9)]})
+print(arms.step([1.0, 2.0], 0.01).tobytes().hex(), len(derived))
+"""
+
+
+def test_a_warm_batch_derives_nothing_and_has_the_same_bits(tmp_path: Path) -> None:
+    cold, warm = (told(started(BATCH, tmp_path / "cache")).split() for _ in range(2))
+    assert cold[0] == warm[0]
+    assert [cold[1], warm[1]] == ["1", "0"]
+
+
 @pytest.mark.usefixtures("cache")
 def test_a_warm_start_tells_what_a_cold_one_told() -> None:
     """Between the two ways in which the loop closes: -1.03 and 2.77 rad."""

@@ -21,6 +21,7 @@ from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, sin
 from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
+from mbfmu.kernel.many import many_library
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
@@ -112,6 +113,21 @@ class Prepared:
         if self.key and isinstance(kernel, Compiled):
             start_cache.store(self.key, CachedStart(self.outline, Path(kernel.path)))
         return kernel
+
+    @cached_property
+    def many(self) -> str | None:
+        """The path of the compiled kernel for many instances; None without a compiler.
+
+        Raises:
+            BuildError: the compiler fails.
+        """
+        key = f"{self.key}-many"
+        if self.key and (found := start_cache.load(key)):
+            return str(found.library)
+        path = many_library(self.bundle)
+        if self.key and path:
+            start_cache.store(key, CachedStart(self.outline, Path(path)))
+        return path
 
     @cached_property
     def _library(self) -> Library | None:

@@ -17,9 +17,9 @@ from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
-from mbfmu.kernel.many import Many, many_library
+from mbfmu.kernel.many import Many
 from mbfmu.kernel.runtime import OK, Status
-from mbfmu.kernel.toolchain import remedy
+from mbfmu.kernel.toolchain import BuildError, remedy
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, is_value
@@ -95,7 +95,10 @@ class BatchSimulation(Simulation):
             for value in (own[name].min(), own[name].max()):
                 system.with_values({name: float(value)})  # raises an error for a value out of its bounds
         self._introduce(outline, prepared)
-        path = many_library(prepared.bundle)
+        try:
+            path = prepared.many
+        except BuildError as error:
+            raise UsageError(f"a batch needs a C compiler, and that of this machine fails: {error}") from None
         if path is None:
             raise UsageError(f"a batch needs a C compiler: {remedy()}")
         self._many = Many(path, batch, threads)

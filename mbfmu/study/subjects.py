@@ -21,7 +21,7 @@ from mbfmu.fmu_process import FmuProcess
 from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu
 from mbfmu.inputs import Course
 from mbfmu.kernel import describe
-from mbfmu.kernel.many import many_library
+from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.model_run import run_prepared
@@ -120,7 +120,10 @@ class ModelSubject:
     def open_many(self) -> RunMany | None:
         """Return a runner of many runs at a time, in lanes; None where runs must go one by one."""
         prepared = self.prepared()
-        library = None if prepared.tolerance else many_library(prepared.bundle)
+        try:
+            library = None if prepared.tolerance else prepared.many
+        except BuildError:  # one by one they are interpreted
+            library = None
         together = library and Together(prepared, library, self.stop, self.interval, self.given)
         if not together or not together.possible:
             return None
