@@ -212,7 +212,7 @@ class Trail(Poison):
 
     notes: Path = Path()
 
-    def compile(self) -> None:
+    def compile(self, _together: bool) -> None:
         """Do nothing."""
 
     def open(self) -> Callable[[Mapping[str, float]], Result]:

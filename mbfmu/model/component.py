@@ -27,6 +27,8 @@ from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 Value: TypeAlias = float | str
 """A number, or an expression of the parameters of the enclosing system."""
 Vector: TypeAlias = tuple[Value, ...]
+OWN_SIZE = (1,)
+"""Sizes of a vector whose length the other fields of a component decide, as `Component.declared` tells."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.model.component import Quantity, Vector, start
+from mbfmu.model.component import OWN_SIZE, Quantity, Vector, start
 from mbfmu.model.frame import SX
 from mbfmu.model.parts import MovingPart
 from mbfmu.model.relative import cross, moment_of
@@ -70,8 +70,8 @@ class FlexibleBody(MovingPart):
         eta_t: start values of their rates.
     """
 
-    eta: Vector | None = start("m", "shape coordinate", sizes=(1,))
-    eta_t: Vector | None = start("m/s", "rate of the shape coordinate", sizes=(1,))
+    eta: Vector | None = start("m", "shape coordinate", sizes=OWN_SIZE)
+    eta_t: Vector | None = start("m/s", "rate of the shape coordinate", sizes=OWN_SIZE)
 
     @abstractmethod
     def count(self, planar: bool) -> int:

@@ -13,7 +13,7 @@ import mbfmu.model
 from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.block import Block, Defined, Port, State
-from mbfmu.model.component import Component, Law, Quantity
+from mbfmu.model.component import OWN_SIZE, Component, Law, Quantity
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
@@ -159,6 +159,8 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         bounds = {"minimum": declared.min, "maximum": declared.max}
         number |= {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
         found = _array(number, min(declared.sizes), max(declared.sizes)) if declared.sizes else number
+        if declared.sizes == OWN_SIZE:
+            del found["maxItems"]
         free = "; guess(...) leaves it free" if declared.role == "start" and not declared.is_rate else ""
         return {"description": f"{declared.description} [{declared.unit}]{free}", **found}
     if "law" in item.metadata:
