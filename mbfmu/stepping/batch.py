@@ -226,12 +226,13 @@ class BatchSimulation(Simulation):
             if status.code != OK:
                 prepared.initial_state(given[1], given[0], given[2])  # raises an error that names the joints
                 raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
-            starts.append(x)
-        for number, x, own in zip(numbers.tolist(), starts, p, strict=True):
+            starts.append((x, prepared.kernel.outputs(x, *given[1:], self._time)))
+        self._y = self._y.copy()  # a user may hold the array
+        for number, (x, y), own in zip(numbers.tolist(), starts, p, strict=True):
             self._many.one(self._x, number)[:] = x
             self._many.one(self._p, number)[:] = own
+            self._y[number] = y
             self.failures.pop(number, None)
-        self._y = self._many.outputs(self._x, self._u, self._p, self._time)
 
     @property
     def state(self) -> bytes:
