@@ -1,6 +1,7 @@
 """Many instances at a time: to the bit each as it would be alone, whatever the others do."""
 
 import ctypes
+import importlib.util
 import math
 import subprocess
 import warnings
@@ -23,7 +24,7 @@ from mbfmu.kernel.codegen import many_sources
 from mbfmu.kernel.many import Many, many_library
 from mbfmu.kernel.operations import OPERATIONS
 from mbfmu.kernel.runtime import OK
-from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, widths
+from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepping.batch import BatchSimulation
 
@@ -80,11 +81,11 @@ def alone(
     )
 
 
-def differing(prepared: Prepared, count: int, width: int, steps: int, tolerance: float = 0.0) -> tuple[int, int]:
+def differing(
+    prepared: Prepared, count: int, width: int, steps: int, tolerance: float = 0.0, path: Path | None = None
+) -> tuple[int, int]:
     """Return the number of instances that differ from themselves alone, and of those that fail."""
-    path = many_library(prepared.bundle)
-    assert path
-    many = Many(path, count, 1, width)
+    many = Many(str(path or many_library(prepared.bundle)), count, 1, width)
     x, u, p = scattered(prepared, count)
     x1, y, failed = many.move(*map(many.blocked, (x, u, 0 * u, p)), 0.0, steps * H, H, tolerance)
     found = 0
@@ -109,6 +110,18 @@ def test_a_hundred_thousand_instances_have_the_bits_they_have_alone(model: str, 
     wrong, failed = differing(prepare(mbfmu.load(model), stepper, {}, H), 100_000, WIDTHS[-1], 3)
     assert wrong == 0
     assert failed > 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
+@pytest.mark.skipif(not is_here("linux64"), reason="compiles for Linux")
+def test_another_compiler_gives_the_same_lanes_and_bits() -> None:
+    prepared = prepare(mbfmu.load("slider_crank"), "rattle", {}, H)
+    path = built(many_sources(prepared.bundle, widths()), cross("linux64")[0], "kernel").path
+    own = many_library(prepared.bundle)
+    for width in widths():
+        assert Many(str(path), 1, 1, width).in_lanes == Many(str(own), 1, 1, width).in_lanes
+        assert differing(prepared, 19, width, 7, path=path)[0] == 0
 
 
 def test_chosen_steps_have_the_bits_they_have_alone() -> None:
