@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.arguments import checked
+from mbfmu.dae import ParameterSignal
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
@@ -103,8 +104,10 @@ class BatchSimulation(Simulation):
             raise UsageError(f"a batch needs a C compiler: {remedy()}")
         self._many = Many(path, batch, threads)
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
-        p = _columns([item.name for item in outline.parameters], outline.p_default(), own, batch)
-        s = _columns([item.name for item in outline.starts], outline.s_default(), own, batch)
+        p, s = (
+            _with_columns(np.tile(usual, (batch, 1)), items, own)
+            for usual, items in ((outline.p_default(), outline.parameters), (outline.s_default(), outline.starts))
+        )
         self._system, self._made_s, self._made_p = system, s, p
         self._rows = np.tile(np.array(outline.u_default(), dtype=np.float64), (batch, 1))
         self._rows = self._given_rows(inputs)
@@ -205,9 +208,8 @@ class BatchSimulation(Simulation):
         ):
             raise UsageError(f"restart: instances are whole numbers from 0 to {self.count - 1}")
         outline, prepared = self._prepared.outline, self._prepared
-        s, p = self._made_s[numbers], self._made_p[numbers]
-        for name, value in (values or {}).items():
-            column = _numbers(value)
+        columns = {name: _numbers(value) for name, value in (values or {}).items()}
+        for name, column in columns.items():
             if column.shape not in {(), numbers.shape} or not np.isfinite(column).all():
                 raise UsageError(f"restart: {name} must be a finite number, or an array of {numbers.size} of them")
             if name not in outline.settable:
@@ -215,10 +217,8 @@ class BatchSimulation(Simulation):
                 raise UnknownNameError(f"'{self.name}' has no parameter or start value '{name}'; {known}")
             for bound in (column.min(initial=math.inf), column.max(initial=-math.inf)) if numbers.size else ():
                 self._system.with_values({name: float(bound)})  # raises an error for a value out of its bounds
-            for rows, items in ((s, outline.starts), (p, outline.parameters)):
-                names = [item.name for item in items]
-                if name in names:
-                    rows[:, names.index(name)] = column
+        s = _with_columns(self._made_s[numbers], outline.starts, columns)
+        p = _with_columns(self._made_p[numbers], outline.parameters, columns)
         starts = []
         for k, number in enumerate(numbers.tolist()):
             given = vector(s[k]), vector(self._rows[number]), vector(p[k])
@@ -317,13 +317,14 @@ def _parted(values: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict
     return {name: value for name, value in values.items() if name not in own}, own
 
 
-def _columns(names: list[str], usual: Array, own: Mapping[str, Array], count: int) -> Array:
-    """Return numbers of all instances, shape (N, n): the usual ones, and columns that differ, by name."""
-    rows: Array = np.tile(np.asarray(usual, dtype=np.float64), (count, 1))
-    for name, column in own.items():
+def _with_columns(rows: Array, items: Sequence[ParameterSignal], columns: Mapping[str, Array]) -> Array:
+    """Return numbers of instances, shape (k, n), with those columns replaced that are given by name."""
+    names = [item.name for item in items]
+    found = np.array(rows, dtype=np.float64)
+    for name, column in columns.items():
         if name in names:
-            rows[:, names.index(name)] = column
-    return rows
+            found[:, names.index(name)] = column
+    return found
 
 
 def _numbers(value: Any) -> Array:

@@ -120,10 +120,12 @@ class ModelSubject:
     def open_many(self) -> RunMany | None:
         """Return a runner of many runs at a time, in lanes; None where runs must go one by one."""
         prepared = self.prepared()
+        if prepared.tolerance or prepared.outline.guards:  # which no lanes take: nothing has to be compiled to see it
+            return None
         try:
-            library = None if prepared.tolerance else prepared.many
+            library = prepared.many
         except BuildError:  # one by one they are interpreted
-            library = None
+            return None
         together = library and Together(prepared, library, self.stop, self.interval, self.given)
         if not together or not together.possible:
             return None

@@ -27,7 +27,7 @@ class Together:
     """Runs from 0 to `stop` with equal steps, each to the bit as `run_prepared` would make it.
 
     Args:
-        prepared: the model with its stepper.
+        prepared: the model with its stepper, without a tolerance.
         library: path of its kernel for many instances.
         stop: end of the runs, s.
         interval: time between outputs, s; None: about 500 points.
@@ -45,7 +45,7 @@ class Together:
     def possible(self) -> bool:
         """Whether instances go in lanes, and in calls of as many steps as alone."""
         longest = count(float(np.diff(self.points).max()), self._prepared.step)
-        return not self._prepared.tolerance and longest <= CALL and Many(self._library, LEAST, 1).in_lanes
+        return longest <= CALL and Many(self._library, LEAST, 1).in_lanes
 
     def run(self, s: Array, p: Array, names: Sequence[str]) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Return variables at the output points, shape (runs, points, names), and which of the runs were made.
