@@ -18,29 +18,10 @@ import casadi as ca
 
 from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions
-from mbfmu.kernel.tangent import CHANGING
+from mbfmu.kernel.tangent import CHANGING, FormulaDerivatives
 
 FORMULAS = ("start", "begin", "step")
 """The formulas of a run without samplings and events."""
-
-
-@dataclass(frozen=True)
-class FormulaAdjoints:
-    """The adjoints of a formula's functions.
-
-    Args:
-        guess: one Function for each stage.
-        correct: one Function for each stage; None for a `Let`.
-        result: Function.
-    """
-
-    guess: tuple[Any, ...]
-    correct: tuple[Any, ...]
-    result: Any
-
-    def functions(self) -> list[Any]:
-        """Return all functions."""
-        return [*self.guess, *filter(None, self.correct), self.result]
 
 
 @dataclass(frozen=True)
@@ -52,7 +33,7 @@ class Adjoints:
         outputs: Function (x, u, p, t, w) -> (y_x^T w, y_u^T w, y_p^T w).
     """
 
-    formulas: Mapping[str, FormulaAdjoints]
+    formulas: Mapping[str, FormulaDerivatives]
     outputs: Any
 
     def functions(self) -> list[Any]:
@@ -68,7 +49,7 @@ def adjoints(bundle: Bundle) -> Adjoints:
     )
 
 
-def _formula(item: FormulaFunctions) -> FormulaAdjoints:
+def _formula(item: FormulaFunctions) -> FormulaDerivatives:
     corrections: list[Any] = []
     offset = 0
     for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
@@ -79,7 +60,7 @@ def _formula(item: FormulaFunctions) -> FormulaAdjoints:
         else:
             corrections.append(_newton(correct, equations, offset, size))
         offset += size
-    return FormulaAdjoints(
+    return FormulaDerivatives(
         tuple(_adjoint(function, CHANGING) for function in item.guess),
         tuple(corrections),
         _adjoint(item.result, CHANGING),

@@ -27,8 +27,8 @@ CHANGING = (0, 1, 3, 6)
 
 
 @dataclass(frozen=True)
-class FormulaTangents:
-    """The tangents of a formula's functions.
+class FormulaDerivatives:
+    """The tangents, or the adjoints, of a formula's functions.
 
     Args:
         guess: one Function for each stage.
@@ -39,6 +39,10 @@ class FormulaTangents:
     guess: tuple[Any, ...]
     correct: tuple[Any, ...]
     result: Any
+
+    def functions(self) -> list[Any]:
+        """Return all functions."""
+        return [*self.guess, *filter(None, self.correct), self.result]
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Tangents:
         drift: that of the way back onto the constraints, in the same way; None without constraints, and for a stepper.
     """
 
-    formulas: Mapping[str, FormulaTangents]
+    formulas: Mapping[str, FormulaDerivatives]
     outputs: Any
     rates: Any
     drift: Any = None
@@ -61,9 +65,7 @@ class Tangents:
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
         found = [self.outputs, self.rates, *filter(None, [self.drift])]
-        for item in self.formulas.values():
-            found += [*item.guess, *filter(None, item.correct), item.result]
-        return found
+        return [*found, *(function for item in self.formulas.values() for function in item.functions())]
 
 
 def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> Tangents:
@@ -92,7 +94,7 @@ def exchange_tangents(bundle: Bundle) -> Tangents:
     )
 
 
-def _formula(item: FormulaFunctions, solved: bool) -> FormulaTangents:
+def _formula(item: FormulaFunctions, solved: bool) -> FormulaDerivatives:
     corrections: list[Any] = []
     offset = 0
     for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
@@ -104,7 +106,7 @@ def _formula(item: FormulaFunctions, solved: bool) -> FormulaTangents:
         else:
             corrections.append(_newton(correct, equations, where, solved))
         offset += size
-    return FormulaTangents(
+    return FormulaDerivatives(
         tuple(_tangent(function, CHANGING) for function in item.guess),
         tuple(corrections),
         _tangent(item.result, CHANGING),
