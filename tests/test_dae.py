@@ -1,5 +1,6 @@
 """The equations of motion: every function of a Dae against another route to the same quantity."""
 
+import importlib
 import itertools
 import math
 import re
@@ -302,6 +303,28 @@ def test_mass_solve_is_the_inverse_of_the_mass_matrix_everywhere(case: Case) -> 
         M, f = matrix(dae.M(q, p)), rng.normal(size=dae.n)
         solved = column(dae.mass_solve(q, p, f))
         np.testing.assert_allclose(M @ solved, f, atol=1e-13 * (1 + largest(M) * largest(solved)))
+
+
+@every
+def test_columns_that_are_solved_together_are_those_solved_alone(case: Case) -> None:
+    dae = dae_of(case)
+    q, p = ca.SX.sym("q", dae.n), ca.SX.sym("p", dae.n_p)
+    over_mass, f = dae.over_mass(q, p), ca.densify(ca.vertcat(dae.Phi_q(q, p, 0.0), ca.SX.eye(dae.n))).T
+    alone = ca.horzcat(*(dae.mass_solve(q, p, f[:, column]) for column in range(f.shape[1])))
+    both = ca.Function("both", [q, p], [ca.densify(over_mass(ca.sparsify(f))), alone])
+    together, apart = both(*anywhere(dae, np.random.default_rng(0))[::2])
+    np.testing.assert_array_equal(matrix(together), matrix(apart))
+
+
+def test_explicit_steps_in_joint_coordinates_build_no_mass_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(importlib.import_module("mbfmu.dae.joint"), "mass_matrix", never)
+    dae = derive(mbfmu.load("chain", {"N": 3, "spatial": True}), "joint")
+    assert compose(dae, make_scheme(dae, "direct", {}))
+    with pytest.raises(AssertionError):
+        _ = dae.M
 
 
 @every

@@ -16,9 +16,10 @@ from harness import thorough
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.kernel import Bundle, compiled_library, compose, families, loops, vector
+from mbfmu.kernel import bundle as composing
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.sources import generated, headers
+from mbfmu.kernel.sources import called, generated, headers
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
@@ -37,6 +38,7 @@ def chain_bundle(N: int, spatial: bool, coordinates: str, stepper: str, **option
             (16, False, "joint", "direct", {"method": "rk4"}),
             (24, True, "joint", "projected", {"order": 4}),
             (16, False, "absolute", "rattle", {"iteration": "simplified"}),
+            (16, True, "absolute", "rattle", {}),
             (8, False, "absolute", "radau", {}),
         ],
         lambda *case: case[3] in {"direct", "radau"} and not case[1],
@@ -64,6 +66,28 @@ def test_a_chain_moves_by_the_same_bits_with_loops(
 def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (len(c_sources(chain_bundle(N, False, "joint", "direct")[1])["step.c"]) for N in (40, 80))
     assert long < 1.1 * short
+
+
+@pytest.mark.slow
+def test_the_equations_of_a_long_chain_in_absolute_coordinates_are_written_as_loops() -> None:
+    _, bundle = chain_bundle(48, True, "absolute", "rattle")
+    long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > 30_000]
+    assert long
+    for item in long:
+        text = generated([item], external=True).text
+        assert len(text.splitlines()) < 0.35 * item.n_instructions()
+
+
+@pytest.mark.further
+def test_outputs_that_call_the_accelerations_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for lengthy in (NEVER, 300):
+        monkeypatch.setattr(composing, "LENGTHY", lengthy)
+        dae, bundle = chain_bundle(8, True, "joint", "direct")
+        assert bundle.outputs.is_a("SXFunction") == (lengthy == NEVER)
+        x = np.random.default_rng(0).normal(size=bundle.outputs.size1_in(0))
+        found.append(bytes(np.array(bundle.outputs(x, vector(dae.u_default()), vector(dae.p_default()), 0.5))))
+    assert found[0] == found[1]
 
 
 def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:

@@ -347,7 +347,7 @@ class Dae(Layout):
         states: the first-order states z.
         m: number of holonomic rows.
         k: number of nonholonomic rows.
-        M: (q, p) -> mass matrix, shape (n, n), positive definite.
+        inertia: gives `M`, which in joint coordinates has n^2 entries and is built when it is first asked for.
         mass_solve: (q, p, f) -> M^-1 f, shape (n,).
         free_acceleration: (q, v, z, u, p, t) -> M^-1 force, shape (n,): the value of a without constraints.
         force: (q, v, z, u, p, t) -> shape (n,).
@@ -369,7 +369,6 @@ class Dae(Layout):
         bound_values: (p) -> values of `bound`.
         n_angles: number of counted angles.
         assembly: the consistent start of q and v.
-        constant_mass: whether M does not depend on q.
         skeleton: points and lines of a picture; None for a system given by its Lagrangian, and for a block.
         sampled: numbers of the sampled inputs; if any, p ends in the time they last changed, and their values then.
         formulas: names of the inputs that are formulas of the time in these equations, whatever u says of them.
@@ -397,7 +396,7 @@ class Dae(Layout):
     states: tuple[StateSignal, ...]
     m: int
     k: int
-    M: Function
+    inertia: Callable[[], Function]
     mass_solve: Function
     free_acceleration: Function
     force: Function
@@ -419,7 +418,6 @@ class Dae(Layout):
     bound_values: Function
     n_angles: int
     assembly: Assembly
-    constant_mass: bool
     skeleton: Skeleton | None = None
     sampled: tuple[int, ...] = ()
     formulas: tuple[str, ...] = ()
@@ -433,6 +431,17 @@ class Dae(Layout):
     switches: Switches | None = None
     switching: "Switching | None" = None
     flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @cached_property
+    def M(self) -> Function:
+        """Function (q, p) -> mass matrix, shape (n, n), positive definite."""
+        return self.inertia()
+
+    @cached_property
+    def constant_mass(self) -> bool:
+        """Whether M does not depend on q."""
+        q, _, _, _, p, _ = self.symbols()
+        return not ca.depends_on(self.M(q, p), q)
 
     @property
     def unswitched(self) -> "Dae":
@@ -508,7 +517,17 @@ class Dae(Layout):
             q: SX, shape (n,).
             p: SX, shape (n_p,).
         """
-        return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths)
+        return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths, self._mass_blocks)
+
+    @cached_property
+    def _mass_blocks(self) -> list[int]:
+        """Numbers of the diagonal blocks of M that its rows are in, shape (n,)."""
+        blocks, rows, first = self.mass_solve.jac_sparsity(0, 2).scc()
+        found = [0] * self.n
+        for block in range(blocks):
+            for row in rows[first[block] : first[block + 1]]:
+                found[row] = block
+        return found
 
     @property
     def n_p(self) -> int:

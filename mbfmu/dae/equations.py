@@ -80,7 +80,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         states=network.states,
         m=Phi.numel(),
         k=velocity_rows.numel(),
-        M=function("M", [q, p], inertial.M),
+        inertia=lambda: function("M", [q, p], inertial.M()),
         mass_solve=function("mass_solve", [q, p, force], inertial.solve(force)),
         force=function("force", [q, v, z, u, p, t], load - inertial.bias),
         flow=function("flow", [q, v, z, u, p, t], network.flow),
@@ -110,7 +110,6 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
-        constant_mass=not ca.depends_on(inertial.M, q),
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         switches=switches,
         flexible=tuple(_shapes(bodies)),
@@ -145,13 +144,16 @@ def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict
 
 def _sources(shown: Outputs) -> dict[str, Source]:
     """Return the mechanism's signals for wires: outputs that are known before accelerations and multipliers are."""
-    y, later = shown.y.elements(), ca.vertcat(shown.a, shown.lambda_)
+    late, turned = (
+        ca.which_depends(ca.densify(shown.y), given, 1, True) if given.numel() else [False] * shown.y.numel()
+        for given in (ca.vertcat(shown.a, shown.lambda_), shown.turned)
+    )
     found = {}
-    for signal, value in zip(shown.signals, y, strict=True):
+    for signal, value, is_late, is_turned in zip(shown.signals, shown.y.elements(), late, turned, strict=True):
         lacking = ""
-        if later.numel() and ca.depends_on(value, later):
+        if is_late:
             lacking = "it depends on accelerations or constraint forces; take a coordinate, a rate or a measured motion"
-        elif shown.turned.numel() and ca.depends_on(value, shown.turned):
+        elif is_turned:
             lacking = (
                 "in these coordinates the angle is known only up to full turns; use joint coordinates "
                 "(--coordinates joint)"

@@ -31,7 +31,7 @@ class InertialTerms:
 
     Args:
         T: kinetic energy, SX scalar.
-        M: regular mass matrix, SX, shape (n, n).
+        M: gives the regular mass matrix, SX, shape (n, n).
         momentum: T_v, SX, shape (n,).
         T_q: SX, shape (n,).
         regular_T_q: T_q with the regularising energy, SX, shape (n,).
@@ -44,7 +44,7 @@ class InertialTerms:
     """
 
     T: SX
-    M: SX
+    M: Callable[[], SX]
     momentum: SX
     T_q: SX
     regular_T_q: SX
@@ -96,7 +96,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
     factor = Factor(M)
     return InertialTerms(
-        T, M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)
+        T, lambda: M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)
     )
 
 

@@ -121,7 +121,7 @@ class JointTree:
             bodies,
             InertialTerms(
                 T=T,
-                M=mass_matrix(links),
+                M=lambda: mass_matrix(links),
                 momentum=ca.gradient(T, v),
                 T_q=T_q,
                 regular_T_q=T_q + ca.gradient(regularising(links, v), q),

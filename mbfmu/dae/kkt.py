@@ -2,7 +2,8 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import casadi as ca
@@ -17,17 +18,56 @@ so that accelerations with such a pivot have an error of about 1e-14 / 1e-9."""
 class OverMass:
     """The map f -> M^-1 f, for f of shape (n, j).
 
+    Columns that touch different diagonal blocks of M are solved for together, so that with many small blocks the work
+    grows with their number and not with its square.
+
     Args:
         solve: the map for one column.
         row_lengths: see `Dae`.
+        blocks: number of the diagonal block of M that each row is in, shape (n,).
     """
 
-    def __init__(self, solve: Callable[[SX], SX], row_lengths: tuple[float, ...]) -> None:
-        self._solve, self.row_lengths = solve, row_lengths
+    def __init__(self, solve: Callable[[SX], SX], row_lengths: tuple[float, ...], blocks: Sequence[int]) -> None:
+        self._solve, self.row_lengths, self._blocks = solve, row_lengths, blocks
 
     def __call__(self, f: SX) -> SX:
-        columns = (self._solve(f[:, column]) for column in range(f.shape[1]))
-        return ca.sparsify(ca.horzcat(ca.SX(f.shape[0], 0), *columns))
+        given: list[list[tuple[int, SX]]] = [[] for _ in range(f.shape[1])]
+        for row, column, item in zip(*f.sparsity().get_triplet(), f.nonzeros(), strict=True):
+            given[column].append((row, item))
+        found = [ca.SX(f.shape[0], 1)] * f.shape[1]
+        for owner in self._together([{self._blocks[row] for row, _ in column} for column in given]):
+            entries: dict[int, list[tuple[int, SX]]] = {column: [] for column in owner.values()}
+            solved = self._solve(_column(f.shape[0], [entry for column in entries for entry in given[column]]))
+            for row, item in zip(solved.sparsity().row(), solved.nonzeros(), strict=True):
+                if self._blocks[row] in owner and not item.is_zero():
+                    entries[owner[self._blocks[row]]].append((row, item))
+            for column, own in entries.items():
+                found[column] = _column(f.shape[0], own)
+        return ca.horzcat(ca.SX(f.shape[0], 0), *found)
+
+    @staticmethod
+    def _together(touched: Sequence[set[int]]) -> list[dict[int, int]]:
+        """Return groups of columns that share no block: for each group, the column of each block.
+
+        Args:
+            touched: the blocks that each column touches.
+        """
+        groups: list[dict[int, int]] = []
+        for column, blocks in enumerate(touched):
+            if not blocks:
+                continue
+            group = next((each for each in groups if blocks.isdisjoint(each)), None)
+            if group is None:
+                groups.append(group := {})
+            group.update(dict.fromkeys(blocks, column))
+        return groups
+
+
+def _column(n: int, entries: Sequence[tuple[int, SX]]) -> SX:
+    """Return a sparse column, shape (n, 1), of (row, value)."""
+    entries = sorted(entries, key=itemgetter(0))
+    place = ca.Sparsity(n, 1, [0, len(entries)], [row for row, _ in entries])
+    return ca.SX(place, ca.vertcat(ca.SX(0, 1), *(item for _, item in entries)))
 
 
 class Factor:

@@ -29,7 +29,7 @@ def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: An
         coordinates=(),
         m=0,
         k=0,
-        M=function("M", [none, p], ca.SX(0, 0)),
+        inertia=lambda: function("M", [none, p], ca.SX(0, 0)),
         mass_solve=function("mass_solve", [none, p, none], none),
         free_acceleration=function("free_acceleration", whole, none),
         force=function("force", whole, none),
@@ -65,6 +65,5 @@ def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: An
             constraint_names=(),
             norms=0,
         ),
-        constant_mass=True,
         **fields,
     )

@@ -252,7 +252,7 @@ class _Switched:
             inputs=tuple(plain.inputs[k] for k in self.outer),
             m=self.m,
             k=self.k,
-            M=function("M", [q, p], ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r))),
+            inertia=lambda: function("M", [q, p], ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r))),
             mass_solve=function(
                 "mass_solve", [q, p, f], ca.vertcat(plain.mass_solve(q_0, p_0, f[: plain.n]), f[plain.n :])
             ),

@@ -23,10 +23,14 @@ from mbfmu.dae.start import start_formula
 from mbfmu.dae.switched import BEGINNING
 from mbfmu.dae.switching import STILL, switch_formula
 from mbfmu.kernel.runtime import CLOSE
+from mbfmu.kernel.sources import called
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
 
+LENGTHY = 10_000
+"""Number of operations of the accelerations above which the outputs call them where steps do, instead of computing them
+together: that saves operations, but takes its time to write and to compile."""
 TIME_ROUND_OFF = 1e-15
 """Round-off of the time, as a part of it, within which a sampling counts as due."""
 
@@ -139,7 +143,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
-    outputs, state_difference = _outputs(dae, scheme), _state_difference(dae, scheme)
+    outputs, state_difference = _outputs(dae, scheme, formulas["step"]), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
     until = None
     guards = moved = None
@@ -203,14 +207,19 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
-def _outputs(dae: Dae, scheme: Scheme) -> Any:
-    n_scheme = scheme.step.x.numel()
-    x = ca.SX.sym("x", n_scheme + dae.n_angles)
-    u, p, t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    q, v, z = scheme.read(x[:n_scheme], p, t)
-    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
-    y = ca.vertcat(dae.output(q, v, z, x[n_scheme:], a, lambda_, u, p, t), dae.bound_values(p))
-    return ca.Function("outputs", [x, u, p, t], [ca.cse(ca.densify(y))])
+def _outputs(dae: Dae, scheme: Scheme, step: FormulaFunctions) -> Any:
+    shared = None
+    if dae.acceleration.n_instructions() > LENGTHY:
+        shared = next((item for item in called(step.functions()) if item.name() == dae.acceleration.name()), None)
+    kind = ca.MX if shared else ca.SX
+    sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
+    x, u, p, t = (kind.sym(*item) for item in zip(("x", "u", "p", "t"), sizes, strict=True))
+    own, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
+    q, v, z = scheme.read(own, p, t)
+    states = (z,) if dae.n_z or not shared else ()
+    a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
+    y = ca.densify(ca.vertcat(dae.output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
+    return ca.Function("outputs", [x, u, p, t], [y if shared else ca.cse(y)])
 
 
 def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:

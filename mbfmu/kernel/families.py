@@ -213,17 +213,20 @@ def _members(program: Program) -> Nodes | None:
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
     frequent = [size for size, _ in sizes.most_common(SIZES)]
-    table = _Table(program, frequent[0] + 2 * MARGIN)
-    for size in frequent:
-        of_size = np.flatnonzero(count == size)
-        for colour in of_size[np.argsort(by_colour[first[of_size]])]:
-            nodes = by_colour[first[colour] : first[colour + 1]]
-            alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are only equal hashes
-            if not alike or (table.family[nodes] >= 0).any():
-                continue
-            k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
-            if k is not None:
-                table.grow(table.put(-1, nodes, k))
+    table = _Table(program, max(frequent) + 2 * MARGIN)
+    for tied in (True, False):  # first what operands tie to other families; members of the rest keep their order
+        for size in frequent:
+            of_size = np.flatnonzero(count == size)
+            for colour in of_size[np.argsort(by_colour[first[of_size]])]:
+                nodes = by_colour[first[colour] : first[colour + 1]]
+                alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are only equal hashes
+                if not alike or (table.family[nodes] >= 0).any():
+                    continue
+                k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
+                if k is None and not tied:
+                    k = np.arange(size) + MARGIN
+                if k is not None:
+                    table.grow(table.put(-1, nodes, k))
     return np.array(table.rows) if table.rows else None
 
 
@@ -343,5 +346,7 @@ def _distinct(values: Nodes) -> bool:
 
 def _most(values: Nodes) -> int:
     """Return the most frequent value."""
+    if (values == values[0]).all():
+        return int(values[0])
     found, count = np.unique(values, return_counts=True)
     return int(found[count.argmax()])

@@ -70,12 +70,12 @@ def generated(
 
 def shared(functions: Sequence[Any], others: Sequence[Any]) -> dict[int, str]:
     """Return the functions that both call, by their hash, with a name for each; not those that only these call."""
-    of_others = {item.__hash__() for item in _called(others, set())} - {item.__hash__() for item in others}
-    both = (item for item in _called(functions, of_others) if item.__hash__() in of_others)
+    of_others = {item.__hash__() for item in called(others, set())} - {item.__hash__() for item in others}
+    both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
     return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(both)}
 
 
-def _called(functions: Sequence[Any], ends: Collection[int]) -> list[Any]:
+def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
     """Return functions with all that they call, but not what those call whose hash is one of the ends."""
     waiting, found = list(functions), {}
     while waiting:
@@ -88,7 +88,7 @@ def _called(functions: Sequence[Any], ends: Collection[int]) -> list[Any]:
 
 def laned(functions: Sequence[Any]) -> bool:
     """Return whether functions can run for several instances at a time: none chooses another by a value."""
-    return all(function.class_name() != "Switch" for function in _called(functions, ()))
+    return all(function.class_name() != "Switch" for function in called(functions))
 
 
 def kernel_file(name: str) -> str:
@@ -106,7 +106,7 @@ def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, 
     found: dict[int, set[int]] = defaultdict(set)
     for function in optional:
         found[function.__hash__()].update(range(1, function.n_out()))
-    for function in _called(functions, ()):
+    for function in called(functions):
         for callee, which in unwanted_results(function):
             for each in (callee, *(callees(callee) if callee.class_name() == "Switch" else ())):
                 found[each.__hash__()].add(which)

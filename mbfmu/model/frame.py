@@ -7,7 +7,7 @@ polynomial and the norm remains a constraint like any other.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import casadi as ca
@@ -134,13 +134,28 @@ def skew(a: SX) -> SX:
 
 def rotation_of(Q: SX) -> SX:
     """Return R(Q), quadratic in Q: a rotation times |Q|^2."""
+    return _rotation()(Q)
+
+
+@cache
+def _rotation() -> Any:
+    """Return the Function Q -> R(Q): a call takes a tenth of the time of writing its operations one by one."""
+    Q = ca.SX.sym("Q", 4)
     s, e = Q[0], Q[1:]
-    return (s * s - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * s * skew(e)
+    return ca.Function("R", [Q], [(s * s - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * s * skew(e)])
 
 
 def quaternion_product(a: SX, b: SX) -> SX:
     """Return the Hamilton product of two quaternions."""
-    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
+    return _product()(a, b)
+
+
+@cache
+def _product() -> Any:
+    """Return the Function a, b -> the Hamilton product of two quaternions; see `_rotation`."""
+    a, b = ca.SX.sym("a", 4), ca.SX.sym("b", 4)
+    product = ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
+    return ca.Function("product", [a, b], [product])
 
 
 def G_matrix(Q: SX) -> SX:
