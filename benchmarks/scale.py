@@ -1,0 +1,160 @@
+"""python -m benchmarks.scale [CASE...]: the first start and the steps of mechanisms of up to 1000 bodies.
+
+A first start reads the model, derives its equations, writes and compiles its code and gives its first state, in a
+process of its own with an empty cache; imports are not counted. Its memory is the largest of this process and of the
+compilers. A step is a call for 1 ms, with its outputs, the median of some.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter, process_time
+from typing import Any
+
+from benchmarks.conditions import conditions
+from benchmarks.table import markdown
+
+STEPS, H = 20, 1e-3
+"""Steps that are timed, and their length, s."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, and how it is taken.
+
+    Args:
+        name: name of the case.
+        bodies: number of bodies that move.
+        system: gives the model.
+        coordinates: joint or absolute.
+        stepper: name of the stepper.
+    """
+
+    name: str
+    bodies: int
+    system: Callable[[], Any]
+    coordinates: str
+    stepper: str
+
+
+def tree(N: int) -> Any:
+    """Return a tree of N spatial links: two hang from each, on hinges about z and y in turn."""
+    from mbfmu.model import BodyShape, Component, Connection, Revolute, System, World, connect
+
+    components: list[Component] = [World(g=9.81)]
+    connections: list[Connection] = []
+    for i in range(1, N + 1):
+        n = (0, 0, 1) if i.bit_length() % 2 else (0, 1, 0)
+        phi = 0.4 if i % 2 else -0.4
+        components += [
+            Revolute(f"joint{i}", n=n, phi=phi, actuated=i == 1),
+            BodyShape(f"link{i}", m=1.0, r=(1, 0, 0), r_CM=(0.5, 0, 0), I_11=0.002, I_22=0.08, I_33=0.08),
+        ]
+        parent = f"link{i // 2}.frame_b" if i > 1 else "world.frame_b"
+        connections += [connect(parent, f"joint{i}.frame_a"), connect(f"joint{i}.frame_b", f"link{i}.frame_a")]
+    return System(name="tree", components=tuple(components), connections=tuple(connections))
+
+
+def loaded(name: str, values: dict[str, Any]) -> Any:
+    """Return a model by its name."""
+    import mbfmu
+
+    return mbfmu.load(name, values)
+
+
+def _cases() -> tuple[Case, ...]:
+    def chain(N: int) -> Callable[[], Any]:
+        return partial(loaded, "chain", {"N": N, "spatial": True})
+
+    def loops(N: int) -> Callable[[], Any]:
+        return partial(loaded, "n_four_bar", {"N": N})
+
+    return (
+        Case("arm6", 6, partial(loaded, "arm6", {}), "joint", "direct"),
+        *(Case(f"chain {N}", N, chain(N), "joint", "direct") for N in (128, 256, 1000)),
+        *(Case(f"tree {N}", N, partial(tree, N), "joint", "direct") for N in (127, 1000)),
+        *(Case(f"loops {N}", 2 * N + 1, loops(N), "joint", "projected") for N in (64, 500)),
+        Case("loops 40 radau", 81, loops(40), "joint", "radau"),
+        *(Case(f"chain {N} absolute", N, chain(N), "absolute", "rattle") for N in (32, 64, 128)),
+    )
+
+
+CASES = _cases()
+"""The rows of the table."""
+
+
+def started(case: Case) -> dict[str, float]:
+    """Return what a first start and a step of a case take, in this process: s, MB and us."""
+    import mbfmu
+
+    begin, busy = perf_counter(), process_time()
+    simulation = mbfmu.Simulation(case.system(), coordinates=case.coordinates, stepper=case.stepper, step=H)
+    first, used = perf_counter() - begin, process_time() - busy
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    memory = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, children.ru_maxrss) / 1e3
+    simulation.step({}, H)
+    times = []
+    for _ in range(STEPS):
+        before = perf_counter()
+        simulation.step({}, H)
+        times.append(perf_counter() - before)
+    compiling = children.ru_utime + children.ru_stime
+    return {
+        "first": first, "deriving": used, "compiling": compiling, "memory": memory,
+        "step": statistics.median(times) * 1e6,
+    }  # fmt: skip
+
+
+def measured(case: Case) -> dict[str, float]:
+    """Return what `started` finds in a process of its own with an empty cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "XDG_CACHE_HOME": cache}
+        command = [sys.executable, "-m", "benchmarks.scale", "--alone", case.name]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
+    parser.add_argument("--alone", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    by_name = {case.name: case for case in CASES}
+    if given.alone:
+        print(json.dumps(started(by_name[given.alone])))
+        return
+    print(conditions())
+    lines = []
+    for case in [by_name[name] for name in given.cases] or CASES:
+        cost = measured(case)
+        times = [f"{cost[key]:.1f}" for key in ("first", "deriving", "compiling")]
+        lines.append(
+            [case.name, str(case.bodies), f"{case.stepper}, {case.coordinates}", *times, f"{cost['memory']:.0f}",
+             f"{cost['step']:.4g}"]
+        )  # fmt: skip
+        print(*lines[-1], file=sys.stderr)
+    head = [
+        "mechanism",
+        "bodies",
+        "steps",
+        "first start, s",
+        "of it deriving, CPU s",
+        "compiling, CPU s",
+        "MB",
+        "step, us",
+    ]
+    print("\n".join(markdown(head, lines)))
+
+
+if __name__ == "__main__":
+    main()
