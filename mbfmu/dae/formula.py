@@ -78,6 +78,8 @@ class Formula:
         result: SX, in terms of x, the arguments and the stages' unknowns.
         estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
             and rates, in terms of x and the arguments alone; None: there is no estimate.
+        slope: SX like the result, whose derivatives stand for those of the result, such as one in which round-off is
+            not set to 0; None: the result itself.
     """
 
     x: SX
@@ -85,6 +87,7 @@ class Formula:
     stages: tuple[Stage | Let, ...]
     result: SX
     estimate: SX | None = None
+    slope: SX | None = None
 
     def __post_init__(self) -> None:
         solved = tuple(stage for stage in self.stages if stage.unknowns.numel())

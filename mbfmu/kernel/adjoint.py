@@ -63,7 +63,7 @@ def _formula(item: FormulaFunctions) -> FormulaDerivatives:
     return FormulaDerivatives(
         tuple(_adjoint(function, CHANGING) for function in item.guess),
         tuple(corrections),
-        _adjoint(item.result, CHANGING),
+        _adjoint(item.slope or item.result, CHANGING),
     )
 
 

@@ -1,7 +1,7 @@
 """Kernels that differentiate runs: one records its steps and goes back through them, one is followed by tangents."""
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,25 @@ Array = npt.NDArray[np.float64]
 
 ROOMS = 4
 """Times the work vector of a step that is room enough for its tangents (see codegen.py)."""
+
+
+REASONS = ("KNOWN", "UNKNOWN", "GRAZED", "SPLIT")
+"""Why a change may be unknown: a code of formulas.c is an index into them."""
+
+
+class Unknown(NamedTuple):
+    """A reason for which the change of a state is unknown.
+
+    Args:
+        reason: one of the `REASONS`: a formula has none; a guard only touches zero; two events come at once, but not
+            after a change.
+        time: of the event, s; 0 if it is none.
+        guard: number of the guard that fell there.
+    """
+
+    reason: str
+    time: float
+    guard: int
 
 
 def address(array: Array, first: int = 0) -> int:
@@ -132,24 +151,24 @@ class Following(Compiled):
         self._initialize_tangent = library.mbfmu_initialize_tangent
         self._initialize_tangent.argtypes = [pointer] * 4 + [real, real] + [pointer] * 5
         self._follow = library.mbfmu_follow
-        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
+        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 4
         self._outputs_tangent = library.mbfmu_outputs_tangent
         self._outputs_tangent.argtypes = [pointer] * 3 + [real] + [pointer] * 5
         self._outputs_tangent.restype = None
 
     def initialize_tangent(
         self, s: Vector, u: Vector, p: Vector, t: float, h: float, ss: Vector, sp: Vector
-    ) -> tuple[Vector, bool]:
-        """Return the change of the state of a start, for changes of start values and parameters, and if it is known."""
+    ) -> tuple[Vector, Unknown | None]:
+        """Return the change of the state of a start, for changes of start values and parameters; see `follow`."""
         sx = self._state()
         known = self._initialize_tangent(s, u, self._no_rate, p, t, h, ss, self._no_rate, sp, sx, self._room)
-        return sx, bool(known)
+        return sx, None if known else Unknown("UNKNOWN", t, 0)
 
     def follow(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, sp: Vector,
         sx: Vector,
-    ) -> tuple[Vector, bool]:  # fmt: skip
-        """Return the change of the state over the span H, and whether it is known.
+    ) -> tuple[Vector, Unknown | None]:  # fmt: skip
+        """Return the change of the state over the span H, and a reason if it is unknown.
 
         Args:
             x: as for `communicate`.
@@ -163,9 +182,9 @@ class Following(Compiled):
             sp: change of the parameters.
             sx: change of the state x.
         """
-        found = self._state(*sx)
-        known = self._follow(x, u, du, p, t, H, h_max, tol, sp, found, self._room)
-        return found, bool(known)
+        found, where = self._state(*sx), (ctypes.c_double * 2)()
+        reason = self._follow(x, u, du, p, t, H, h_max, tol, sp, found, where, self._room)
+        return found, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
 
     def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, sp: Vector) -> Vector:
         """Return the change of the outputs, for changes of the state and of the parameters."""

@@ -22,8 +22,7 @@ from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.inputs import InputValue, courses, formulas
 from mbfmu.kernel import following, recording, vector
-from mbfmu.kernel.differentiated import Following, Recording
-from mbfmu.kernel.runtime import OK, move
+from mbfmu.kernel.differentiated import Following, Recording, Unknown
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model_run import communication_points
@@ -36,6 +35,11 @@ from mbfmu.stepper import Choice
 __all__ = ["Gradient", "Sensitivity"]
 
 Array = npt.NDArray[np.float64]
+UNKNOWN = {
+    "GRAZED": "only grazes zero, and after the smallest change may not reach it",
+    "SPLIT": "changes at once with another, and after the smallest change one comes before the other",
+}
+"""Behaviours of a guard at events after which a run has no derivatives, by their reasons."""
 Values = Mapping[str, float] | npt.ArrayLike | None
 MEMORY = 1e9
 """Bytes that the record of a run takes at most by default."""
@@ -270,8 +274,8 @@ class Sensitivity:
                     rows.append(kernel.outputs(x, u, p, t))
                 moved(x, u, du, t, t1 - t)
                 before = x
-                x, status = move(kernel, x, u, du, p, t, t1 - t, step, tolerance)
-                if status.code != OK:
+                x, _, status = kernel.communicate(x, u, du, p, t, t1 - t, step, tolerance)
+                if status:
                     explained = facts(self._prepared).explained
                     raise StepError(explained(kernel, status, before, u, du, p, t, step, tolerance))
         u = drives.at(times[-1])
@@ -279,18 +283,21 @@ class Sensitivity:
         rows.append(kernel.outputs(x, u, p, times[-1]))
         return np.array(rows)
 
-    def _known(self, t: float, found: tuple[Any, bool]) -> Any:
+    def _known(self, t: float, found: tuple[Any, Unknown | None]) -> Any:
         """Return a tangent, if it is known."""
-        tangent, known = found
-        if not known:
+        tangent, unknown = found
+        if unknown is None:
+            return tangent
+        switching = self._prepared.dae.switching
+        if switching and unknown.reason in UNKNOWN:
+            t, what = unknown.time, switching.guard_names[unknown.guard]
+            why = f"there {what} {UNKNOWN[unknown.reason]}: end the run before, or take a smooth force"
+        else:
             why = (
-                "an event comes there, such as a contact that closes: end the run before, or take a smooth force"
-                if self._prepared.bundle.guards
-                else "the position is singular, or the tangents of the stepper's equations do not come to rest: take "
+                "the position is singular, or the tangents of the stepper's equations do not come to rest: take "
                 "another stepper, such as projected or rattle, or a smaller step"
             )
-            raise StepError(f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: {why}")
-        return tangent
+        raise StepError(f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: {why}")
 
     def _unit(self, kernel: Following, number: int) -> tuple[Any, Any]:
         """Return the changes of start values and parameters, of one free value by 1."""
