@@ -155,6 +155,28 @@ def test_the_gradient_of_held_inputs_is_that_of_their_steps() -> None:
     assert near(found, wanted, 1e-6)
 
 
+@pytest.mark.parametrize("hold", [False, True], ids=["lines", "held"])
+@pytest.mark.parametrize(
+    ("stepper", "options"),
+    thorough(
+        [("rattle", {}), ("direct", {}), ("direct", {"method": "abm4"}), ("radau", {}), ("generalized_alpha", {})],
+        lambda stepper, _: stepper == "rattle",
+    ),
+)
+def test_the_gradient_of_knots_is_that_of_differences(stepper: str, options: dict[str, str], hold: bool) -> None:
+    run = Sensitivity(
+        "two_link", 0.3, ["l1"], outputs=["shoulder.phi", "elbow.w"], stepper=stepper, options=options,
+        output_interval=0.1, step=0.01, knots={"elbow.tau": 4, "shoulder.tau": [0.0, 0.13, 0.3]}, knots_hold=hold,
+        inputs={"elbow.tau": "3*cos(8*time)"},
+    )  # fmt: skip
+    weights = weights_of(run.outputs())
+    assert run.free[1:3] == ("elbow.tau@0", f"elbow.tau@{0.075 if hold else 0.1:g}")
+    assert run.values[1] == 3.0
+    assert near(run.gradient(weights).values, differences(run, weights), 1e-6)
+    with pytest.raises(UsageError, match="take no knots"):
+        run.jacobian()
+
+
 def test_a_linear_decay_has_its_closed_derivatives() -> None:
     block = Block(
         name="decay",

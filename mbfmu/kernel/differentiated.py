@@ -112,7 +112,7 @@ class Recording(Compiled):
             first: as for `record`.
             end: as for `record`.
             wx: weights of the state.
-            wu: weights of the inputs.
+            wu: weights of the inputs at time t, then of their time derivatives.
             wp: weights of the parameters.
         """
         return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._room))
@@ -120,7 +120,7 @@ class Recording(Compiled):
     def initialize_adjoint(
         self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector | int, wp: Vector
     ) -> tuple[Vector, int]:
-        """Return the weights of the start values, from those of their state, and a code."""
+        """Return the weights of the start values, from those of their state, and a code; see `record_adjoint`."""
         ws = (ctypes.c_double * self.ns)()
         code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, wx, ws, wu, wp, self._room)
         return ws, int(code)
