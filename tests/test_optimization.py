@@ -200,6 +200,8 @@ def test_a_value_that_was_not_free_is_an_unknown_name() -> None:
         mbfmu.optimize(line(), 1.0, "last(y)**2", ["c"], step=0.05)["k"]
 
 
-def test_models_with_events_are_refused_by_name() -> None:
-    with pytest.raises(MbfmuError, match="gaps or dry friction"):
-        mbfmu.optimize("bouncing_ball", 0.1, "last(y)", ["g"])
+def test_a_restitution_is_chosen_that_brings_a_ball_to_a_height() -> None:
+    found = mbfmu.optimize("bouncing_ball", 0.8, "(last(y) - 0.5)**2", ["e"], bounds={"e": (0.5, 1.0)}, step=0.01)
+    first = np.sqrt(2 / 9.81)
+    rise = 0.5 + 9.81 * (0.8 - first) ** 2 / 2
+    assert found["e"] == pytest.approx(rise / (9.81 * first * (0.8 - first)), rel=1e-6)

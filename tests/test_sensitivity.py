@@ -199,7 +199,7 @@ def test_a_linear_decay_has_its_closed_derivatives() -> None:
     ("model", "free", "more", "message"),
     [
         ("two_link", ["l9"], {}, "no parameter"),
-        ("two_link", ["l1"], {"tolerance": 1e-6}, "leave the tolerance out"),
+        ("two_link", ["l1"], {"tolerance": 1e-6, "knots": {"elbow.tau": 2}}, "leave the tolerance out"),
         ("two_link", ["link2.m"], {}, "is an expression"),
         ("two_link", ["l1", "l1"], {}, "each once"),
         ("two_link", [], {}, "name parameters or start values"),
@@ -210,9 +210,25 @@ def test_what_has_no_gradient_is_refused(model: str, free: list[str], more: dict
         Sensitivity(model, 0.01, free, **more).gradient(lambda outputs: outputs)
 
 
-def test_events_and_samplings_are_refused_by_name() -> None:
-    for model, what in (("bouncing_ball", "gaps or dry friction"), ("sampled_pid_two_link", "sampled blocks")):
-        run = Sensitivity(model, 0.01, ["g"])
+@pytest.mark.parametrize(
+    ("model", "free", "stop"), [("bouncing_ball", ["g", "e"], 1.0), ("sampled_pid_two_link", ["m"], 0.03)]
+)
+def test_where_a_run_has_no_adjoint_its_gradient_is_that_of_tangents(model: str, free: list[str], stop: float) -> None:
+    run = Sensitivity(model, stop, free, output_interval=stop / 3)
+    outputs, slopes = run.jacobian()
+    weights = weights_of(outputs)
+    found = run.gradient(weights)
+    assert np.array_equal(found.outputs, outputs)
+    assert np.array_equal(found.values, np.einsum("ij,ijk->k", weights, slopes))
+    assert np.all(np.isnan(found.inputs))
+
+
+def test_knots_where_a_run_has_no_adjoint_are_refused_by_name() -> None:
+    for model, what, knots in (
+        ("slider_crank_friction", "gaps or dry friction", "torque"),
+        ("digital_pid", "sampled blocks", "measured"),
+    ):
+        run = Sensitivity(model, 0.01, [], knots={knots: 2})
         with pytest.raises(UsageError, match=what):
             run.gradient(lambda outputs: outputs)
 

@@ -54,7 +54,7 @@ class Gradient:
         outputs: of the run, shape (n_t, n_outputs).
         values: derivatives with respect to the free values, shape (n_free,).
         inputs: derivatives with respect to the inputs in each communication interval, all along which they change by
-            the same amount, shape (n_t - 1, n_inputs).
+            the same amount, shape (n_t - 1, n_inputs); NaN by tangents.
     """
 
     outputs: Array
@@ -70,6 +70,10 @@ class _Given(NamedTuple):
     drives: Drives
 
 
+_Pulled = tuple[Array, Callable[[Array], tuple[Array, Array]]]
+"""Outputs, and the function of their weights that returns the derivatives of free values and inputs."""
+
+
 class Sensitivity:
     """A run from 0 to `stop` that is differentiated with respect to some of its values.
 
@@ -81,7 +85,7 @@ class Sensitivity:
         stepper: see `simulate`.
         options: see `simulate`.
         step: longest step of the stepper, s.
-        tolerance: see `simulate`; 0: equal steps, which gradients need.
+        tolerance: see `simulate`; 0: equal steps, which adjoints need.
         output_interval: time between outputs, s; None: about 500 points.
         times: times of the outputs, s, instead: 0 and times that increase, shape (n_t,).
         values: parameters and start values by name.
@@ -212,42 +216,61 @@ class Sensitivity:
         Raises:
             UsageError, UnknownNameError, StartError, StepError, KernelError: see `gradient`.
         """
-        kernel = self._recording
-        s, p, drives = self._given(values)
-        x = self._prepared.initial_state(drives.at(0.0), s, p)
-        run = RecordedRun(kernel, drives, s, p, x, self._memory)
-        outputs = run.outputs[:, self._shown]
+        outputs, back = self._by_tangents(values) if self._no_adjoint and not self.knots else self._recorded(values)
 
-        def back(weights: npt.ArrayLike) -> Gradient:
+        def of(weights: npt.ArrayLike) -> Gradient:
             asked = np.asarray(weights, dtype=np.float64)
             if asked.shape != outputs.shape or not np.all(np.isfinite(asked)):
                 raise UsageError(
                     f"weights of outputs must be finite numbers of the shape {outputs.shape}, one an output"
                 )
+            return Gradient(outputs, *back(asked))
+
+        return outputs.copy(), of
+
+    def _by_tangents(self, values: Values) -> _Pulled:
+        """Return outputs and their pullback, by the Jacobian."""
+        outputs, slopes = self.jacobian(values)
+        unknown = np.full((len(outputs) - 1, len(self.input_names)), np.nan)
+        return outputs, lambda weights: (np.einsum("ij,ijk->k", weights, slopes), unknown)
+
+    def _recorded(self, values: Values) -> _Pulled:
+        """Return outputs and their pullback, by a run that is recorded."""
+        if self._no_adjoint:
+            raise UsageError(f"'{self._prepared.outline.name}' {self._no_adjoint}")
+        kernel = self._recording
+        s, p, drives = self._given(values)
+        x = self._prepared.initial_state(drives.at(0.0), s, p)
+        run = RecordedRun(kernel, drives, s, p, x, self._memory)
+
+        def back(weights: Array) -> tuple[Array, Array]:
             whole = np.zeros(run.outputs.shape)
-            whole[:, self._shown] = asked
+            whole[:, self._shown] = weights
             found = run.adjoint(whole)
             each = [np.array([(found.p if kind else found.s)[k] for kind, k in self._places])]
             for item in self.knots:
                 place = self.input_names.index(item.name)
                 each.append(item.weights(run.lines, found.u[:, place], found.du[:-1, place]))
-            inputs = np.zeros((len(outputs) - 1, len(self.input_names)))
+            inputs = np.zeros((len(run.outputs) - 1, len(self.input_names)))
             np.add.at(inputs, [*(line.interval for line in run.lines), -1], found.u)
-            return Gradient(outputs, np.concatenate(each), inputs)
+            return np.concatenate(each), inputs
 
-        return outputs.copy(), back
+        return run.outputs[:, self._shown], back
 
     def gradient(self, weights: npt.ArrayLike | Callable[[Array], npt.ArrayLike], values: Values = None) -> Gradient:
-        """Return the derivatives of a number J, by the adjoint.
+        """Return the derivatives of a number J, by the adjoint of the run.
+
+        Models with gaps, dry friction or sampled blocks, and runs whose steps are chosen, have no adjoint: then they
+        are those by the tangents of `jacobian`, which take a run for each value.
 
         Args:
             weights: dJ / d outputs, shape (n_t, n_outputs), or a function that returns it for such outputs.
             values: see `outputs`.
 
         Raises:
-            UsageError, UnknownNameError: a value is invalid, or the weights have another shape; or the model has events
-                or sampled blocks, or steps are chosen, through which the adjoint does not go.
-            StartError, StepError: there is no start, or a step failed.
+            UsageError, UnknownNameError: a value is invalid, or the weights have another shape; or there are knots, and
+                the run has no adjoint.
+            StartError, StepError: there is no start, a step failed, or a derivative is unknown.
             KernelError: there is no C compiler.
         """
         outputs, back = self.pullback(values)
@@ -288,19 +311,23 @@ class Sensitivity:
         return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
 
     @cached_property
-    def _recording(self) -> Recording:
-        bundle, name = self._prepared.bundle, self._prepared.outline.name
-        instead = "take `jacobian`, which follows the run by tangents"
+    def _no_adjoint(self) -> str:
+        """A reason for which a run has no adjoint; empty: it has one."""
+        bundle = self._prepared.bundle
         if self._prepared.tolerance:
-            raise UsageError(f"'{name}': gradients go back through equal steps: leave the tolerance out, or {instead}")
+            return "has knots of inputs, and their derivatives go back through equal steps: leave the tolerance out"
         if bundle.guards:
-            raise UsageError(
-                f"'{name}' has gaps or dry friction: gradients do not go back through events; take the stepper "
-                "'moreau', whose steps have none, or a smooth force instead"
+            return (
+                "has gaps or dry friction, and derivatives by knots of inputs do not go back through events; take the "
+                "stepper 'moreau', whose steps have none, or a smooth force instead"
             )
         if bundle.until_sampling:
-            raise UsageError(f"'{name}' has sampled blocks, through which gradients do not go back: {instead}")
-        return recording(bundle)
+            return "has sampled blocks, through which derivatives by knots of inputs do not go back"
+        return ""
+
+    @cached_property
+    def _recording(self) -> Recording:
+        return recording(self._prepared.bundle)
 
     @cached_property
     def _following(self) -> Following:
