@@ -120,6 +120,24 @@ def test_tangents_of_chosen_steps_agree_to_their_tolerance(machine: str) -> None
     assert np.abs(chosen - exact).max() < 1e-5 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("hold", [False, True], ids=["lines", "held"])
+@pytest.mark.parametrize("machine", ["friction of joints", "sampling"])
+def test_knots_of_inputs_have_tangents_across_events(machine: str, hold: bool) -> None:
+    model, stop, knots, names, begun = {
+        "friction of joints": ("slider_crank_friction", 0.5, {"torque": 5}, ["theta", "omega", "events.time"], 2.0),
+        "sampling": ("digital_pid", 0.2, {"measured": [0.0, 0.07, 0.2]}, ["y"], 0.3),
+    }[machine]
+    run = Sensitivity(
+        model, stop, [], outputs=names, output_interval=stop / 3, knots=knots, knots_hold=hold, step=2e-3,
+        inputs={next(iter(knots)): begun},
+    )  # fmt: skip
+    outputs, slopes = run.jacobian()
+    assert np.abs(slopes).max() > 0
+    if "events.time" in names:
+        assert outputs[-1, names.index("events.time")] > 0
+    assert error(run, slopes, differences(run)) < 1e-6
+
+
 def ramp(gap: str, start: float = 0.0) -> LagrangianSystem:
     """Return a mass that moves with 1 m/s towards a gap."""
     return LagrangianSystem(

@@ -87,7 +87,7 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
         driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
     elif derived:
         files["tangent.c"] = derived.functions()
-        timed = {"TIMED": 1} if derived.timed else {}
+        timed = {"FOLLOWED": 1, **({"TIMED": 1} if derived.timed else {})}
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
     step = generated(hot, external=False, optional=_estimating(bundle))

@@ -15,9 +15,11 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
     d.to = d.half = d.x + ROOM; /* twice as long: two halves of a step each have one */
     d.unknown = KNOWN;
     memset(d.x, 0, sizeof(double) * ROOM);
-#ifdef TIMED
+#ifdef FOLLOWED
+    static const double still[NU + 1];
     memcpy(d.inputs, su, sizeof(double) * NU);
-    d.t = d.h = d.begun = d.span = d.event = d.at = 0;
+    d.du = still;
+    d.start = d.t = d.h = d.begun = d.span = d.event = d.at = 0;
     d.guard = 0;
 #endif
     return d;

@@ -151,22 +151,22 @@ class Following(Compiled):
         self._initialize_tangent = library.mbfmu_initialize_tangent
         self._initialize_tangent.argtypes = [pointer] * 4 + [real, real] + [pointer] * 5
         self._follow = library.mbfmu_follow
-        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 4
+        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 6
         self._outputs_tangent = library.mbfmu_outputs_tangent
         self._outputs_tangent.argtypes = [pointer] * 3 + [real] + [pointer] * 5
         self._outputs_tangent.restype = None
 
     def initialize_tangent(
-        self, s: Vector, u: Vector, p: Vector, t: float, h: float, ss: Vector, sp: Vector
+        self, s: Vector, u: Vector, p: Vector, t: float, h: float, ss: Vector, su: Vector, sp: Vector
     ) -> tuple[Vector, Unknown | None]:
-        """Return the change of the state of a start, for changes of start values and parameters; see `follow`."""
+        """Return the change of the state of a start, for those of start values, inputs and parameters; see `follow`."""
         sx = self._state()
-        known = self._initialize_tangent(s, u, self._no_rate, p, t, h, ss, self._no_rate, sp, sx, self._room)
+        known = self._initialize_tangent(s, u, self._no_rate, p, t, h, ss, su, sp, sx, self._room)
         return sx, None if known else Unknown("UNKNOWN", t, 0)
 
     def follow(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, sp: Vector,
-        sx: Vector,
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, su: Vector,
+        sdu: Vector, sp: Vector, sx: Vector,
     ) -> tuple[Vector, Unknown | None]:  # fmt: skip
         """Return the change of the state over the span H, and a reason if it is unknown.
 
@@ -179,15 +179,17 @@ class Following(Compiled):
             H: as for `communicate`.
             h_max: as for `communicate`.
             tol: as for `communicate`.
+            su: change of the inputs at time t.
+            sdu: change of their time derivatives.
             sp: change of the parameters.
             sx: change of the state x.
         """
         found, where = self._state(*sx), (ctypes.c_double * 2)()
-        reason = self._follow(x, u, du, p, t, H, h_max, tol, sp, found, where, self._room)
+        reason = self._follow(x, u, du, p, t, H, h_max, tol, su, sdu, sp, found, where, self._room)
         return found, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
 
-    def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, sp: Vector) -> Vector:
-        """Return the change of the outputs, for changes of the state and of the parameters."""
+    def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, su: Vector, sp: Vector) -> Vector:
+        """Return the change of the outputs, for changes of the state, the inputs and the parameters."""
         sy = self._shown()
-        self._outputs_tangent(x, u, p, t, sx, self._no_rate, sp, sy, self._room)
+        self._outputs_tangent(x, u, p, t, sx, su, sp, sy, self._room)
         return sy

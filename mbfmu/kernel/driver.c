@@ -16,7 +16,7 @@ static int take_short(const double *x, const double *sx, const double *u, const 
     double end[ROOM], send[ROOM], inputs[NU + 1];
     for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * h;
     int code = OK;
-#ifdef TIMED
+#ifdef FOLLOWED
     const double later = d ? d->t : 0, longer = d ? d->h : 0;
 #endif
     if (!REPLACED) {
@@ -33,14 +33,14 @@ static int take_short(const double *x, const double *sx, const double *u, const 
         d->to = send;
     }
     const double at = REPLACED ? t : t + h;
-    SHIFT(REPLACED ? later : later + longer, longer);
+    SHIFT(at, REPLACED ? later : later + longer, longer);
     code = evaluate(&FORMULA_short, x, REPLACED ? u : inputs, du, p, at, h, end, NQV + HELD, status, m);
     if (code != OK) return code;
     if (d) {
         d->from = send;
         d->to = sx1;
     }
-    SHIFT(later + longer, 0);
+    SHIFT(t + h, later + longer, 0);
     code = evaluate(&FORMULA_begin, end, inputs, du, p, t + h, m->usual, x1, MAPPED, status, m);
     memcpy(x1 + HELD_AT, end + NQV, sizeof(double) * HELD);
     if (d) memcpy(sx1 + HELD_AT, send + NQV, sizeof(double) * HELD);
@@ -69,14 +69,14 @@ static int take(const double *x, const double *sx, const double *u, const double
 static int take_halves(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
                        double h, double *sx1, double *status, struct memory *m) {
     double half[NX], change[ROOM], middle[NU + 1];
-#ifdef TIMED
+#ifdef FOLLOWED
     const double later = m->d ? m->d->t : 0, longer = m->d ? m->d->h / 2 : 0;
 #endif
-    SHIFT(later, longer);
+    SHIFT(t, later, longer);
     int code = take(x, sx, u, du, p, t, h / 2, half, change, status, m);
     if (code != OK) return code;
     for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
-    SHIFT(later + longer, longer);
+    SHIFT(t + h / 2, later + longer, longer);
     return take(half, change, middle, du, p, t + h / 2, h / 2, m->x, sx1, status, m);
 }
 
@@ -108,16 +108,17 @@ static int salt(const double *x, const double *u, const double *du, const double
     double along[ROOM], moved[GUARDS], rates[GUARDS], inputs[NU + 1], longer = 0;
     struct tangent *const d = m->d, whole = *d;
     int code, found = 0;
-    SHIFT(whole.t, 0);
+    SHIFT(t, whole.t, 0);
     code = reach(x, d->x, u, du, p, t, h, halves, d->half, status, m);
     d->event = whole.t;
     if (code != OK || !root) return code;
-    d->u = d->p = still;
-    SHIFT(0, 1);
+    d->u = d->du = d->p = still;
+    SHIFT(t, 0, 1);
     code = reach(x, still, u, du, p, t, h, halves, along, status, m);
     d->u = whole.u;
+    d->du = whole.du;
     d->p = whole.p;
-    SHIFT(whole.t, 0);
+    SHIFT(end, whole.t, 0);
     if (code != OK) return code;
     for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * h;
     t_guards((const double *const[]){m->x, inputs, p, &end, d->half, d->inputs, d->p, &d->t}, (double *const[]){moved}, m->w);
@@ -248,7 +249,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
             int part = whole >> level, unknown = d && d->unknown;
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-            SHIFT(d->begun + d->span / n * (k + (double)done / whole), d->span / n * part / whole);
+            SHIFT(t + dt, d->begun + d->span / n * (k + (double)done / whole), d->span / n * part / whole);
             int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
 #ifdef SWITCHED
             const int divides = level < MOST_LEVELS && !FORMULA_step.corrections;
@@ -335,7 +336,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         m->usual = h;
 #endif
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-        SHIFT(d->begun, last ? d->span : 0);
+        SHIFT(t + done, d->begun, last ? d->span : 0);
         int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
         if (code != OK) excess = mbfmu_pow(WORST, order);
@@ -418,7 +419,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
         memset(status, 0, sizeof(double) * S_SIZE);
         status[S_TIME] = at;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
-        SHIFT(m->d->begun, 0);
+        SHIFT(at, m->d->begun, 0);
 #ifdef SAMPLED
         double until[2];
         if (m->stops && done > 0 && time_left(now, p, at, m) <= 0) {
@@ -482,7 +483,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
             }
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
             CHANGE(m->d->begun = m->d->event);
-            SHIFT(m->d->begun, 0);
+            SHIFT(at, m->d->begun, 0);
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
             if (code == OK && ++events == MOST_EVENTS) {

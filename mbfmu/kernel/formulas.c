@@ -41,30 +41,36 @@ struct tangent {
     double *to, *z, *next;    /* change of its value; of the unknowns; room */
     double *x, *half;         /* change of the state; room for that of half a step */
     int unknown;              /* whether the change is unknown, and why: one of the reasons above */
-#ifdef TIMED
+#ifdef FOLLOWED
+    const double *du;         /* change of the inputs' time derivatives */
     double inputs[NU + 1];    /* change of the inputs where a step begins */
-    double t, h;              /* change of the time there, and of the step's length */
+    double start;             /* time at which u and du are those of the inputs */
+    double t, h;              /* change of the time where a step begins, and of its length */
     double begun, span;       /* change of the time at which a span begins, and of the span */
     double event, at;         /* change of the time of the event that ended it; that of which the change is unknown */
     int guard;                /* number of the guard that fell there */
 #endif
 };
 
-#ifdef TIMED
-#define TANGENT_ARGUMENTS 13
-/* Let what comes begin at a time that changes by `later`, with a step whose length changes by `longer`. */
-static void shift(struct tangent *d, const double *du, double later, double longer) {
+#ifdef FOLLOWED
+/* Let what comes begin at a time `now` that changes by `later`, with a step whose length changes by `longer`. */
+static void shift(struct tangent *d, const double *du, double now, double later, double longer) {
     if (!d) return;
     d->t = later;
     d->h = longer;
-    for (int i = 0; i < NU; ++i) d->inputs[i] = d->u[i] + du[i] * later;
+    for (int i = 0; i < NU; ++i) d->inputs[i] = d->u[i] + d->du[i] * (now - d->start) + du[i] * later;
 }
+#ifdef TIMED
+#define TANGENT_ARGUMENTS 14
+#else
+#define TANGENT_ARGUMENTS 12
+#endif
 #define CHANGE(code) do { if (m->d) { code; } } while (0)
-#define SHIFT(later, longer) CHANGE(shift(m->d, du, later, longer))
+#define SHIFT(now, later, longer) CHANGE(shift(m->d, du, now, later, longer))
 #else
 #define TANGENT_ARGUMENTS 11
 #define CHANGE(code)
-#define SHIFT(later, longer)
+#define SHIFT(now, later, longer)
 #endif
 
 struct memory {
@@ -159,10 +165,13 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         in[8] = d->u;
         in[9] = d->p;
         in[10] = sz;
-#ifdef TIMED
+#ifdef FOLLOWED
         in[8] = d->inputs;
-        in[11] = &d->t;
-        in[12] = &d->h;
+        in[11] = d->du;
+#endif
+#ifdef TIMED
+        in[12] = &d->t;
+        in[13] = &d->h;
 #endif
     }
     for (int k = 0; k < f->stages; ++k) {

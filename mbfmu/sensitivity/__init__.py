@@ -216,7 +216,7 @@ class Sensitivity:
         Raises:
             UsageError, UnknownNameError, StartError, StepError, KernelError: see `gradient`.
         """
-        outputs, back = self._by_tangents(values) if self._no_adjoint and not self.knots else self._recorded(values)
+        outputs, back = self._recorded(values) if self._has_adjoint else self._by_tangents(values)
 
         def of(weights: npt.ArrayLike) -> Gradient:
             asked = np.asarray(weights, dtype=np.float64)
@@ -236,8 +236,6 @@ class Sensitivity:
 
     def _recorded(self, values: Values) -> _Pulled:
         """Return outputs and their pullback, by a run that is recorded."""
-        if self._no_adjoint:
-            raise UsageError(f"'{self._prepared.outline.name}' {self._no_adjoint}")
         kernel = self._recording
         s, p, drives = self._given(values)
         x = self._prepared.initial_state(drives.at(0.0), s, p)
@@ -268,8 +266,7 @@ class Sensitivity:
             values: see `outputs`.
 
         Raises:
-            UsageError, UnknownNameError: a value is invalid, or the weights have another shape; or there are knots, and
-                the run has no adjoint.
+            UsageError, UnknownNameError: a value is invalid, or the weights have another shape.
             StartError, StepError: there is no start, a step failed, or a derivative is unknown.
             KernelError: there is no C compiler.
         """
@@ -287,43 +284,41 @@ class Sensitivity:
             StartError, StepError: there is no start, a step failed, or a derivative is unknown, as after an event.
             KernelError: there is no C compiler.
         """
-        if self.knots:
-            raise UsageError("jacobian: tangents take no knots of inputs: take `gradient`")
         kernel = self._following
         given = self._given(values)
         s, p, drives = given
-        u, step, tolerance = drives.at(0.0), self._prepared.step, self._prepared.tolerance
+        step, tolerance = self._prepared.step, self._prepared.tolerance
         changes = [self._unit(kernel, number) for number in range(len(self.free))]
-        along = [self._known(0.0, kernel.initialize_tangent(s, u, p, 0.0, step, *change)) for change in changes]
+        u, (_, end, *_) = drives.at(0.0), drives.between(0)[0]
+        along = [
+            self._known(0.0, kernel.initialize_tangent(s, u, p, 0.0, step, ss, su, sp))
+            for (ss, sp), (su, _) in zip(changes, self._driving(0.0, end), strict=True)
+        ]
         slopes: list[list[Array]] = []
 
-        def shown(x: Any, u: Any, t: float) -> None:
-            found = [kernel.outputs_tangent(x, u, p, t, sx, sp) for sx, (_, sp) in zip(along, changes, strict=True)]
+        def shown(x: Any, u: Any, t: float, end: float) -> None:
+            found = [
+                kernel.outputs_tangent(x, u, p, t, sx, su, sp)
+                for sx, (_, sp), (su, _) in zip(along, changes, self._driving(t, end), strict=True)
+            ]
             slopes.append([np.array(item)[self._shown] for item in found])
 
         def moved(x: Any, u: Any, du: Any, t: float, span: float) -> None:
-            for number, (_, sp) in enumerate(changes):
+            driving = self._driving(t, t + span)
+            for number, ((_, sp), (su, sdu)) in enumerate(zip(changes, driving, strict=True)):
                 sx = along[number]
-                along[number] = self._known(t, kernel.follow(x, u, du, p, t, span, step, tolerance, sp, sx))
+                found = kernel.follow(x, u, du, p, t, span, step, tolerance, su, sdu, sp, sx)
+                along[number] = self._known(t, found)
 
         outputs = self._along(kernel, given, moved, shown)
         shape = len(outputs), len(self.free), len(self._shown)
         return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
 
-    @cached_property
-    def _no_adjoint(self) -> str:
-        """A reason for which a run has no adjoint; empty: it has one."""
+    @property
+    def _has_adjoint(self) -> bool:
+        """Whether the adjoint goes back through a run: it takes equal steps, without events and samplings."""
         bundle = self._prepared.bundle
-        if self._prepared.tolerance:
-            return "has knots of inputs, and their derivatives go back through equal steps: leave the tolerance out"
-        if bundle.guards:
-            return (
-                "has gaps or dry friction, and derivatives by knots of inputs do not go back through events; take the "
-                "stepper 'moreau', whose steps have none, or a smooth force instead"
-            )
-        if bundle.until_sampling:
-            return "has sampled blocks, through which derivatives by knots of inputs do not go back"
-        return ""
+        return not (self._prepared.tolerance or bundle.guards or bundle.until_sampling)
 
     @cached_property
     def _recording(self) -> Recording:
@@ -345,7 +340,7 @@ class Sensitivity:
         for k, start in enumerate(times[:-1]):
             for t, t1, u, du in drives.between(k):
                 if t == start:
-                    shown(x, u, t)
+                    shown(x, u, t, t1)
                     rows.append(kernel.outputs(x, u, p, t))
                 moved(x, u, du, t, t1 - t)
                 before = x
@@ -354,7 +349,7 @@ class Sensitivity:
                     explained = facts(self._prepared).explained
                     raise StepError(explained(kernel, status, before, u, du, p, t, step, tolerance))
         u = drives.at(times[-1])
-        shown(x, u, times[-1])
+        shown(x, u, times[-1], times[-1])
         rows.append(kernel.outputs(x, u, p, times[-1]))
         return np.array(rows)
 
@@ -376,10 +371,21 @@ class Sensitivity:
 
     def _unit(self, kernel: Following, number: int) -> tuple[Any, Any]:
         """Return the changes of start values and parameters, of one free value by 1."""
-        kind, k = self._places[number]
         s, p = [0.0] * kernel.ns, [0.0] * kernel.np
-        (p if kind else s)[k] = 1.0
+        if number < len(self._places):
+            kind, k = self._places[number]
+            (p if kind else s)[k] = 1.0
         return vector(s), vector(p)
+
+    def _driving(self, start: float, end: float) -> list[tuple[Any, Any]]:
+        """Return the changes of inputs and of their rates along a line, of each free value by 1."""
+        whole = np.zeros((len(self.free), 2, len(self.input_names)))
+        first = len(self._places)
+        for item in self.knots:
+            places = slice(first, first + len(item.times))
+            first = places.stop
+            whole[places, :, self.input_names.index(item.name)] = np.transpose(item.changes(start, end))
+        return [(vector(u.tolist()), vector(du.tolist())) for u, du in whole]
 
     def _given(self, values: Values) -> _Given:
         """Return what a run depends on."""

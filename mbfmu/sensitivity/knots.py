@@ -61,6 +61,16 @@ class Knots:
             found = np.array([np.interp(times, self.times, row) for row in np.eye(len(self.times))]).T
         return found
 
+    def changes(self, start: float, end: float) -> tuple[Array, Array]:
+        """Return the derivatives of the input at the start of a line, and of its rate, each of shape (n,).
+
+        Args:
+            start: of the line, s.
+            end: of the line, s; the start for the end of the run.
+        """
+        first, last = self.shares(np.array([(start + end) / 2 if self.hold and not self.secants else start, end]))
+        return first, np.zeros_like(first) if self.hold or start == end else (last - first) / (end - start)
+
     def weights(self, lines: Sequence[Line], u: Array, du: Array) -> Array:
         """Return the derivatives with respect to its values, shape (n,), from those with respect to lines.
 
