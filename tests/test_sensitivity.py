@@ -114,6 +114,14 @@ def test_a_run_is_what_simulate_gives() -> None:
     assert np.array_equal(run.gradient(np.ones(wanted.shape), values).outputs, wanted)
 
 
+def test_times_are_a_list_or_an_array() -> None:
+    whole = Sensitivity("two_link", None, ["l1"], times=[0, 0.01, 0.025])
+    assert np.array_equal(whole.time, np.array([0.0, 0.01, 0.025]))
+    assert np.array_equal(whole.time, Sensitivity("two_link", None, ["l1"], times=whole.time).time)
+    with pytest.raises(UsageError, match="times"):
+        Sensitivity("two_link", None, ["l1"], times=[0.0, None])
+
+
 @pytest.mark.parametrize("interval", [STOP / POINTS, STOP / 3, STOP])
 def test_checkpoints_change_no_bit(interval: float) -> None:
     whole, parts = (run_of("loop", "rattle", memory=memory, output_interval=interval) for memory in (1e9, 1.0))
