@@ -27,6 +27,9 @@ MACHINES: Mapping[str, tuple[str, float, tuple[str, ...], tuple[str, ...], dict[
         "woodpecker", 0.15, ("m_M", "J_S", "mu[2]"), ("y", "v", "phi_?", "omega_?", "events.time"), {"step": 5e-4},
     ),
     "a row that others imply": ("bouncing_rod", 0.9, ("L", "g"), ("y", "v", "theta", "omega", "events.time"), {}),
+    "contacts that share a load": (
+        "gripper", 0.1, ("m", "w"), ("free.s_?", "free.v_?", "right_tip.f_n", "events.time"), {"output_interval": 0.1},
+    ),
     "sampling": ("sampled_pid_two_link", 0.05, ("m", "l", "Ts"), ("a", "wa", "b", "u?"), {"values": {"Ts": 0.0117}}),
 }  # fmt: skip
 ROUGH = [("impacts with friction", "rattle")]
@@ -68,7 +71,7 @@ def error(run: Sensitivity, found: Array, wanted: Array) -> float:
 )
 def test_tangents_across_events_are_those_of_differences(machine: str, stepper: str) -> None:
     model, stop, free, names, choices = MACHINES[machine]
-    run = Sensitivity(model, stop, free, outputs=names, stepper=stepper, output_interval=stop / 7, **choices)
+    run = Sensitivity(model, stop, free, outputs=names, stepper=stepper, **{"output_interval": stop / 7, **choices})
     outputs, slopes = run.jacobian()
     assert np.array_equal(outputs, run.outputs())
     if "events.time" in run.output_names:

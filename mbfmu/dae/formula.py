@@ -23,6 +23,8 @@ class Stage:
         correction: SX, added to the unknowns in each pass; a method states its own iteration this way.
         watched: number of leading unknowns that decide about convergence (the rest are multipliers); None: all.
         soft: added to the diagonal of Newton's matrix, where solutions need not be unique: it finds one near the guess.
+        rough: whether the passes may end before they are at rest, as a later stage begins where they end; the
+            derivatives then are those of the passes.
     """
 
     unknowns: SX
@@ -31,6 +33,7 @@ class Stage:
     correction: SX | None = None
     watched: int | None = None
     soft: float = 0.0
+    rough: bool = False
 
 
 @dataclass(frozen=True)

@@ -386,7 +386,7 @@ class _Event:
                     now[place] = found[k]
         change = ca.vertcat(*now) - first
         going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
-        sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1)
+        sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1, rough=True)
 
         at = [tested, *(ca.substitute(item.within, pressed, tested) for item in frictions)]
         at += [item.way for item in frictions]

@@ -262,7 +262,7 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     closed, gaps = bundle.closed
     return {
         "SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "CLOSED_AT": closed, "GAPS": gaps,
-        "N_SCHEME": bundle.n_scheme, **short,
+        "N_SCHEME": bundle.n_scheme, "SWITCH_ROUGH": sum(1 << k for k in bundle.formulas["switch"].rough), **short,
     }  # fmt: skip
 
 

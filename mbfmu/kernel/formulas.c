@@ -15,6 +15,8 @@
  *                                                state after an event, numbers that are positive until one; their
  *                                                number, the entries of x that tell which have fallen and which gaps
  *                                                are closed, and the number of gaps
+ *   SWITCH_ROUGH with SWITCHED                    the bits of those stages of FORMULA_switch whose passes may end before
+ *                                                they are at rest
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
@@ -71,6 +73,12 @@ static void shift(struct tangent *d, const double *du, double now, double later,
 #define TANGENT_ARGUMENTS 11
 #define CHANGE(code)
 #define SHIFT(now, later, longer)
+#endif
+
+#ifdef SWITCHED
+#define ROUGH(f, k) ((f) == &FORMULA_switch && (SWITCH_ROUGH >> (k) & 1))
+#else
+#define ROUGH(f, k) 0
 #endif
 
 struct memory {
@@ -204,7 +212,10 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         }
         if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
         if (!f->corrections && !solved) return NOT_CONVERGED;
-        if (d && !f->corrections && !settle(f->correct_tangent[k], in, sz - n, n, scale, round_off(m->z, (int)(z - m->z), d), m)) d->unknown = UNKNOWN;
+        if (d && !f->corrections && !ROUGH(f, k)) {
+            const double zero = round_off(m->z, (int)(z - m->z), d);
+            if (!settle(f->correct_tangent[k], in, sz - n, n, scale, zero, m)) d->unknown = UNKNOWN;
+        }
     }
     double *const results[] = {result, f->stages ? 0 : m->estimate};
     f->result(in, results, m->w);
