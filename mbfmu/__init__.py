@@ -18,6 +18,7 @@ Runs
     fit                 parameters and start values from measured outputs
     optimize            parameters and start values for which an expression of a run is least
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
+    jax_function, torch_function   a run that is differentiated, as a function of JAX and of PyTorch
     inverse             the efforts and reactions of a given motion
     linearize           state-space form and modes, from exact derivatives
     sweep               many runs with different values, on many cores
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
+    from mbfmu.jax_bridge import jax_function
     from mbfmu.linearization import linearize
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from mbfmu.stepper.rattle import Rattle
     from mbfmu.stepping import Simulation
     from mbfmu.study import sweep
+    from mbfmu.torch_bridge import torch_function
     from mbfmu.viewer import view
 
 __all__ = [
@@ -118,6 +121,7 @@ __all__ = [
     "export",
     "fit",
     "inverse",
+    "jax_function",
     "linearize",
     "load",
     "model",
@@ -126,6 +130,7 @@ __all__ = [
     "simulate",
     "steppers",
     "sweep",
+    "torch_function",
     "view",
     "wire",
     "write_ssp",
@@ -142,6 +147,7 @@ _HOMES = {
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
+    "jax_bridge": ("jax_function",),
     "linearization": ("linearize",),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
@@ -166,6 +172,7 @@ _HOMES = {
     "stepper.rattle": ("Rattle",),
     "stepping": ("Simulation",),
     "study": ("sweep",),
+    "torch_bridge": ("torch_function",),
     "viewer": ("view",),
 }
 """Modules with the public names that they define; `errors` and `model` are public themselves."""

@@ -7,7 +7,7 @@ import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Complex, Integral, Real
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from mbfmu.errors import UsageError
@@ -24,6 +24,8 @@ WORDS = {
     type(None): "None",
 }
 """Words for a type in a message; other classes have their names."""
+NUMBERS = {float: Real, int: Integral, complex: Complex}
+"""Numbers that are of a type, of Python's or NumPy's."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -106,8 +108,8 @@ def _is(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
     """Return whether a value is of a type, leaving aside what it contains."""
     if kind is Literal:
         return any(_is(value, type(item), ()) for item in inner)
-    if kind in {float, int}:
-        return isinstance(value, Real if kind is float else Integral) and not isinstance(value, bool)
+    if kind in NUMBERS:
+        return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool)
     if kind is Callable:
         return callable(value)
     if kind is Any or not isinstance(kind, type):

@@ -1,15 +1,16 @@
-"""Optimize: parameters and start values for which an expression of measures of a run is least.
+"""Optimize: parameters, start values and input trajectories for which an expression of measures of a run is least.
 
 The expression is differentiated by the adjoint of the run, see `Sensitivity.gradient`, so that a step of the search
 costs about as much for many values as for one. The search is L-BFGS-B (Byrd, Lu, Nocedal & Zhu, A limited memory
-algorithm for bound constrained optimization, SIAM J. Sci. Comput. 16, 1995): the minimum is the nearest one, not the
+algorithm for bound constrained optimization, SIAM J. Sci. Comput. 16, 1995), or with conditions SLSQP (Kraft, A
+software package for sequential quadratic programming, DFVLR-FB 88-28, 1988): the minimum is the nearest one, not the
 least of all.
 """
 
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ import numpy.typing as npt
 from mbfmu.arguments import checked
 from mbfmu.equilibria import write_start
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.formats import write_columns
 from mbfmu.inputs import InputValue
 from mbfmu.model import Model
 from mbfmu.model.expression import FUNCTIONS, Expression
 from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import prepare
-from mbfmu.sensitivity import Sensitivity
+from mbfmu.sensitivity import Gradient, Sensitivity
 from mbfmu.stepper import Choice
 from mbfmu.study.measures import MEASURES, SLOPES
 
@@ -39,6 +41,10 @@ FLAT = 1e-10
 """Largest entry of the gradient, in units of the values' sizes, at which a search ends."""
 MOST_RUNS = 500
 """Largest number of runs of a search."""
+MET = 1e-6
+"""Largest difference between the sides of a condition at which it counts as met."""
+CONDITION = re.compile(r"(.+?)(<=|>=|==?)(.+)")
+"""Two expressions with a comparison between."""
 CALL = re.compile(rf"\b({'|'.join(MEASURES)})\s*\(")
 """Beginning of a measure."""
 
@@ -63,6 +69,21 @@ class Optimized:
 
 
 @dataclass(frozen=True)
+class Trajectory:
+    """An input that was searched for.
+
+    Args:
+        unit: SI unit.
+        time: of the knots, s, shape (n,).
+        values: there, shape (n,).
+    """
+
+    unit: str
+    time: Array
+    values: Array
+
+
+@dataclass(frozen=True)
 class Optimum:
     """A model's values for which an expression is least.
 
@@ -74,6 +95,8 @@ class Optimum:
         least: its value at the result.
         runs: number of runs of the model.
         notices: what a user should know about the search.
+        trajectories: inputs that were searched for, by name.
+        hold: whether these values stay until the next knot; False: lines lead from value to value.
     """
 
     name: str
@@ -83,10 +106,12 @@ class Optimum:
     least: float
     runs: int
     notices: tuple[str, ...]
+    trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
+    hold: bool = False
 
     @property
     def values(self) -> dict[str, float]:
-        """The values by name."""
+        """The values by name, without those of inputs."""
         return {item.name: item.value for item in self.items}
 
     def __getitem__(self, name: str) -> float:
@@ -109,14 +134,38 @@ class Optimum:
         """
         return write_start(path, self.values)
 
+    @checked
+    def write_inputs(self, path: str | os.PathLike[str]) -> Path:
+        """Write the inputs over time as a table, .csv, .parquet, .mat or .npz, which ``mbfmu simulate --input`` takes.
+
+        Between its times inputs are lines; with `knots_hold` each value stays until the next (``--input-hold``).
+
+        Raises:
+            UsageError: no input was free, or the path has another ending.
+            MbfmuError: the file cannot be written.
+        """
+        if not self.trajectories:
+            raise UsageError("no input was free over time: give knots of one (--knots)")
+        time = np.unique(np.concatenate([item.time for item in self.trajectories.values()]))
+        columns = {
+            name: item.values[np.maximum(np.searchsorted(item.time, time, side="right") - 1, 0)]
+            if self.hold
+            else np.interp(time, item.time, item.values)
+            for name, item in self.trajectories.items()
+        }
+        return write_columns(Path(path), {"time": time, **columns})
+
 
 @checked
 def optimize(
     model: Model | str | os.PathLike[str],
     stop: float,
     minimize: str,
-    free: Sequence[str],
+    free: Sequence[str] = (),
     *,
+    subject: Sequence[str] = (),
+    knots: Mapping[str, int | Sequence[float]] | None = None,
+    knots_hold: bool = False,
     bounds: Mapping[str, Sequence[float]] | None = None,
     stepper: str | Choice | None = None,
     options: Mapping[str, Any] | None = None,
@@ -128,15 +177,19 @@ def optimize(
     coordinates: str | None = None,
     progress: Told | None = None,
 ) -> Optimum:
-    """Compute parameters and start values for which an expression of measures of a run is least, with its gradient.
+    """Compute values and inputs for which an expression of measures of a run is least, with its gradient.
 
     Args:
         model: a model, a name in models/, or the path of a model file.
         stop: end of the run, s.
         minimize: expression of measures and free values, such as ``"rms(rail.s) + 0.1*max(rail.f)**2"``; measures are
-            ``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output at the output points.
+            ``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output or an input at the output points.
         free: names of the parameters and start values; the search begins at the model's values.
-        bounds: least and greatest value by name, for values whose own bounds are too wide.
+        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"max(elbow.w) <= 3"``.
+        knots: inputs that are free over time: by name the number of their knots, evenly over the run, or the times of
+            these, s. The search begins at the values of `inputs`.
+        knots_hold: whether the value of a knot stays until the next one; False: lines lead from value to value.
+        bounds: least and greatest value by name, for values whose own bounds are too wide, and for inputs.
         stepper: see `simulate`.
         options: see `simulate`.
         step: see `simulate`, s; steps are equal.
@@ -153,50 +206,116 @@ def optimize(
         StartError, StepError: a run fails; the message names its values.
         KernelError: there is no C compiler.
     """
+    if not (free or knots):
+        raise UsageError("nothing is free: name parameters or start values, or give knots of an input")
     system = model_of(model, values)
     choices: Any = stepper, options, step or 1e-3, 0.0, coordinates
-    outputs = [item.name for item in prepare(system, *choices).outline.outputs]
-    goal = _Goal(minimize, outputs, tuple(free))
+    outline = prepare(system, *choices).outline
+    outputs, driven = [item.name for item in outline.outputs], tuple(knots or {})
+    goals = [_Goal(minimize, outputs, tuple(free), driven)]
+    conditions = [_condition(text) for text in subject]
+    goals += [_Goal(text, outputs, tuple(free), driven) for text, _ in conditions]
+    shown = dict.fromkeys(name for goal in goals for name in goal.outputs)
     run = Sensitivity(
-        system, stop, free, outputs=goal.outputs, stepper=stepper, options=options, step=step or 1e-3,
-        output_interval=output_interval, inputs=inputs, input_hold=input_hold, coordinates=coordinates,
+        system, stop, free, outputs=tuple(shown) or outputs[:1], stepper=stepper, options=options, step=step or 1e-3,
+        output_interval=output_interval, inputs=inputs, input_hold=input_hold, coordinates=coordinates, knots=knots,
+        knots_hold=knots_hold,
     )  # fmt: skip
-    low, high = run.limits(bounds)
-    begin = run.values
-    sizes = np.where(begin != 0, np.abs(begin), 1.0)
-    seen: list[float] = []
+    return _Search(run, goals, [kind for _, kind in conditions], run.limits(bounds), progress).optimum(system.name)
 
-    def value_and_slope(x: Array) -> tuple[float, Array]:
-        now = np.clip(x * sizes, low, high)
-        try:
-            value, slope = goal.of(run, now)
-        except (StartError, StepError) as error:
-            where = ", ".join(f"{name} = {item:g}" for name, item in zip(run.free, now, strict=True))
-            raise type(error)(f"the run with {where} fails: {error}; bounds (--bounds) keep the search away") from None
-        seen.append(value)
-        if progress:
-            progress(len(seen), value)
-        return value, slope * sizes
 
-    from scipy.optimize import minimize as search
+class _Search:
+    """A search for the least value of a goal under conditions.
 
-    found = search(
-        value_and_slope, begin / sizes, jac=True, method="L-BFGS-B",
-        bounds=list(zip((low / sizes).tolist(), (high / sizes).tolist(), strict=True)),
-        options={"ftol": CONVERGED, "gtol": FLAT, "maxfun": MOST_RUNS, "maxiter": MOST_RUNS},
-    )  # fmt: skip
-    best = np.clip(found.x * sizes, low, high)
-    items = zip(run.signals, begin.tolist(), best.tolist(), low.tolist(), high.tolist(), strict=True)
-    notices = () if found.success else (f"the search ended early: {str(found.message).strip().rstrip('.').lower()}",)
-    return Optimum(
-        system.name,
-        minimize,
-        tuple(Optimized(item.name, item.unit, a, b, b in {least, most}) for item, a, b, least, most in items),
-        seen[0],
-        float(found.fun),
-        len(seen),
-        notices,
-    )
+    Args:
+        run: the run.
+        goals: the expression, then the left minus the right sides of the conditions.
+        kinds: ``eq``, or ``ineq`` where that is to be positive; of each condition.
+        limits: least and greatest values, each of shape (n_free,).
+        told: called after each run.
+    """
+
+    def __init__(
+        self, run: Sensitivity, goals: "list[_Goal]", kinds: list[str], limits: tuple[Array, Array], told: Told | None
+    ) -> None:
+        self._run, self._goals, self._kinds, self._limits, self._told = run, goals, kinds, limits, told
+        self._begin = run.values
+        self._sizes = np.where(self._begin != 0, np.abs(self._begin), 1.0)
+        for item in run.knots:  # values of one input are of one size
+            places = [k for k, name in enumerate(run.free) if name.partition("@")[0] == item.name]
+            self._sizes[places] = np.abs(self._begin[places]).max() or 1.0
+        self._seen: list[float] = []
+        self._last: tuple[bytes, Array, Array] | None = None
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        """Return the values of all goals, shape (n_goals,), and their derivatives, shape (n_goals, n_free)."""
+        if self._last is None or self._last[0] != x.tobytes():
+            now = np.clip(x * self._sizes, *self._limits)
+            try:
+                outputs, back = self._run.pullback(now)
+                found = [goal.of(self._run, now, outputs, back) for goal in self._goals]
+            except (StartError, StepError) as error:
+                where = ", ".join(f"{name} = {item:g}" for name, item in zip(self._run.free, now, strict=True))
+                raise type(error)(
+                    f"the run with {where} fails: {error}; bounds (--bounds) keep the search away"
+                ) from None
+            slopes = np.array([slope for _, slope in found]) * self._sizes
+            self._last = x.tobytes(), np.array([value for value, _ in found]), slopes
+            self._seen.append(found[0][0])
+            if self._told:
+                self._told(len(self._seen), found[0][0])
+        return self._last[1:]
+
+    def optimum(self, name: str) -> Optimum:
+        """Return the optimum; name: of the model."""
+        from scipy.optimize import minimize as search
+
+        run, sizes, (low, high) = self._run, self._sizes, self._limits
+        found = search(
+            lambda x: (float(self._at(x)[0][0]), self._at(x)[1][0]), self._begin / sizes, jac=True,
+            method="SLSQP" if self._kinds else "L-BFGS-B",
+            bounds=list(zip((low / sizes).tolist(), (high / sizes).tolist(), strict=True)),
+            constraints=[
+                {"type": kind, "fun": lambda x, k=k: self._at(x)[0][k], "jac": lambda x, k=k: self._at(x)[1][k]}
+                for k, kind in enumerate(self._kinds, 1)
+            ],
+            options={"ftol": CONVERGED, "maxiter": MOST_RUNS}
+            | ({} if self._kinds else {"gtol": FLAT, "maxfun": MOST_RUNS}),
+        )  # fmt: skip
+        best = np.clip(found.x * sizes, low, high)
+        reached, _ = self._at(found.x)
+        ended = str(found.message).strip().rstrip(".").lower()
+        notices = [] if found.success else [f"the search ended early: {ended}"]
+        for kind, goal, value in zip(self._kinds, self._goals[1:], reached[1:].tolist(), strict=True):
+            if (abs(value) if kind == "eq" else -value) > MET:
+                wanted = "0" if kind == "eq" else "at least 0"
+                notices.append(f"{goal.text} is {value:.3g} instead of {wanted}: begin nearer to a run that meets it")
+        whole = zip(run.signals, self._begin.tolist(), best.tolist(), low.tolist(), high.tolist(), strict=True)
+        items = [Optimized(item.name, item.unit, a, b, b in {least, most}) for item, a, b, least, most in whole]
+        trajectories, place = {}, len(items) - sum(len(item.times) for item in run.knots)
+        own = tuple(items[:place])
+        for item in run.knots:
+            trajectories[item.name] = Trajectory(item.unit, item.times, best[place : place + len(item.times)])
+            place += len(item.times)
+        return Optimum(
+            name, self._goals[0].text, own, self._seen[0], float(reached[0]), len(self._seen), tuple(notices),
+            trajectories, any(item.hold for item in run.knots),
+        )  # fmt: skip
+
+
+def _condition(text: str) -> tuple[str, str]:
+    """Return the left side minus the right side of a condition, or the opposite, and its kind (see `_Search`).
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = CONDITION.fullmatch(text)
+    if not found:
+        raise UsageError(f"'{text}' is no condition: write such as last(NAME) = 1.5, max(NAME) <= 2 or min(NAME) >= 0")
+    left, relation, right = found.groups()
+    if relation == "<=":
+        left, right = right, left
+    return f"{left.strip()} - ({right.strip()})", "ineq" if relation in {"<=", ">="} else "eq"
 
 
 class _Goal:
@@ -206,9 +325,15 @@ class _Goal:
         text: the expression.
         outputs: names of the model's outputs.
         free: names of the free values.
+        driven: names of the inputs that are free over time.
+
+    Attributes:
+        outputs: names of those that are measured.
     """
 
-    def __init__(self, text: str, outputs: Sequence[str], free: tuple[str, ...]) -> None:
+    def __init__(self, text: str, outputs: Sequence[str], free: tuple[str, ...], driven: tuple[str, ...]) -> None:
+        self.text = text
+        self._free = len(free)
         self._measures: list[tuple[str, str]] = []
         rest, place = "", 0
         while found := CALL.search(text, place):
@@ -216,7 +341,7 @@ class _Goal:
             if end == len(text):
                 raise UsageError(f"'{text}': a parenthesis is open at the end: close it")
             name = text[found.end() : end].strip()
-            if name in outputs:
+            if name in outputs or name in driven:
                 rest += f"{text[place : found.start()]}measure{len(self._measures)}"
                 self._measures.append((found[1], name))
                 place = end + 1
@@ -236,34 +361,60 @@ class _Goal:
         value = ca.densify(ca.SX(expression.evaluate(lambda name: symbols[name])))
         given = ca.vertcat(*symbols.values())
         self._value = ca.Function("goal", [given], [value, ca.gradient(value, given)])
-        self.outputs = tuple(dict.fromkeys(name for _, name in self._measures))
+        self.outputs = tuple(dict.fromkeys(name for _, name in self._measures if name not in driven))
 
-    def of(self, run: Sensitivity, values: Array) -> tuple[float, Array]:
-        """Return its value for a run with some values, and its derivatives, shape (n_free,).
+    def of(
+        self, run: Sensitivity, values: Array, outputs: Array, back: Callable[[Array], Gradient]
+    ) -> tuple[float, Array]:
+        """Return its value for a run, and its derivatives, shape (n_free,).
+
+        Args:
+            run: the run.
+            values: the free values, shape (n_free,).
+            outputs: of the run with these, shape (n_t, n_outputs).
+            back: function of weights of outputs, see `Sensitivity.pullback`.
 
         Raises:
             StepError: it is not finite.
         """
-        seen: list[Array] = []
-
-        def weights(outputs: Array) -> Array:
-            columns = [outputs[:, self.outputs.index(name)] for _, name in self._measures]
-            measured = [
-                MEASURES[function](run.time, column)
-                for (function, _), column in zip(self._measures, columns, strict=True)
-            ]
-            value, slope = (np.array(item).ravel() for item in self._value([*measured, *values]))
-            if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
-                raise StepError("the expression or its gradient is not finite")
-            seen[:] = [value, slope]
-            found = np.zeros_like(outputs)
-            for (function, name), column, part in zip(self._measures, columns, slope, strict=False):
-                found[:, self.outputs.index(name)] += part * SLOPES[function](run.time, column)
-            return found
-
-        gradient = run.gradient(weights, values)
-        value, slope = seen
-        return float(value[0]), gradient.values + slope[len(self._measures) :]
+        shown, place = run.output_names, self._free
+        driven: dict[str, tuple[slice, Array, Array]] = {}
+        for item in run.knots:
+            part = slice(place, place + len(item.times))
+            place = part.stop
+            if item.hold:  # each value counts up to the next point
+                between, held = np.repeat(run.time, 2)[1:-1], np.repeat(item.shares(run.time[:-1]), 2, axis=0)
+                driven[item.name] = part, between, held
+            else:
+                driven[item.name] = part, run.time, item.shares(run.time)
+        times, columns = [], []
+        for _, name in self._measures:
+            if name in driven:
+                part, time, shares = driven[name]
+                column = shares @ values[part]
+            else:
+                time, column = run.time, outputs[:, shown.index(name)]
+            times.append(time)
+            columns.append(column)
+        measured = [
+            MEASURES[function](time, column)
+            for (function, _), time, column in zip(self._measures, times, columns, strict=True)
+        ]
+        value, slope = (np.array(item).ravel() for item in self._value([*measured, *values[: self._free]]))
+        if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
+            raise StepError("the expression or its gradient is not finite")
+        weights, found = np.zeros_like(outputs), np.zeros(len(values))
+        found[: self._free] = slope[len(self._measures) :]
+        for (function, name), time, column, each in zip(self._measures, times, columns, slope, strict=False):
+            along = each * SLOPES[function](time, column)
+            if name in driven:
+                part, _, shares = driven[name]
+                found[part] += along @ shares
+            else:
+                weights[:, shown.index(name)] += along
+        if self.outputs:
+            found += back(weights).values
+        return float(value[0]), found
 
 
 def _unknown(text: str, name: str, outputs: Sequence[str]) -> UnknownNameError:

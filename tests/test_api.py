@@ -224,6 +224,10 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "minimize": TEXTS,
     "sigma": NAMED,
     "bounds": (3, "x", {"l": 1.0}, {1: [0.0, 1.0]}),
+    "subject": ("last(y) = 1", 3, [3]),
+    "knots": (3, "u", {"u": "3"}, {"u": 1.5}, {1: 3}),
+    "knots_hold": ("yes", 3),
+    "run": (3, "two_link"),
 }
 """Values of a wrong type for each argument of a public function."""
 RIGHT: Mapping[str, Any] = {

@@ -49,6 +49,8 @@ ORDER = (
     "cosimulation",
     "study",
     "sensitivity",
+    "jax_bridge",
+    "torch_bridge",
     "fitting",
     "optimization",
     "viewer",
@@ -60,6 +62,8 @@ ORDER = (
 """Each room may import from those before it, and from itself."""
 HOMES = {
     "gymnasium": {"environment.py"},
+    "jax": {"jax_bridge.py"},
+    "torch": {"torch_bridge.py"},
     "lxml": {"checker/static.py"},
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"plot.py", "demo.py"},

@@ -12,14 +12,14 @@ from harness import thorough
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, design, hits, report, robot, rolling
+from examples import animation, closed_loop, design, hits, report, robot, rolling, swing
 from examples.moving import gripper, pile, walker
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits)
+EXAMPLES = (rolling, robot, design, hits, swing)
 """Those with a table and a figure."""
 
 
@@ -117,7 +117,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits", "swing"])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +160,15 @@ def test_a_woodpecker_keeps_its_cycle_and_a_slider_stays_in_its_guide_and_only_l
     assert found["descent"] == pytest.approx(hits.DESCENT, abs=1e-9)
     assert max(found["penetration"], found["th3"]) < 1e-15
     assert found["gain"] < 1e-12
+
+
+@pytest.mark.slow
+def test_an_arm_swings_up_with_less_effort_the_freer_its_torques_are() -> None:
+    found = run(swing).numbers
+    efforts = [found[f"effort, {knots}"] for knots in swing.KNOTS]
+    assert efforts == sorted(efforts, reverse=True)
+    assert efforts[-1] == pytest.approx(18.0, abs=0.01)
+    assert found["run again"] < 1e-10
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from mbfmu import cli
 from mbfmu.equilibria import read_start
 from mbfmu.errors import MbfmuError
 from mbfmu.model import Block, Defined, Parameter, Port, State
+from mbfmu.result import read_table
 from mbfmu.study.measures import MEASURES, SLOPES
 
 
@@ -97,11 +98,110 @@ def test_mistakes_are_told(goal: str, more: dict[str, Any], message: str) -> Non
         mbfmu.optimize(line(), 1.0, goal, ["c"], step=0.05, **more)
 
 
+def mass() -> Block:
+    """Return a mass of 1 kg that a force drives: x'' = u."""
+    return Block(
+        name="mass",
+        description="",
+        inputs=(Port("u", "N", ""),),
+        states=(State("x", "v", "m", 0.0, ""), State("v", "u", "m/s", 0.0, "")),
+        defined=(Defined("place", "x", "m", "", True), Defined("speed", "v", "m/s", "", True)),
+        parameters=(),
+    )
+
+
+TRANSFER: dict[str, Any] = {"subject": ["last(place) = 1", "last(speed) = 0"], "step": 0.01, "output_interval": 0.01}
+
+
+def test_the_least_effort_of_a_transfer_is_that_of_its_closed_form() -> None:
+    found = mbfmu.optimize(mass(), 1.0, "rms(u)**2", knots={"u": 11}, **TRANSFER)
+    force = found.trajectories["u"]
+    assert force.values == pytest.approx(6 - 12 * force.time, abs=1e-2)
+    assert found.least == pytest.approx(12.0, rel=1e-3)
+    assert not found.items
+    assert not found.notices
+
+
+def test_held_inputs_of_a_transfer_are_those_of_linear_algebra() -> None:
+    n = 10
+    found = mbfmu.optimize(mass(), 1.0, "rms(u)**2", knots={"u": n}, knots_hold=True, **TRANSFER)
+    middles = (np.arange(n) + 0.5) / n  # least |u| with sum u/n = 0 and sum u (1 - t)/n = 1
+    rows = np.array([np.ones(n), 1 - middles]) / n
+    assert found.trajectories["u"].values == pytest.approx(np.linalg.pinv(rows) @ [0.0, 1.0], rel=1e-6)
+
+
+def test_an_arm_swings_from_rest_to_rest_and_simulate_repeats_it(tmp_path: Path) -> None:
+    arm: dict[str, Any] = {"values": {"shoulder.phi": -np.pi / 2}, "step": 0.02, "output_interval": 0.1}
+    ends = {"shoulder.phi": np.pi / 2, "elbow.phi": 0.0, "shoulder.w": 0.0, "elbow.w": 0.0}
+    found = mbfmu.optimize(
+        "two_link", 1.0, "rms(shoulder.tau)**2 + rms(elbow.tau)**2", knots={"shoulder.tau": 8, "elbow.tau": 8},
+        subject=[f"last({name}) = {value}" for name, value in ends.items()], **arm,
+    )  # fmt: skip
+    table = str(found.write_inputs(tmp_path / "torques.csv"))
+    run = mbfmu.simulate("two_link", 1.0, inputs={"shoulder.tau": table, "elbow.tau": table}, **arm)
+    assert [run[name][-1] for name in ends] == pytest.approx(list(ends.values()), abs=1e-7)
+    straight = mbfmu.optimize("two_link", 1.0, "rms(shoulder.tau)**2", knots={"shoulder.tau": 2}, **arm)
+    assert straight.least == 0.0 < found.least
+
+
+def test_conditions_that_are_inequalities_bind_or_do_not() -> None:
+    most = mbfmu.optimize(line(), 1.0, "(last(y) - 2)**2", ["c"], subject=["max(y) <= 1", "min(y) >= -1"], step=0.05)
+    assert most["c"] == pytest.approx(1.0, abs=1e-6)
+    loose = mbfmu.optimize(line(), 1.0, "(last(y) - 2)**2", ["c"], subject=["max(y) <= 3"], step=0.05)
+    assert loose["c"] == pytest.approx(2.0, abs=1e-6)
+
+
+def test_bounds_of_an_input_hold_at_all_knots() -> None:
+    found = mbfmu.optimize(mass(), 1.0, "-last(place)", knots={"u": 5}, bounds={"u": (-2.0, 2.0)}, step=0.01)
+    assert found.trajectories["u"].values[:-1] == pytest.approx([2.0] * 4)
+    assert found.least == pytest.approx(-1.0, rel=1e-6)
+
+
+def test_conditions_that_no_run_meets_are_told() -> None:
+    found = mbfmu.optimize(line(), 1.0, "last(y)**2", ["c"], subject=["last(y) = 1", "last(y) = 2"], step=0.05)
+    assert any("instead of 0" in notice for notice in found.notices)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({}, "nothing is free"),
+        ({"knots": {"w": 3}}, "has no input 'w'"),
+        ({"knots": {"u": 1}}, "give at least 2"),
+        ({"knots": {"u": [0.0, 0.5, 0.5]}}, "times that increase"),
+        ({"knots": {"u": 3}, "subject": ["last(y)"]}, "is no condition"),
+        ({"knots": {"u": 3}, "subject": ["last(q) = 1"]}, "'q' is neither"),
+        ({"knots": {"u": 3}, "bounds": {"v": (0.0, 1.0)}}, "'v' is not free"),
+    ],
+)
+def test_mistakes_of_trajectories_are_told(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(MbfmuError, match=message):
+        mbfmu.optimize(line(), 1.0, "last(y)**2", step=0.05, **more)
+
+
+def test_inputs_over_time_are_written_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = ["optimize", "two_link", "--stop", "0.2", "--step", "1e-2", "--knots", "elbow.tau=3", "--json"]
+    given += ["--subject-to", "last(elbow.w) = 0", "--minimize", "rms(elbow.tau)", "--write-inputs", "u.csv"]
+    monkeypatch.setattr(sys, "argv", ["mbfmu", *given, "--input", "elbow.tau=1"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert not caught.value.code
+    document = json.loads(capsys.readouterr().out)
+    columns = read_table(tmp_path / "u.csv")
+    assert columns["elbow.tau"].tolist() == document["inputs"]["elbow.tau"]["values"]
+    assert columns["time"] == pytest.approx([0.0, 0.1, 0.2])
+
+
 def test_a_value_that_was_not_free_is_an_unknown_name() -> None:
     with pytest.raises(MbfmuError, match="'k' was not free"):
         mbfmu.optimize(line(), 1.0, "last(y)**2", ["c"], step=0.05)["k"]
 
 
-def test_models_with_events_are_refused_by_name() -> None:
-    with pytest.raises(MbfmuError, match="gaps or dry friction"):
-        mbfmu.optimize("bouncing_ball", 0.1, "last(y)", ["g"])
+def test_a_restitution_is_chosen_that_brings_a_ball_to_a_height() -> None:
+    found = mbfmu.optimize("bouncing_ball", 0.8, "(last(y) - 0.5)**2", ["e"], bounds={"e": (0.5, 1.0)}, step=0.01)
+    first = np.sqrt(2 / 9.81)
+    rise = 0.5 + 9.81 * (0.8 - first) ** 2 / 2
+    assert found["e"] == pytest.approx(rise / (9.81 * first * (0.8 - first)), rel=1e-6)

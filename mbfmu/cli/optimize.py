@@ -28,6 +28,7 @@ from mbfmu.cli.choices import (
 )
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
+from mbfmu.errors import UsageError
 
 
 @with_robot
@@ -40,18 +41,38 @@ def optimize(
         typer.Option(
             "--minimize",
             metavar="EXPRESSION",
-            help="of max(NAME), min, last, mean, rms, ptp of outputs, and of free values",
+            help="of max(NAME), min, last, mean, rms, ptp of outputs and free inputs, and of free values",
         ),
     ],
     free: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--free",
             metavar="NAME,...",
             help="parameters and start values to choose; may be repeated",
             autocompletion=complete.values,
         ),
-    ],
+    ] = None,
+    knots: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--knots",
+            metavar="NAME=N",
+            help="choose an input over time, by its values at N points, with lines between; may be repeated",
+            autocompletion=complete.inputs,
+        ),
+    ] = None,
+    knots_hold: Annotated[
+        bool, typer.Option("--knots-hold", help="each value of an input stays until the next; default: lines between")
+    ] = False,
+    subject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--subject-to",
+            metavar="CONDITION",
+            help="such as 'last(NAME) = 1.5' or 'max(NAME) <= 2'; may be repeated",
+        ),
+    ] = None,
     bounds: Bounds = None,
     stepper: Stepper = None,
     option: Options = None,
@@ -68,21 +89,31 @@ def optimize(
         Path | None,
         typer.Option("--output", "-o", metavar="BEST.json|.toml", help="file of the values, which --start takes"),
     ] = None,
+    write_inputs: Annotated[
+        Path | None,
+        typer.Option("--write-inputs", metavar="U.csv", help="table of the inputs over time, which --input takes"),
+    ] = None,
     robot: Any = None,
 ) -> Report:
-    """Compute parameters and start values for which an expression of measures of a run is least."""
+    """Compute parameters, start values and inputs for which an expression of measures of a run is least."""
     from mbfmu.equilibria import ENDINGS, write_start
     from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.formats import format_of
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model, *pairs(inputs).values(), *present(start)))
+    if write_inputs:
+        format_of(write_inputs)
+    refuse_overwriting((output, write_inputs), (model, *pairs(inputs).values(), *present(start)))
     given = begun(start, values)
     found = mbfmu.optimize(
         mbfmu.load(model, given, (), robot),
         stop,
         minimize,
         names(free),
+        subject=subject or (),
+        knots={name: _count(name, text) for name, text in pairs(knots).items()},
+        knots_hold=knots_hold,
         bounds=spans(bounds),
         stepper=stepper,
         options=pairs(option),
@@ -95,12 +126,17 @@ def optimize(
     )
     if output:
         write_start(output, {**given, **found.values})
+    if write_inputs:
+        found.write_inputs(write_inputs)
     table = Table(title=found.name, title_justify="left")
     for heading in ("value", "unit", "best", "at the start", ""):
         table.add_column(heading, justify="right" if heading in {"best", "at the start"} else "left")
     for item in found.items:
         remark = "at a bound" if item.bound else ""
         table.add_row(escape(item.name), escape(item.unit), f"{item.value:.9g}", f"{item.start:.6g}", remark)
+    for name, each in found.trajectories.items():
+        span, remark = f"{each.values.min():.6g} to {each.values.max():.6g}", f"over time, {each.time.size} values"
+        table.add_row(escape(name), escape(each.unit), span, "", remark)
     line = f"{found.expression} = {found.least:.6g}, {found.before:.6g} at the start; {found.runs} runs"
     data = {
         "model": found.name,
@@ -111,4 +147,13 @@ def optimize(
         "least": found.least,
         "runs": found.runs,
     }
-    return Report(data, (table, line), present(output), found.notices)
+    if found.trajectories:
+        data["inputs"] = found.trajectories
+    return Report(data, (table, line), present(output, write_inputs), found.notices)
+
+
+def _count(name: str, text: str) -> int:
+    """Return a number of knots."""
+    if not text.isdecimal():
+        raise UsageError(f"--knots {name}={text}: give a whole number of points")
+    return int(text)

@@ -23,6 +23,8 @@ class Stage:
         correction: SX, added to the unknowns in each pass; a method states its own iteration this way.
         watched: number of leading unknowns that decide about convergence (the rest are multipliers); None: all.
         soft: added to the diagonal of Newton's matrix, where solutions need not be unique: it finds one near the guess.
+        rough: whether the passes may end before they are at rest, as a later stage begins where they end; the
+            derivatives then are those of the passes.
     """
 
     unknowns: SX
@@ -31,6 +33,7 @@ class Stage:
     correction: SX | None = None
     watched: int | None = None
     soft: float = 0.0
+    rough: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Formula:
         result: SX, in terms of x, the arguments and the stages' unknowns.
         estimate: SX, the estimated error that the step adds, as a number relative to 1 and the size of the coordinates
             and rates, in terms of x and the arguments alone; None: there is no estimate.
+        slope: SX like the result, whose derivatives stand for those of the result, such as one in which round-off is
+            not set to 0; None: the result itself.
     """
 
     x: SX
@@ -85,6 +90,7 @@ class Formula:
     stages: tuple[Stage | Let, ...]
     result: SX
     estimate: SX | None = None
+    slope: SX | None = None
 
     def __post_init__(self) -> None:
         solved = tuple(stage for stage in self.stages if stage.unknowns.numel())

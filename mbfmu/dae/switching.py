@@ -136,10 +136,16 @@ class _Event:
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
         (found, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
-        v_1 = ca.if_else(ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met), nan)
-        z_1 = self.switching.carried(self.q, self.v, v_1, self.z, self.given.p, self.t)
         stages = (self.known, *compressing, *hitting, moved, let, *deciding, named)
-        return Formula(self.y, self.given, stages, ca.vertcat(self.q, v_1, z_1, found))
+        agrees, v_1 = ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met)
+        v_0 = ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
+
+        def after(v: SX) -> SX:
+            rates = ca.if_else(agrees, v, nan)
+            z = self.switching.carried(self.q, self.v, rates, self.z, self.given.p, self.t)
+            return ca.vertcat(self.q, rates, z, found)
+
+        return Formula(self.y, self.given, stages, after(v_0), slope=after(v_1))
 
     def least_bounce(self, W: SX) -> SX:
         """Return the speed of approach of each gap below which it closes for good, SX, shape (r_N,).
@@ -380,7 +386,7 @@ class _Event:
                     now[place] = found[k]
         change = ca.vertcat(*now) - first
         going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
-        sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1)
+        sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1, rough=True)
 
         at = [tested, *(ca.substitute(item.within, pressed, tested) for item in frictions)]
         at += [item.way for item in frictions]
@@ -407,15 +413,14 @@ class _Event:
         return self.switches.inputs(len(self.plain.inputs), self.given.u if outer is None else outer, forces)
 
     def projected(self, v_p: SX, modes: SX) -> SX:
-        """Return the rates nearest to v_p that meet the rows of the modes, with 0 for round-off."""
+        """Return the rates nearest to v_p that meet the rows of the modes."""
         dae, q, t = self.dae, self.q, self.t
         p_1 = ca.vertcat(self.modes.given, modes)
         whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - self.plain.n))
         bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
         offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
         change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
-        v_1 = whole + change
-        return ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
+        return whole + change
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Adjoints of a bundle: the exact gradient of a weighted sum of its functions' results.
 
 Each function f of a formula has an adjoint ``a_...`` with the arguments (x, u, du, p, t, h, z, w), where w are weights
-of its first result, and the results (f_x^T w, f_u^T w, f_p^T w, f_z^T w). They are the transposed of the tangents, see
-`tangent`, and so is their use. A correction z -> g(x, u, p, z) at rest, with its last value in a sum with weights w, is
+of its first result, and the results (f_x^T w, f_u^T w, f_du^T w, f_p^T w, f_z^T w). They are the transposed of the
+tangents, see `tangent`, and so is their use. A correction z -> g(x, u, p, z) at rest, with its last value in a sum with
+weights w, is
 
     mu = w + g_z^T mu,    x: g_x^T mu,    u: g_u^T mu,    p: g_p^T mu,
 
@@ -18,8 +19,10 @@ import casadi as ca
 
 from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions
-from mbfmu.kernel.tangent import CHANGING, FormulaDerivatives
+from mbfmu.kernel.tangent import FormulaDerivatives
 
+CHANGING = (0, 1, 2, 3, 6)
+"""Positions of the arguments of a formula's function that change: x, u, du, p, z."""
 FORMULAS = ("start", "begin", "step")
 """The formulas of a run without samplings and events."""
 
@@ -63,7 +66,7 @@ def _formula(item: FormulaFunctions) -> FormulaDerivatives:
     return FormulaDerivatives(
         tuple(_adjoint(function, CHANGING) for function in item.guess),
         tuple(corrections),
-        _adjoint(item.result, CHANGING),
+        _adjoint(item.slope or item.result, CHANGING),
     )
 
 
@@ -85,6 +88,6 @@ def _newton(correct: Any, equations: Any, offset: int, size: int) -> Any:
     given = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
     w = ca.MX.sym("w", size)
     _, jacobian = equations.call(given)
-    x, u, p, z = turned.call([*given, -solve_linear(jacobian.T, w)])
+    x, u, du, p, z = turned.call([*given, -solve_linear(jacobian.T, w)])
     before, after = ca.MX.zeros(offset), ca.MX.zeros(z.numel() - offset - size)
-    return ca.Function(f"a_{correct.name()}", [*given, w], [x, u, p, z + ca.densify(ca.vertcat(before, w, after))])
+    return ca.Function(f"a_{correct.name()}", [*given, w], [x, u, du, p, z + ca.densify(ca.vertcat(before, w, after))])

@@ -46,6 +46,8 @@ class FormulaFunctions:
         result: Function.
         equations: one Function for each stage, with the arguments above -> (residual, its Jacobian in the stage's
             unknowns); None for a `Let` and for a stage with a correction of its own.
+        slope: Function like the result, whose derivatives are those of the result; None: the result itself.
+        rough: numbers of the stages whose passes may end before they are at rest.
     """
 
     sizes: tuple[int, ...]
@@ -53,6 +55,8 @@ class FormulaFunctions:
     correct: tuple[Any, ...]
     result: Any
     equations: tuple[Any, ...]
+    slope: Any = None
+    rough: tuple[int, ...] = ()
 
     def functions(self) -> list[Any]:
         """Return all functions."""
@@ -261,6 +265,8 @@ def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> F
         tuple(item and changed(item, False) for item in functions.correct),
         changed(functions.result, True),
         tuple(item and changed(item, False) for item in functions.equations),
+        functions.slope and changed(functions.slope, True),
+        functions.rough,
     )
 
 
@@ -485,7 +491,9 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
         offset += size
     result = (function if formula.stages else estimated)("result", formula.result)
-    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved))
+    slope = None if formula.slope is None else function("result", formula.slope)
+    rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
+    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved), slope, rough)
 
 
 def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:

@@ -80,13 +80,14 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
     """
     hot, rest = _parted(bundle)
     files = {"rest.c": rest}
-    tables, driver = _tables(bundle, None, 0), []
+    tables, driver, timed = _tables(bundle, None, 0), [], {}
     if isinstance(derived, Adjoints):
         files["adjoint.c"] = derived.formulas["step"].functions()
         files["adjoint_rest.c"] = [item for item in derived.functions() if item not in files["adjoint.c"]]
         driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
     elif derived:
         files["tangent.c"] = derived.functions()
+        timed = {"FOLLOWED": 1, **({"TIMED": 1} if derived.timed else {})}
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
     step = generated(hot, external=False, optional=_estimating(bundle))
@@ -97,7 +98,7 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
             [
                 step.text,
                 _declared([function for functions in files.values() for function in functions]),
-                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values())}),
+                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values()), **timed}),
                 tables,
                 kernel_file("formulas.c"),
                 kernel_file("driver.c"),
@@ -261,7 +262,7 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     closed, gaps = bundle.closed
     return {
         "SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "CLOSED_AT": closed, "GAPS": gaps,
-        "N_SCHEME": bundle.n_scheme, **short,
+        "N_SCHEME": bundle.n_scheme, "SWITCH_ROUGH": sum(1 << k for k in bundle.formulas["switch"].rough), **short,
     }  # fmt: skip
 
 

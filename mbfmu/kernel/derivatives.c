@@ -13,8 +13,15 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
     d.next = d.z + NZ;
     d.x = d.next + NZ;
     d.to = d.half = d.x + ROOM; /* twice as long: two halves of a step each have one */
-    d.unknown = 0;
+    d.unknown = KNOWN;
     memset(d.x, 0, sizeof(double) * ROOM);
+#ifdef FOLLOWED
+    static const double still[NU + 1];
+    memcpy(d.inputs, su, sizeof(double) * NU);
+    d.du = still;
+    d.start = d.t = d.h = d.begun = d.span = d.event = d.at = 0;
+    d.guard = 0;
+#endif
     return d;
 }
 

@@ -1,7 +1,7 @@
 """Kernels that differentiate runs: one records its steps and goes back through them, one is followed by tangents."""
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,25 @@ Array = npt.NDArray[np.float64]
 
 ROOMS = 4
 """Times the work vector of a step that is room enough for its tangents (see codegen.py)."""
+
+
+REASONS = ("KNOWN", "UNKNOWN", "GRAZED", "SPLIT")
+"""Reasons for which a change may be unknown: a code of formulas.c is an index into them."""
+
+
+class Unknown(NamedTuple):
+    """A reason for which the change of a state is unknown.
+
+    Args:
+        reason: one of the `REASONS`: a formula has none; a guard only touches zero; two events come at once, but not
+            after a change.
+        time: of the event, s; 0 if it is none.
+        guard: number of the guard that fell there.
+    """
+
+    reason: str
+    time: float
+    guard: int
 
 
 def address(array: Array, first: int = 0) -> int:
@@ -93,7 +112,7 @@ class Recording(Compiled):
             first: as for `record`.
             end: as for `record`.
             wx: weights of the state.
-            wu: weights of the inputs.
+            wu: weights of the inputs at time t, then of their time derivatives.
             wp: weights of the parameters.
         """
         return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._room))
@@ -101,7 +120,7 @@ class Recording(Compiled):
     def initialize_adjoint(
         self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector | int, wp: Vector
     ) -> tuple[Vector, int]:
-        """Return the weights of the start values, from those of their state, and a code."""
+        """Return the weights of the start values, from those of their state, and a code; see `record_adjoint`."""
         ws = (ctypes.c_double * self.ns)()
         code = self._initialize_adjoint(s, u, self._no_rate, p, t, h, wx, ws, wu, wp, self._room)
         return ws, int(code)
@@ -132,24 +151,24 @@ class Following(Compiled):
         self._initialize_tangent = library.mbfmu_initialize_tangent
         self._initialize_tangent.argtypes = [pointer] * 4 + [real, real] + [pointer] * 5
         self._follow = library.mbfmu_follow
-        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 3
+        self._follow.argtypes = [pointer] * 4 + [real] * 4 + [pointer] * 6
         self._outputs_tangent = library.mbfmu_outputs_tangent
         self._outputs_tangent.argtypes = [pointer] * 3 + [real] + [pointer] * 5
         self._outputs_tangent.restype = None
 
     def initialize_tangent(
-        self, s: Vector, u: Vector, p: Vector, t: float, h: float, ss: Vector, sp: Vector
-    ) -> tuple[Vector, bool]:
-        """Return the change of the state of a start, for changes of start values and parameters, and if it is known."""
+        self, s: Vector, u: Vector, p: Vector, t: float, h: float, ss: Vector, su: Vector, sp: Vector
+    ) -> tuple[Vector, Unknown | None]:
+        """Return the change of the state of a start, for those of start values, inputs and parameters; see `follow`."""
         sx = self._state()
-        known = self._initialize_tangent(s, u, self._no_rate, p, t, h, ss, self._no_rate, sp, sx, self._room)
-        return sx, bool(known)
+        known = self._initialize_tangent(s, u, self._no_rate, p, t, h, ss, su, sp, sx, self._room)
+        return sx, None if known else Unknown("UNKNOWN", t, 0)
 
     def follow(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, sp: Vector,
-        sx: Vector,
-    ) -> tuple[Vector, bool]:  # fmt: skip
-        """Return the change of the state over the span H, and whether it is known.
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, su: Vector,
+        sdu: Vector, sp: Vector, sx: Vector,
+    ) -> tuple[Vector, Unknown | None]:  # fmt: skip
+        """Return the change of the state over the span H, and a reason if it is unknown.
 
         Args:
             x: as for `communicate`.
@@ -160,15 +179,17 @@ class Following(Compiled):
             H: as for `communicate`.
             h_max: as for `communicate`.
             tol: as for `communicate`.
+            su: change of the inputs at time t.
+            sdu: change of their time derivatives.
             sp: change of the parameters.
             sx: change of the state x.
         """
-        found = self._state(*sx)
-        known = self._follow(x, u, du, p, t, H, h_max, tol, sp, found, self._room)
-        return found, bool(known)
+        found, where = self._state(*sx), (ctypes.c_double * 2)()
+        reason = self._follow(x, u, du, p, t, H, h_max, tol, su, sdu, sp, found, where, self._room)
+        return found, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
 
-    def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, sp: Vector) -> Vector:
-        """Return the change of the outputs, for changes of the state and of the parameters."""
+    def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, su: Vector, sp: Vector) -> Vector:
+        """Return the change of the outputs, for changes of the state, the inputs and the parameters."""
         sy = self._shown()
-        self._outputs_tangent(x, u, p, t, sx, self._no_rate, sp, sy, self._room)
+        self._outputs_tangent(x, u, p, t, sx, su, sp, sy, self._room)
         return sy

@@ -16,6 +16,9 @@ static int take_short(const double *x, const double *sx, const double *u, const 
     double end[ROOM], send[ROOM], inputs[NU + 1];
     for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * h;
     int code = OK;
+#ifdef FOLLOWED
+    const double later = d ? d->t : 0, longer = d ? d->h : 0;
+#endif
     if (!REPLACED) {
         if (d) {
             d->from = sx;
@@ -30,12 +33,14 @@ static int take_short(const double *x, const double *sx, const double *u, const 
         d->to = send;
     }
     const double at = REPLACED ? t : t + h;
+    SHIFT(at, REPLACED ? later : later + longer, longer);
     code = evaluate(&FORMULA_short, x, REPLACED ? u : inputs, du, p, at, h, end, NQV + HELD, status, m);
     if (code != OK) return code;
     if (d) {
         d->from = send;
         d->to = sx1;
     }
+    SHIFT(t + h, later + longer, 0);
     code = evaluate(&FORMULA_begin, end, inputs, du, p, t + h, m->usual, x1, MAPPED, status, m);
     memcpy(x1 + HELD_AT, end + NQV, sizeof(double) * HELD);
     if (d) memcpy(sx1 + HELD_AT, send + NQV, sizeof(double) * HELD);
@@ -60,6 +65,21 @@ static int take(const double *x, const double *sx, const double *u, const double
     return code == OK && !all_below(LOST, x1, MAPPED) ? NOT_FINITE : code;
 }
 
+/* Take two steps of half a length from x to m->x; the arguments are those of `take`. */
+static int take_halves(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
+                       double h, double *sx1, double *status, struct memory *m) {
+    double half[NX], change[ROOM], middle[NU + 1];
+#ifdef FOLLOWED
+    const double later = m->d ? m->d->t : 0, longer = m->d ? m->d->h / 2 : 0;
+#endif
+    SHIFT(t, later, longer);
+    int code = take(x, sx, u, du, p, t, h / 2, half, change, status, m);
+    if (code != OK) return code;
+    for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
+    SHIFT(t + h / 2, later + longer, longer);
+    return take(half, change, middle, du, p, t + h / 2, h / 2, m->x, sx1, status, m);
+}
+
 #ifdef SWITCHED
 #define COARSE (-1)      /* a code within this file: the step is to be divided */
 #define MOST_TURNED 0.1  /* largest change of a slip in space in a step, relative to the slip */
@@ -73,14 +93,58 @@ static double least(const double *found, const double *fallen) {
 }
 
 /* Take a step from x to m->x, or two of half its length. */
-static int reach(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
-                 double *status, struct memory *m) {
-    double half[NX], middle[NU + 1];
-    if (!halves) return take(x, 0, u, du, p, t, h, m->x, 0, status, m);
-    int code = take(x, 0, u, du, p, t, h / 2, half, 0, status, m);
-    for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
-    return code == OK ? take(half, 0, middle, du, p, t + h / 2, h / 2, m->x, 0, status, m) : code;
+static int reach(const double *x, const double *sx, const double *u, const double *du, const double *p, double t,
+                 double h, int halves, double *sx1, double *status, struct memory *m) {
+    return halves ? take_halves(x, sx, u, du, p, t, h, sx1, status, m)
+                  : take(x, sx, u, du, p, t, h, m->x, sx1, status, m);
 }
+
+#ifdef TIMED
+/* Find the change of the state in d->half and of the time in d->event at the end of a step of length h, from x at time t
+ * to m->x, at which a guard has fallen. `root` tells whether that is where these guards are zero, or a time after. */
+static int salt(const double *x, const double *u, const double *du, const double *p, double t, double h, int halves,
+                int root, const double *fallen, const double *before, double *status, struct memory *m) {
+    const double still[(ROOM > NP ? ROOM : NP) + NU + 1] = {0}, one = 1, end = t + h;
+    double along[ROOM], moved[GUARDS], rates[GUARDS], inputs[NU + 1], longer = 0;
+    struct tangent *const d = m->d, whole = *d;
+    int code, found = 0;
+    SHIFT(t, whole.t, 0);
+    code = reach(x, d->x, u, du, p, t, h, halves, d->half, status, m);
+    d->event = whole.t;
+    if (code != OK || !root) return code;
+    d->u = d->du = d->p = still;
+    SHIFT(t, 0, 1);
+    code = reach(x, still, u, du, p, t, h, halves, along, status, m);
+    d->u = whole.u;
+    d->du = whole.du;
+    d->p = whole.p;
+    SHIFT(end, whole.t, 0);
+    if (code != OK) return code;
+    for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * h;
+    t_guards((const double *const[]){m->x, inputs, p, &end, d->half, d->inputs, d->p, &d->t}, (double *const[]){moved}, m->w);
+    t_guards((const double *const[]){m->x, inputs, p, &end, along, du, still, &one}, (double *const[]){rates}, m->w);
+    const double zero = 1000 * round_off(m->z, NZ, d);
+    for (int i = 0; i < GUARDS; ++i) {
+        if (!(fallen[i] < 0 && m->guards[i] < 0)) continue;
+        const double rate = fabs(rates[i]);
+        const int hovers = rate * m->usual <= ARMED && fabs(moved[i]) <= zero; /* at zero, so that its time is alike */
+        const double change = hovers ? 0 : -moved[i] / rates[i], apart = fabs(change - longer) * rate;
+        int why = KNOWN;
+        if (!hovers && (!(rate * h > GRAZING * fabs(before[i])) || !isfinite(change))) why = GRAZED;
+        else if (found && !(apart <= TOGETHER * (fabs(change) + fabs(longer)) * rate + zero)) why = SPLIT;
+        if (why && !d->unknown) {
+            d->unknown = why;
+            d->at = end;
+            d->guard = i;
+        }
+        if (!found) longer = change;
+        found = 1;
+    }
+    for (int i = 0; i < MAPPED; ++i) d->half[i] += along[i] * longer;
+    d->event = whole.t + longer;
+    return code;
+}
+#endif
 
 /* Look at a step of length h from x at time t to m->x, which has been taken, in halves or not, with u the inputs at t.
  * Where a guard falls below zero in it, take the step up to there instead: to the first time found at which one of these
@@ -109,7 +173,12 @@ static int look(const double *x, const double *u, const double *du, const double
         return OK;
     }
     struct tangent *const d = m->d;
-    if (d) d->unknown = 1; /* the time of the event changes too */
+#ifdef TIMED
+    double first[GUARDS];
+    memcpy(first, before, sizeof first);
+#else
+    if (d) d->unknown = UNKNOWN; /* the time of the event changes too */
+#endif
     m->d = 0;
     double low = 0, high = h, at_low = least(before, fallen), at_high = least(fallen, fallen), taken = h;
     int side = 0, code = OK, bracketed = at_low > 0; /* if not, it begins at zero: the last event was that of this guard */
@@ -122,7 +191,7 @@ static int look(const double *x, const double *u, const double *du, const double
             if (!(middle > low && middle < high)) middle = low + (high - low) / 2;
         }
         if (middle <= low || middle >= high || middle <= h * SHORTEST * SHORTEST) break;
-        code = reach(x, u, du, p, t, middle, halves, status, m);
+        code = reach(x, 0, u, du, p, t, middle, halves, 0, status, m);
         if (code != OK) break;
         taken = middle;
         watch(m->x, u, du, p, t, middle, now, m);
@@ -138,10 +207,16 @@ static int look(const double *x, const double *u, const double *du, const double
             side = -1;
         }
     }
+    const int root = bracketed && m->nudge <= high;
     high = fmin(h, fmax(high, m->nudge));
-    if (code == OK && taken != high) code = reach(x, u, du, p, t, high, halves, status, m);
+    if (code == OK && taken != high) code = reach(x, 0, u, du, p, t, high, halves, 0, status, m);
     if (code == OK) watch(m->x, u, du, p, t, high, before, m);
     m->d = d;
+#ifdef TIMED
+    if (code == OK && d) code = salt(x, u, du, p, t, high, halves, root, fallen, first, status, m);
+#else
+    (void)root;
+#endif
     *length = high;
     return code == OK ? EVENT : code;
 }
@@ -174,6 +249,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
             int part = whole >> level, unknown = d && d->unknown;
             double dt = k * h + (done ? h * done / whole : 0), small = level ? h * part / whole : h;
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
+            SHIFT(t + dt, d->begun + d->span / n * (k + (double)done / whole), d->span / n * part / whole);
             int code = take(now, d ? d->x : 0, inputs, du, p, t + dt, small, m->x, d ? d->half : 0, status, m);
 #ifdef SWITCHED
             const int divides = level < MOST_LEVELS && !FORMULA_step.corrections;
@@ -215,7 +291,7 @@ static int advance(const double *x, const double *u, const double *du, const dou
 static int attempt(const double *x, const double *u, const double *du, const double *p, double t, double h,
                    double *error, double *status, struct memory *m) {
     struct tangent *const d = m->d;
-    double big[NX], half[NX], middle[NU + 1], end = t + h;
+    double big[NX], end = t + h;
     int code;
     if (ESTIMATE_ORDER) {
         m->estimate = error;
@@ -226,12 +302,7 @@ static int attempt(const double *x, const double *u, const double *du, const dou
     m->d = 0;
     code = take(x, 0, u, du, p, t, h, big, 0, status, m);
     m->d = d;
-    if (code == OK) code = take(x, d ? d->x : 0, u, du, p, t, h / 2, half, d ? d->half : 0, status, m);
-    if (code != OK) return code;
-    for (int i = 0; i < NU; ++i) middle[i] = u[i] + du[i] * (h / 2);
-    double *const sx1 = d ? d->half + ROOM : 0;
-    code = take(half, d ? d->half : 0, middle, du, p, t + h / 2, h / 2, m->x, sx1, status, m);
-    if (d) memcpy(d->half, sx1, sizeof(double) * MAPPED);
+    if (code == OK) code = take_halves(x, d ? d->x : 0, u, du, p, t, h, d ? d->half : 0, status, m);
     status[S_TIME] = t;
     if (code != OK) return code;
     state_difference((const double *const[]){big, m->x, p, &end}, (double *const[]){error}, m->w);
@@ -265,6 +336,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         m->usual = h;
 #endif
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+        SHIFT(t + done, d->begun, last ? d->span : 0);
         int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
         if (code != OK) excess = mbfmu_pow(WORST, order);
@@ -347,6 +419,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
         memset(status, 0, sizeof(double) * S_SIZE);
         status[S_TIME] = at;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+        SHIFT(at, m->d->begun, 0);
 #ifdef SAMPLED
         double until[2];
         if (m->stops && done > 0 && time_left(now, p, at, m) <= 0) {
@@ -378,6 +451,13 @@ static int travel(const double *x, const double *u, const double *du, const doub
         last = until[0] >= H - done - until[1];
         if (!last) span = until[0];
 #endif
+        CHANGE(m->d->span = -m->d->begun);
+#if defined SAMPLED && defined TIMED
+        if (m->d && !last) {
+            const double *const in[] = {now, p, &at, m->d->x, m->d->p, &m->d->begun};
+            t_until_sampling(in, (double *const[]){&m->d->span}, m->w);
+        }
+#endif
         if (left-- <= 0) {
             total[S_CODE] = UNFINISHED;
             break;
@@ -402,6 +482,8 @@ static int travel(const double *x, const double *u, const double *du, const doub
                 break;
             }
             for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * done;
+            CHANGE(m->d->begun = m->d->event);
+            SHIFT(at, m->d->begun, 0);
             code = change_modes(values, 0, now, inputs, du, p, at, h, status, m);
             switched = 1;
             if (code == OK && ++events == MOST_EVENTS) {
@@ -418,6 +500,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
         if (code != OK && code != UNFINISHED) break;
         memcpy(now, m->x, sizeof now);
         done = last ? H : done + span;
+        CHANGE(m->d->begun += m->d->span);
     }
     memcpy(status, total, sizeof total);
     const int code = (int)status[S_CODE];

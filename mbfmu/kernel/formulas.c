@@ -15,6 +15,8 @@
  *                                                state after an event, numbers that are positive until one; their
  *                                                number, the entries of x that tell which have fallen and which gaps
  *                                                are closed, and the number of gaps
+ *   SWITCH_ROUGH with SWITCHED                    the bits of those stages of FORMULA_switch whose passes may end before
+ *                                                they are at rest
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
  *   the codes, the entries of a status and the limits of runtime.py
  */
@@ -32,14 +34,52 @@
 #define ROOM (NX > NQV + 1 ? NX : NQV + 1)
 #define WORK (2 * NZ + ROOM + SZ_W)
 
+enum { KNOWN, UNKNOWN, GRAZED, SPLIT }; /* a change; where a guard only touches zero; where two events come at once */
+
 /* A small change of all that a formula's value depends on, and the change of the value. */
 struct tangent {
     const double *u, *p;      /* changes that stay the same throughout */
     const double *from;       /* change of the formula's argument */
     double *to, *z, *next;    /* change of its value; of the unknowns; room */
     double *x, *half;         /* change of the state; room for that of half a step */
-    int unknown;              /* whether the change is unknown */
+    int unknown;              /* whether the change is unknown, and why: one of the reasons above */
+#ifdef FOLLOWED
+    const double *du;         /* change of the inputs' time derivatives */
+    double inputs[NU + 1];    /* change of the inputs where a step begins */
+    double start;             /* time at which u and du are those of the inputs */
+    double t, h;              /* change of the time where a step begins, and of its length */
+    double begun, span;       /* change of the time at which a span begins, and of the span */
+    double event, at;         /* change of the time of the event that ended it; that of which the change is unknown */
+    int guard;                /* number of the guard that fell there */
+#endif
 };
+
+#ifdef FOLLOWED
+/* Let what comes begin at a time `now` that changes by `later`, with a step whose length changes by `longer`. */
+static void shift(struct tangent *d, const double *du, double now, double later, double longer) {
+    if (!d) return;
+    d->t = later;
+    d->h = longer;
+    for (int i = 0; i < NU; ++i) d->inputs[i] = d->u[i] + d->du[i] * (now - d->start) + du[i] * later;
+}
+#ifdef TIMED
+#define TANGENT_ARGUMENTS 14
+#else
+#define TANGENT_ARGUMENTS 12
+#endif
+#define CHANGE(code) do { if (m->d) { code; } } while (0)
+#define SHIFT(now, later, longer) CHANGE(shift(m->d, du, now, later, longer))
+#else
+#define TANGENT_ARGUMENTS 11
+#define CHANGE(code)
+#define SHIFT(now, later, longer)
+#endif
+
+#ifdef SWITCHED
+#define ROUGH(f, k) ((f) == &FORMULA_switch && (SWITCH_ROUGH >> (k) & 1))
+#else
+#define ROUGH(f, k) 0
+#endif
 
 struct memory {
     double *w, *z, *next, *x;
@@ -94,9 +134,10 @@ static int at_rest(double correction, double last) {
            (ratio > 0.5 && correction <= STALLED);
 }
 
-/* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far. Return whether it is.
- */
-static int settle(function correct, const double *const in[11], double *sz, int n, double scale, struct memory *m) {
+/* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far, and `zero` a size that
+ * is round-off. Return whether it is. */
+static int settle(function correct, const double *const *in, double *sz, int n, double scale, double zero,
+                  struct memory *m) {
     double last = INFINITY, *const next = m->d->next;
     for (int pass = 0; pass < MAX_TANGENT_CORRECTIONS; ++pass) {
         double change = 0;
@@ -105,10 +146,17 @@ static int settle(function correct, const double *const in[11], double *sz, int 
         for (int i = 0; i < n; ++i) change = fmax(change, fabs(next[i] - sz[i]));
         memcpy(sz, next, sizeof(double) * n);
         scale = fmax(scale, largest(sz, n));
-        if (change <= TANGENT_SETTLED * scale || (change > last / 2 && change <= STALLED * scale)) return 1;
+        if (change <= TANGENT_SETTLED * scale || (change > last / 2 && change <= fmax(STALLED * scale, zero)))
+            return 1;
         last = change;
     }
     return 0;
+}
+
+/* The round-off of tangents that are differences of n unknowns and of all other changes. */
+static double round_off(const double *z, int n, const struct tangent *d) {
+    const double changes = fmax(fmax(largest(d->p, NP), largest(d->u, NU)), largest(d->z, n));
+    return TANGENT_SETTLED * fmax(1, largest(z, n)) * changes;
 }
 
 /* Evaluate a formula at (x, u, du, p, t, h): solve its stages one after the other, then compute the result, which has
@@ -116,7 +164,7 @@ static int settle(function correct, const double *const in[11], double *sz, int 
 static int evaluate(const struct formula *f, const double *x, const double *u, const double *du, const double *p,
                     double t, double h, double *result, int size, double *status, struct memory *m) {
     struct tangent *const d = m->d;
-    const double *in[11] = {x, u, du, p, &t, &h, m->z};
+    const double *in[TANGENT_ARGUMENTS] = {x, u, du, p, &t, &h, m->z};
     double *z = m->z, *sz = 0;
     if (d) {
         sz = d->z;
@@ -125,6 +173,14 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         in[8] = d->u;
         in[9] = d->p;
         in[10] = sz;
+#ifdef FOLLOWED
+        in[8] = d->inputs;
+        in[11] = d->du;
+#endif
+#ifdef TIMED
+        in[12] = &d->t;
+        in[13] = &d->h;
+#endif
     }
     for (int k = 0; k < f->stages; ++k) {
         const int n = f->size[k];
@@ -156,13 +212,16 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         }
         if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
         if (!f->corrections && !solved) return NOT_CONVERGED;
-        if (d && !f->corrections && !settle(f->correct_tangent[k], in, sz - n, n, scale, m)) d->unknown = 1;
+        if (d && !f->corrections && !ROUGH(f, k)) {
+            const double zero = round_off(m->z, (int)(z - m->z), d);
+            if (!settle(f->correct_tangent[k], in, sz - n, n, scale, zero, m)) d->unknown = UNKNOWN;
+        }
     }
     double *const results[] = {result, f->stages ? 0 : m->estimate};
     f->result(in, results, m->w);
     if (d) {
         f->result_tangent(in, &d->to, m->w);
-        if (!all_below(INFINITY, d->to, size)) d->unknown = 1;
+        if (!all_below(INFINITY, d->to, size)) d->unknown = UNKNOWN;
     }
     return OK;
 }

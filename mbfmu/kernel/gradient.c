@@ -11,9 +11,11 @@
 #define PATH ((MAX_CORRECTIONS + 1) * NZ) /* room for all values of a stage's unknowns on the way to its solution */
 #define PASSED 1e-14     /* part of a stage's weights that is left out once its passes have brought them down to it */
 
+#define INPUTS (2 * NU)  /* entries of the weights of inputs: those of u, then those of du */
+
 /* Weights of all that a formula depends on. */
 struct weights {
-    double x[WIDEST + 1], u[NU + 1], p[NP + 1], z[NZ + 1];
+    double x[WIDEST + 1], u[INPUTS + 1], p[NP + 1], z[NZ + 1];
 };
 
 static void add(const double *from, int n, double *to) {
@@ -24,9 +26,9 @@ static void add(const double *from, int n, double *to) {
  * these have their new weights in found->z + before. */
 static void turn(function adjoint, const double *const in[8], int size, int before, double *x, double *u, double *p,
                  double *z, struct weights *found, struct memory *m) {
-    adjoint(in, (double *const[]){found->x, found->u, found->p, found->z}, m->w);
+    adjoint(in, (double *const[]){found->x, found->u, found->u + NU, found->p, found->z}, m->w);
     add(found->x, size, x);
-    add(found->u, NU, u);
+    add(found->u, INPUTS, u);
     add(found->p, NP, p);
     add(found->z, before, z);
 }
@@ -89,7 +91,7 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
         }
         if (!f->correct[k] || left > 0) turn(a->guess[k], in, size, before, wx, wu, wp, wz, &found, m);
     }
-    return all_below(INFINITY, wx, size) && all_below(INFINITY, wp, NP) && all_below(INFINITY, wu, NU) ? OK : NOT_FINITE;
+    return all_below(INFINITY, wx, size) && all_below(INFINITY, wp, NP) && all_below(INFINITY, wu, INPUTS) ? OK : NOT_FINITE;
 }
 
 /* The entries of a recorded step, and of the work vector of the functions below. */
@@ -123,25 +125,30 @@ MBFMU_EXPORT int mbfmu_record(const double *x, const double *u, const double *du
     return OK;
 }
 
-/* The weights wx of the state before recorded steps, from those after them; weights are added to wu and wp. */
+/* The weights wx of the state before recorded steps, from those after them; weights are added to wp, and to wu those of
+ * the inputs at the time t and of their derivatives. */
 MBFMU_EXPORT int mbfmu_record_adjoint(double *record, const double *u, const double *du, const double *p, double t,
                                       double h, long long first, long long end, double *wx, double *wu, double *wp,
                                       double *work) {
     struct memory m = carve(work);
-    double inputs[NU + 1], before[NX];
+    double inputs[NU + 1], before[NX], of_inputs[INPUTS + 1];
     wx[MAPPED] = 0; /* equal steps do not depend on the step chosen last */
     for (long long k = end - 1; k >= first; --k) {
         double *const x = record + (k - first) * RECORD, dt = k * h;
         for (int i = 0; i < NU; ++i) inputs[i] = u[i] + du[i] * dt;
-        const int code = pull(&FORMULA_step, &ADJOINT_step, x, inputs, du, p, t + dt, h, x + NX, wx, MAPPED, before, wu,
-                              wp, work + WORK, &m);
+        memset(of_inputs, 0, sizeof of_inputs);
+        const int code = pull(&FORMULA_step, &ADJOINT_step, x, inputs, du, p, t + dt, h, x + NX, wx, MAPPED, before,
+                              of_inputs, wp, work + WORK, &m);
         if (code != OK) return code;
+        add(of_inputs, INPUTS, wu);
+        for (int i = 0; i < NU; ++i) wu[NU + i] += dt * of_inputs[i];
         memcpy(wx, before, sizeof(double) * MAPPED);
     }
     return OK;
 }
 
-/* The weights ws of the start values, from those of the state of mbfmu_initialize; weights are added to wu and wp. */
+/* The weights ws of the start values, from those of the state of mbfmu_initialize; weights are added to wu, which has
+ * entries for u and du, and to wp. */
 MBFMU_EXPORT int mbfmu_initialize_adjoint(const double *s, const double *u, const double *du, const double *p, double t,
                                           double h, const double *wx, double *ws, double *wu, double *wp, double *work) {
     struct memory m = carve(work);

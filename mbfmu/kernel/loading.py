@@ -13,7 +13,7 @@ from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
-from mbfmu.kernel.tangent import tangents
+from mbfmu.kernel.tangent import following_tangents
 from mbfmu.kernel.toolchain import BuildError, Library, built, host, remedy
 from mbfmu.stepper.scheme import Scheme
 
@@ -67,7 +67,7 @@ def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
     Raises:
         KernelError: there is no C compiler, or it fails.
     """
-    return Following(_differentiated(c_sources(bundle, tangents(dae, scheme, bundle))))
+    return Following(_differentiated(c_sources(bundle, following_tangents(dae, scheme, bundle))))
 
 
 def _differentiated(sources: dict[str, str]) -> str:

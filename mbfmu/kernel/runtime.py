@@ -94,6 +94,11 @@ MAX_TANGENT_CORRECTIONS = 400
 """Number of corrections of a tangent after which it counts as unknown."""
 TANGENT_SETTLED = 1e-15
 """Relative change at which a tangent is at rest."""
+GRAZING = 1e-6
+"""Rate at which a guard falls at an event, relative to its mean rate in the step up to there, below which the event may
+as well not come: a change of its time is unknown."""
+TOGETHER = 1e-6
+"""Relative difference of the changes of the times of two events at once above which one comes before the other."""
 
 NOTICEABLE = 0.01
 """Error of the energy that gives a notice, as a part of the energy that the motion exchanges."""

@@ -9,6 +9,17 @@ prefix s marks a small change of a quantity. The tangent of a correction is agai
 Repeated along the corrections of z, and then with z at rest, it gives the change of the solution. There r vanishes, so
 that s(J) is left out. With a fixed number of corrections some r remains, and s(J) is kept. A solution that depends on
 the guess, such as that of a start with free values, has a change that depends on the guess too.
+
+Tangents that follow a run have one more argument, (..., sz, sdu), the change of du; where events and samplings shorten
+steps also (..., sdu, st, sh), the changes of the time at which a step begins and of its length. With g the guard that
+falls at the end of a step of length theta, and S the step,
+
+    s(theta) = -(g_x s(S) + g_u s(u) + g_p s(p) + g_t s(t)) / (g_x S_h + g_u u' + g_t),
+
+with s(S) at a given length; from there on the change of the state is s(S) + S_h s(theta), and that of the time is
+s(t) + s(theta). The formula of the event and the new beginning take both: they give the saltation matrix (Leine &
+Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, ch. 7), with the flow of the stepper
+instead of that of the equations.
 """
 
 from collections.abc import Mapping
@@ -24,6 +35,10 @@ from mbfmu.stepper.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
 """Positions of the arguments of a formula's function that change: x, u, p, z."""
+FOLLOWED = (*CHANGING, 2)
+"""The same where a run is followed: du too."""
+TIMED = (*FOLLOWED, 4, 5)
+"""The same where also the time t and the length h of a step change, by events and samplings."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +70,25 @@ class Tangents:
         rates: Function (x, u, du, p, t) -> time derivative of y along the motion; for a solver of its own instead the
             tangent of its rates, (x, u, p, t, sx, su, sp) -> change of the time derivative of [q; v; z].
         drift: that of the way back onto the constraints, in the same way; None without constraints, and for a stepper.
+        guards: Function (x, u, p, t, sx, su, sp, st) -> change of the guards, if the time changes too; else None.
+        until_sampling: Function (x, p, t, sx, sp, st) -> change of the time until the next sampling, in the same way.
     """
 
     formulas: Mapping[str, FormulaDerivatives]
     outputs: Any
     rates: Any
     drift: Any = None
+    guards: Any = None
+    until_sampling: Any = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the time changes too, by which events come and steps are taken."""
+        return bool(self.guards or self.until_sampling)
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.rates, *filter(None, [self.drift])]
+        found = [self.outputs, self.rates, *filter(None, [self.drift, self.guards, self.until_sampling])]
         return [*found, *(function for item in self.formulas.values() for function in item.functions())]
 
 
@@ -84,6 +108,18 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
     )
 
 
+def following_tangents(dae: Dae, scheme: Scheme, bundle: Bundle) -> Tangents:
+    """Return the tangents of a bundle that follow a run through its samplings and events; see `tangents`."""
+    changing = TIMED if bundle.guards or bundle.until_sampling else FOLLOWED
+    return Tangents(
+        formulas={name: _formula(item, True, changing) for name, item in bundle.formulas.items()},
+        outputs=_tangent(bundle.outputs, (0, 1, 2)),
+        rates=_rates(dae, scheme),
+        guards=bundle.guards and _tangent(bundle.guards, (0, 1, 2, 3)),
+        until_sampling=bundle.until_sampling and _tangent(bundle.until_sampling, (0, 1, 2)),
+    )
+
+
 def exchange_tangents(bundle: Bundle) -> Tangents:
     """Return the tangents of a bundle for a solver of its own: those of its start, its outputs and its rates."""
     return Tangents(
@@ -94,7 +130,7 @@ def exchange_tangents(bundle: Bundle) -> Tangents:
     )
 
 
-def _formula(item: FormulaFunctions, solved: bool) -> FormulaDerivatives:
+def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = CHANGING) -> FormulaDerivatives:
     corrections: list[Any] = []
     offset = 0
     for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
@@ -102,14 +138,14 @@ def _formula(item: FormulaFunctions, solved: bool) -> FormulaDerivatives:
         if correct is None:
             corrections.append(None)
         elif equations is None:
-            corrections.append(_tangent(correct, CHANGING))
+            corrections.append(_tangent(correct, changing))
         else:
-            corrections.append(_newton(correct, equations, where, solved))
+            corrections.append(_newton(correct, equations, where, solved, changing))
         offset += size
     return FormulaDerivatives(
-        tuple(_tangent(function, CHANGING) for function in item.guess),
+        tuple(_tangent(function, changing) for function in item.guess),
         tuple(corrections),
-        _tangent(item.result, CHANGING),
+        _tangent(item.slope or item.result, changing),
     )
 
 
@@ -131,15 +167,16 @@ def _tidy(kind: Any, found: list[Any]) -> list[Any]:
     return ca.cse(dense) if kind is ca.SX else dense
 
 
-def _newton(correct: Any, equations: Any, where: slice, solved: bool) -> Any:
+def _newton(correct: Any, equations: Any, where: slice, solved: bool, changing: tuple[int, ...]) -> Any:
     """Return the correction of the tangent of a stage solved by Newton's method."""
-    change = _tangent(equations, CHANGING, 1 if solved else 2)
+    change = _tangent(equations, changing, 1 if solved else 2)
     inputs = [ca.MX.sym(f"i{k}", change.sparsity_in(k)) for k in range(change.n_in())]
     residual, jacobian = equations.call(inputs[: equations.n_in()])
     changed, *turned = change.call(inputs)
+    unknowns = inputs[equations.n_in() + CHANGING.index(6)]
     for matrix in turned:
         changed = changed - matrix @ solve_linear(jacobian, residual)
-    return ca.Function(f"t_{correct.name()}", inputs, [inputs[-1][where] - solve_linear(jacobian, changed)])
+    return ca.Function(f"t_{correct.name()}", inputs, [unknowns[where] - solve_linear(jacobian, changed)])
 
 
 def _rates(dae: Dae, scheme: Scheme) -> Any:

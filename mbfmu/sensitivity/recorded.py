@@ -27,7 +27,7 @@ class Span(NamedTuple):
     """Equal steps without a break.
 
     Args:
-        interval: number of the communication interval they are in.
+        line: number of the line that the inputs follow.
         t: time from which steps are counted, s.
         h: length of a step, s.
         first: number of the first of these steps.
@@ -36,11 +36,29 @@ class Span(NamedTuple):
         du: their time derivatives.
     """
 
-    interval: int
+    line: int
     t: float
     h: float
     first: int
     n: int
+    u: Any
+    du: Any
+
+
+class Line(NamedTuple):
+    """A part of a run along which the inputs follow a line.
+
+    Args:
+        interval: number of the communication interval it is in.
+        t: its start, s.
+        end: its end, s.
+        u: inputs at t.
+        du: their time derivatives.
+    """
+
+    interval: int
+    t: float
+    end: float
     u: Any
     du: Any
 
@@ -51,21 +69,27 @@ class Weights(NamedTuple):
     Args:
         s: start values, shape (n_s,).
         p: parameters, shape (n_p,).
-        u: inputs in each communication interval, shape (n_t - 1, n_u).
+        u: inputs at the start of each line and, at last, those at the end of the run, shape (n_lines + 1, n_u).
+        du: their time derivatives along each line, and zeros at last, shape (n_lines + 1, n_u).
     """
 
     s: Array
     p: Array
     u: Array
+    du: Array
 
 
-def spans(drives: Drives) -> list[Span]:
-    """Return the steps of a run."""
+def lines(drives: Drives) -> list[Line]:
+    """Return the lines that the inputs of a run follow."""
+    return [Line(k, *line) for k in range(len(drives.points) - 1) for line in drives.between(k)]
+
+
+def spans(whole: Sequence[Line], step: float) -> list[Span]:
+    """Return the steps of a run; step: the longest, s."""
     found = []
-    for k in range(len(drives.points) - 1):
-        for t, t1, u, du in drives.between(k):
-            n = count(t1 - t, drives.step)
-            found.append(Span(k, t, (t1 - t) / n, 0, n, u, du))
+    for number, (_, t, end, u, du) in enumerate(whole):
+        n = count(end - t, step)
+        found.append(Span(number, t, (end - t) / n, 0, n, u, du))
     return found
 
 
@@ -109,6 +133,7 @@ class RecordedRun:
 
     Attributes:
         outputs: at the communication points, shape (n_t, n_y).
+        lines: those that the inputs follow.
 
     Raises:
         StepError: a step failed.
@@ -116,13 +141,14 @@ class RecordedRun:
 
     def __init__(self, kernel: Recording, drives: Drives, s: Any, p: Any, x: Any, memory: float) -> None:
         self._kernel, self._drives, self._s, self._p = kernel, drives, s, p
-        whole = spans(drives)
+        self.lines = lines(drives)
+        whole = spans(self.lines, drives.step)
         self._groups = grouped(whole, group_size(sum(span.n for span in whole), kernel.record_size, memory))
         self._starts, rows, self._record = [], [], self._room()  # which keeps the last group
         for group in self._groups:
             self._starts.append(x)
             for span, place in self._placed(group, self._record):
-                if not span.first and span.t == drives.points[span.interval]:
+                if not span.first and span.t == drives.points[self.lines[span.line].interval]:
                     rows.append(kernel.outputs(x, span.u, p, span.t))
                 x = self._recorded(span, x, place)
         self._end, self._stop = x, float(drives.points[-1])
@@ -161,9 +187,10 @@ class RecordedRun:
         """
         kernel, p = self._kernel, self._p
         wx, wp = vector([0.0] * kernel.nx), vector([0.0] * kernel.np)
-        found, weights = np.zeros((len(weights) - 1, kernel.nu)), np.array(weights, dtype=np.float64, order="C")
+        found = np.zeros((len(self.lines) + 1, 2, kernel.nu))
+        weights = np.array(weights, dtype=np.float64, order="C")
         of_u, of_y = address(found), address(weights)
-        wu = [of_u + BYTES * kernel.nu * k for k in range(len(found))]
+        wu = [of_u + BYTES * 2 * kernel.nu * k for k in range(len(found))]
         wy = [of_y + BYTES * kernel.ny * k for k in range(len(weights))]
         kernel.outputs_adjoint(self._end, self._drives.at(self._stop), p, self._stop, wy[-1], wx, wu[-1], wp)
         last = len(self._groups) - 1
@@ -176,16 +203,18 @@ class RecordedRun:
                     x = self._recorded(span, x, place)
             for span, place in reversed(placed):
                 k, t, h, first, n, u, du = span
+                interval = self.lines[k].interval
                 code = kernel.record_adjoint(place, u, du, p, t, h, first, first + n, wx, wu[k], wp)
                 if code != OK:
                     raise StepError(
                         f"{self._drives.outline.name}: the adjoint of the steps from t = {t + first * h:g} s on is not "
                         "finite or does not converge: take a smaller step"
                     )
-                if not first and t == self._drives.points[k]:
-                    kernel.outputs_adjoint(place, u, p, t, wy[k], wx, wu[k], wp)
-        u = self._drives.at(0.0)
-        ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, wu[0], wp)
+                if not first and t == self._drives.points[interval]:
+                    kernel.outputs_adjoint(place, u, p, t, wy[interval], wx, wu[k], wp)
+        u, begun = self._drives.at(0.0), np.zeros((2, kernel.nu))
+        ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, address(begun), wp)
+        found[0, 0] += begun[0]  # the start does not depend on what the inputs do then
         if code != OK:
             raise StepError("the adjoint of the start is not finite: it is near a singular position")
-        return Weights(np.array(ws), np.array(wp), found)
+        return Weights(np.array(ws), np.array(wp), found[:, 0], found[:, 1])
