@@ -20,6 +20,9 @@ Runs
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     inverse             the efforts and reactions of a given motion
     linearize           state-space form and modes, from exact derivatives
+    bode                gain and phase over the frequency
+    locus               eigenvalues over a parameter, and where one becomes unstable
+    modes               frequencies, damping and mode shapes about an equilibrium or a steady motion
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
     view                a page that shows the mechanism moving
@@ -56,7 +59,8 @@ if TYPE_CHECKING:
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
-    from mbfmu.linearization import linearize
+    from mbfmu.linearization import bode, linearize
+    from mbfmu.modal import locus, modes
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
     from mbfmu.optimization import optimize
@@ -109,6 +113,7 @@ __all__ = [
     "System",
     "Wire",
     "__version__",
+    "bode",
     "check",
     "compare",
     "connect",
@@ -120,7 +125,9 @@ __all__ = [
     "inverse",
     "linearize",
     "load",
+    "locus",
     "model",
+    "modes",
     "optimize",
     "plot_result",
     "simulate",
@@ -142,7 +149,8 @@ _HOMES = {
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
-    "linearization": ("linearize",),
+    "linearization": ("bode", "linearize"),
+    "modal": ("locus", "modes"),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
     "optimization": ("optimize",),

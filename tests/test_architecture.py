@@ -45,6 +45,7 @@ ORDER = (
     "bonds",
     "linearization",
     "equilibria",
+    "modal",
     "inverse_dynamics",
     "cosimulation",
     "study",

@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from mbfmu.cli import (
+    bode,
     cache,
     check,
     compare,
@@ -30,8 +31,10 @@ from mbfmu.cli import (
     inverse,
     linearize,
     list_,
+    locus,
     machine,
     modelica,
+    modes,
     optimize,
     reduce,
     simulate,
@@ -55,6 +58,9 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "equilibrium": equilibrium.equilibrium,
     "inverse": inverse.inverse,
     "linearize": linearize.linearize,
+    "modes": modes.modes,
+    "bode": bode.bode,
+    "locus": locus.locus,
     "check": check.check,
     "compat": compat.compat,
     "ssp": ssp.ssp,

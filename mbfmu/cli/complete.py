@@ -65,6 +65,11 @@ def inputs(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [f"{item.name}=" for item in derive(model).inputs])
 
 
+def input_names(context: typer.Context) -> list[str]:
+    """Return the names of the inputs of the model named before."""
+    return [name.removesuffix("=") for name in inputs(context)]
+
+
 def outputs(context: typer.Context) -> list[str]:
     """Return the outputs of the model named before."""
     from mbfmu.dae import derive
@@ -79,6 +84,17 @@ def held(context: typer.Context) -> list[str]:
     def names(model: "Model") -> list[str]:
         dae = derive(model)
         return [f"{item.name}=" for item in (*dae.outputs, *dae.inputs)]
+
+    return _of_model(context, names)
+
+
+def locus_names(context: typer.Context) -> list[str]:
+    """Return the parameters, inputs and outputs of the model named before."""
+    from mbfmu.dae import derive
+
+    def names(model: "Model") -> list[str]:
+        dae = derive(model)
+        return [f"{item.name}=" for item in (*dae.parameters, *dae.inputs, *dae.outputs)]
 
     return _of_model(context, names)
 
