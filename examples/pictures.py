@@ -106,6 +106,16 @@ PICTURES = (
         command="-m benchmarks --peers -o {folder}/picture.png",
         exempt="measured with the tables of docs/benchmarks.md: half an hour of an idle machine, every peer installed",
     ),
+    Picture(
+        "bode.png",
+        "models/quarter_car.py",
+        command="-m mbfmu bode quarter_car --from tyre.z --to hub.s,suspension.s --plot {folder}/picture.png",
+    ),
+    Picture(
+        "locus.png",
+        "models/bicycle.py",
+        command="-m mbfmu locus bicycle --parameter v=0:10:101 --plot {folder}/picture.png",
+    ),
     Picture("view.png", "examples/viewed.py", (SHOT, "models/crane.py")),
     Picture("bent.png", "examples/bent.py", (SHOT, "models/excavator_flexible.py", *EXCAVATOR)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),

@@ -20,7 +20,7 @@ REACH = f"(w + c - r_F*{tan(TILT)!r})"
 def bicycle() -> System:
     """Return the bicycle, which rides at `v` along x, with y to the left and z upwards.
 
-    `rear.theta` is its lean to the right, `steer.phi` the steer to the left, `rear.v_x` the speed, `rear.psi` the heading.
+    `rear.theta` is its lean to the right, `steer.phi` the steer to the left, `rear.psi` its heading.
     """
     right = tuple(-item for item in LEFT)
     return System(

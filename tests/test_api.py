@@ -41,6 +41,9 @@ MODELS = (
     "equilibrium",
     "inverse",
     "linearize",
+    "modes",
+    "bode",
+    "locus",
     "sweep",
     "view",
     "Simulation",
@@ -139,6 +142,7 @@ def test_an_unknown_model_is_an_unknown_name(name: str) -> None:
         "compare": (1.0,),
         "simulate": (1.0,),
         "inverse": ({},),
+        "locus": ({"l": [1.0, 2.0]},),
         "fit": ("x.csv", ["l"]),
         "optimize": (1.0, "rms(x)", ["l"]),
         "Sensitivity": (1.0, ["l"]),
@@ -223,6 +227,9 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "data": PATHS,
     "minimize": TEXTS,
     "sigma": NAMED,
+    "sources": ("x", 3, [3]),
+    "frequency": (3, "x", ["x"]),
+    "parameter": (3, "x", {"l": 3}, {"l": "x"}, {"l": ["x"]}),
     "bounds": (3, "x", {"l": 1.0}, {1: [0.0, 1.0]}),
 }
 """Values of a wrong type for each argument of a public function."""
@@ -238,6 +245,7 @@ RIGHT: Mapping[str, Any] = {
     "connections": (),
     "motion": {"x": "time"},
     "free": ["l"],
+    "parameter": {"l": [1.0, 2.0]},
     "result": Result(np.array([0.0, 1.0]), ("x",), np.array([[1.0], [2.0]]), {"x": "m"}),
 }
 """Arguments that a function cannot do without; `system` has another meaning in write_ssp."""

@@ -43,7 +43,7 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "fit", "linearize", "equilibrium", "fmu", "contacts", "exchange", "flexible", "masters"),
+            *("view", "fit", "linearize", "modes", "equilibrium", "fmu", "contacts", "exchange", "flexible", "masters"),
         )
     ),
 )

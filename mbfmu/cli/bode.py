@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import RenderableType
 from rich.markup import escape
@@ -155,20 +154,30 @@ def bode(
 
 
 def _shown(name: str, found: "FrequencyResponse", margins: "tuple[Margin, ...]") -> list[RenderableType]:
+    import numpy as np
+
     sampled = f", sampled every {found.linear.period:g} s" if found.linear.period else ""
     low, high = found.frequency[[0, -1]]
     title = f"{name}: {len(found.frequency)} frequencies from {low:.4g} to {high:.4g} Hz{sampled}"
     table = Table(title=escape(title), title_justify="left")
     table.add_column("from")
     table.add_column("to")
-    for heading in ("gain at the lowest", "largest gain", "at [Hz]", "gain margin", "at [Hz]", "phase margin", "at [Hz]"):
+    for heading in (
+        "gain at the lowest",
+        "largest gain",
+        "at [Hz]",
+        "gain margin",
+        "at [Hz]",
+        "phase margin",
+        "at [Hz]",
+    ):
         table.add_column(escape(heading), justify="right")
     for item in margins[:ROWS]:
         gain = np.abs(found.pair(item.output, item.input))
         top = int(np.argmax(gain))
         table.add_row(
-            escape(item.input), escape(item.output), f"{gain[0]:.5g}", f"{gain[top]:.5g}", f"{found.frequency[top]:.5g}",
-            _number(item.gain), _number(item.gain_frequency),
+            escape(item.input), escape(item.output), f"{gain[0]:.5g}", f"{gain[top]:.5g}",
+            _number(float(found.frequency[top])), _number(item.gain), _number(item.gain_frequency),
             "" if item.phase is None else f"{item.phase:.4g} deg", _number(item.phase_frequency),
         )  # fmt: skip
     more = [f"and {len(margins) - ROWS} more pairs; choose some with --from and --to"] if len(margins) > ROWS else []

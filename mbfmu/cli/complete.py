@@ -90,13 +90,8 @@ def held(context: typer.Context) -> list[str]:
 
 def locus_names(context: typer.Context) -> list[str]:
     """Return the parameters, inputs and outputs of the model named before."""
-    from mbfmu.dae import derive
-
-    def names(model: "Model") -> list[str]:
-        dae = derive(model)
-        return [f"{item.name}=" for item in (*dae.parameters, *dae.inputs, *dae.outputs)]
-
-    return _of_model(context, names)
+    names = dict.fromkeys([*(f"{name}=" for name in inputs_and_parameters(context)), *held(context)])
+    return list(names)
 
 
 def inputs_and_parameters(context: typer.Context) -> list[str]:

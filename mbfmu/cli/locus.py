@@ -1,9 +1,9 @@
 """mbfmu locus."""
 
+import cmath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import RenderableType
 from rich.markup import escape
@@ -96,6 +96,8 @@ def locus(
 
 
 def _shown(model: str, found: "Locus") -> list[RenderableType]:
+    import numpy as np
+
     label = f"{found.name} [{found.unit}]" if found.unit else found.name
     lines: list[RenderableType] = [
         f"{found.name} = {item.value:.12g}{f' {found.unit}' if found.unit else ''}: {item.text}"
@@ -120,6 +122,6 @@ def _shown(model: str, found: "Locus") -> list[RenderableType]:
 
 
 def _number(value: complex) -> str:
-    if np.isnan(value):
+    if cmath.isnan(value):
         return ""
     return f"{value.real:.5g}" + (f"{value.imag:+.5g}i" if value.imag else "")

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli import complete
 from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.equilibrium import value_text
@@ -65,9 +63,7 @@ def modes(
     number = mode or next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
     if animate:
         title = f"{name}: mode {number}"
-        page = mbfmu.view(
-            system, mode=number, title=title, values=found.values, coordinates=coordinates
-        )
+        page = mbfmu.view(system, mode=number, title=title, values=found.values, coordinates=coordinates)
         page.write(animate)
     there = found.equilibrium
     notices = there.notices if there else ()
@@ -140,9 +136,11 @@ def _shapes(found: "Modes") -> Table:
         for part, letters, entry in parts:
             for axis in range(len(entry)):
                 row = [getattr(item.bodies[k], part)[axis] for item in some]
-                label = f"{body.body} {letters[axis]}" if part == "displacement" else (
-                    f"{body.body} turn" if len(entry) == 1 else f"{body.body} turn {letters[axis]}"
+                label = (
+                    f"{body.body} {letters[axis]}"
+                    if part == "displacement"
+                    else (f"{body.body} turn" if len(entry) == 1 else f"{body.body} turn {letters[axis]}")
                 )
-                if np.max(np.abs(row)) > STILL:
+                if max(map(abs, row)) > STILL:
                     table.add_row(escape(label), *(polar(value) for value in row))
     return table

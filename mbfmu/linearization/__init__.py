@@ -1,4 +1,4 @@
-"""Linearization: the state-space form of a mechanism, a block or an FMU about a state, and its modes and its frequency response."""
+"""Linearization: the state-space form of a mechanism, a block or an FMU about a state, its modes, gain and phase."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -133,9 +133,7 @@ def point_of(
     if at:
         x = _state_at(prepared, at, given)
     else:
-        x = prepared.initial_state(
-            vector(u0), None if s is None else vector(s), vector(parameters), stepping=False
-        )
+        x = prepared.initial_state(vector(u0), None if s is None else vector(s), vector(parameters), stepping=False)
     n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
     held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
     own = np.concatenate([parameters, held])

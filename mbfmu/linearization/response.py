@@ -88,7 +88,7 @@ class FrequencyResponse:
         """Phase without jumps of full turns, degrees, shape (n_f, n_y, n_u); it begins between -180 and 180."""
         return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=0)))
 
-    def pair(self, output: str, input: str) -> npt.NDArray[np.complex128]:  # noqa: A002 - the field's word
+    def pair(self, output: str, input: str) -> npt.NDArray[np.complex128]:
         """Return G from an input to an output, shape (n_f,).
 
         Raises:
@@ -125,8 +125,10 @@ class FrequencyResponse:
         )
 
     def _margin(self, row: int, column: int) -> Margin:
+        there = self.linear.outputs.index(self.outputs[row]), self.linear.inputs.index(self.inputs[column])
+
         def at(frequency: float) -> complex:
-            return complex(response_of(self.linear, np.array([frequency]))[0, row, column])
+            return complex(response_of(self.linear, np.array([frequency]))[0, *there])
 
         G = self.response[:, row, column]
         ones = self._crossings(np.abs(G) - 1, lambda frequency: abs(at(frequency)) - 1)
@@ -142,7 +144,7 @@ class FrequencyResponse:
         return Margin(self.inputs[column], self.outputs[row], *gain, *phase)
 
     def _crossings(self, values: Array, function: Callable[[float], float]) -> list[float]:
-        """Return the frequencies at which a function of them crosses zero, one for each change of sign in its values."""
+        """Return the frequencies at which a function of them crosses zero, one for each change of sign."""
         found = []
         for k in np.flatnonzero(np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] < 0)):
             low, high = float(self.frequency[k]), float(self.frequency[k + 1])

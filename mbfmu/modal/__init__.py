@@ -1,8 +1,8 @@
 """Modal analysis: modes about steady states, and how eigenvalues move with a value.
 
-operating.py   the state about which a model vibrates
-shapes.py      the displacements of the bodies in a mode
-locus.py       eigenvalues over a value
+operating.py    the state about which a model vibrates
+shapes.py       the displacements of the bodies in a mode
+root_locus.py   eigenvalues over a value
 """
 
 import os
@@ -13,8 +13,8 @@ from typing import Any
 from mbfmu.arguments import checked
 from mbfmu.equilibria import Equilibrium
 from mbfmu.linearization import Linear, Mode
-from mbfmu.modal.locus import Critical, Locus, locus
 from mbfmu.modal.operating import Machine, Operating, checked_hold
+from mbfmu.modal.root_locus import Critical, Locus, locus
 from mbfmu.modal.shapes import BodyMotion, BodySlopes
 from mbfmu.model import Model
 from mbfmu.model.library import model_of
@@ -74,8 +74,8 @@ def modes(
 ) -> Modes:
     """Return natural frequencies, damping ratios and mode shapes of a model about a steady state.
 
-    That is the model's start if it stays there or moves on steadily, as a bicycle that rides straight on, and nothing is
-    held or freed; else the equilibrium that `equilibrium` finds from there.
+    That is the model's start if it stays there or moves on steadily, as a bicycle that rides straight on, and nothing
+    is held or freed; else the equilibrium that `equilibrium` finds from there.
 
     Args:
         model: the mechanism or block, a name in models/, or the path of a model file.
@@ -95,6 +95,8 @@ def modes(
     operating = machine.operating()
     linear = machine.linear(operating)
     slopes = BodySlopes(machine.dae, operating.point)
-    shapes = tuple(ModeShape(mode, linear.participants(mode), slopes.motions(linear.V @ mode.shape)) for mode in linear.modes)
+    shapes = tuple(
+        ModeShape(mode, linear.participants(mode), slopes.motions(linear.V @ mode.shape)) for mode in linear.modes
+    )
     there = operating.equilibrium
     return Modes(linear, shapes, there, dict(there.values if there else values or {}))

@@ -19,8 +19,8 @@ from mbfmu.equilibria.result import told
 from mbfmu.equilibria.search import search
 from mbfmu.errors import EquilibriumError, UsageError
 from mbfmu.inputs import Course
-from mbfmu.linearization.mechanism import Point, linearized, point_of
 from mbfmu.linearization import Linear
+from mbfmu.linearization.mechanism import Point, linearized, point_of
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare
 

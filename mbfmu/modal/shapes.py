@@ -23,7 +23,8 @@ class BodyMotion:
         displacement: of the centre of mass, or of frame_a where there is none, shape (2 or 3,), in units of the largest
             displacement of a point in the mode.
         rotation: shape (1,) in the plane, (3,) in space, rad for a largest displacement of 1 m.
-        largest: largest displacement of the body's points, from 0 to 1.
+        largest: largest displacement of the body's centre of mass and the points where joints and forces act, relative
+            to that of all bodies, from 0 to 1.
     """
 
     body: str

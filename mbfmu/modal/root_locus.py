@@ -2,12 +2,13 @@
 
 Each interval between two values in which the number of unstable eigenvalues changes is halved until it is short; there
 the real part of the eigenvalue that crosses is zero, which Brent's method finds (Brent, Algorithms for Minimization
-without Derivatives, 1973, chapter 4).
+without Derivatives, 1973, chapter 4). An eigenvalue that was on the imaginary axis until then is found by halving on.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +31,6 @@ Complex = npt.NDArray[np.complex128]
 
 SHORT = 1e-3
 """Length, relative to that between two values, of an interval in which Brent's method takes over."""
-CLOSE = 1e-6
-"""Largest real part at a critical value, relative to the eigenvalues, at which it is the zero of one eigenvalue."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Critical:
 
     @property
     def text(self) -> str:
-        """What happens there as the value grows."""
+        """The change there as the value grows."""
         grows = self.unstable[1] > self.unstable[0]
         way = "oscillation" if self.eigenvalue.imag else "divergence"
         return f"{way} {'becomes unstable' if grows else 'becomes stable'}"
@@ -161,9 +160,7 @@ def locus(
     for number, value in enumerate(asked.tolist()):
         points.append(evaluate(value, points[-1].found if points else None))
         (progress or (lambda _: None))((number + 1) / len(asked))
-    critical = [
-        item for low, high in zip(points, points[1:], strict=False) for item in _crossings(evaluate, low, high, SHORT)
-    ]
+    critical = [item for low, high in pairwise(points) for item in _crossings(evaluate, low, high, SHORT)]
     unstable = np.array([item.unstable for item in points])
     return Locus(name, unit, asked, _branches([item.clean for item in points]), unstable, tuple(critical))
 
@@ -248,12 +245,22 @@ def _crossings(evaluate: Evaluate, low: _At, high: _At, least: float) -> Iterato
         yield from _crossings(evaluate, low, middle, 2 * least)
         yield from _crossings(evaluate, middle, high, 2 * least)
         return
-    ends = [_without_zeros(item.raw, item.clean) for item in (low, high)]
+    yield _crossing(evaluate, low, high)
+
+
+def _crossing(evaluate: Evaluate, low: _At, high: _At) -> Critical:
+    """Return where an eigenvalue crosses the imaginary axis in a short interval."""
     still = min(int(np.sum(item.clean == 0)) for item in (low, high))
-    one, other = _matched(*ends)
-    changed = np.flatnonzero((one.real > 0) != (other.real > 0))
-    if not changed.size:
-        return
+    one, other = _matched(_without_zeros(low), _without_zeros(high))
+    unstable = (low.unstable, high.unstable)
+    changed = np.flatnonzero(one.real * other.real < 0)
+    undamped = any(np.any((item.clean.real == 0) & (item.clean.imag != 0)) for item in (low, high))
+    if undamped or not changed.size:  # it leaves the axis on which it lay
+        while (value := (low.value + high.value) / 2) not in {low.value, high.value}:
+            middle = evaluate(value, low.found)
+            low, high = (middle, high) if middle.unstable == low.unstable else (low, middle)
+        gone = _matched(low.clean, high.clean)[0]
+        return Critical(high.value, complex(0.0, abs(gone[np.argmin(np.abs(gone.real))].imag)), unstable)
     k = changed[np.argmax(one[changed].imag)]
 
     def crossing(value: float) -> complex:
@@ -262,20 +269,13 @@ def _crossings(evaluate: Evaluate, low: _At, high: _At, least: float) -> Iterato
         part = (value - low.value) / (high.value - low.value)
         return complex(moving[np.argmin(np.abs(moving - ((1 - part) * one[k] + part * other[k])))])
 
-    value = low.value if one[k].real == 0 else high.value
-    if one[k].real * other[k].real < 0:
-        value = float(
-            brentq(lambda item: crossing(item).real, low.value, high.value, xtol=1e-15, rtol=4 * np.finfo(float).eps)
-        )
-    there = crossing(value)
-    if abs(there.real) > CLOSE * max(1.0, float(np.max(np.abs(low.raw), initial=0.0))):
-        there = complex(0.0, abs(there.imag))
-    yield Critical(value, complex(0.0, abs(there.imag)), (low.unstable, high.unstable))
+    value = brentq(lambda item: crossing(item).real, low.value, high.value, xtol=1e-15, rtol=4 * np.finfo(float).eps)
+    return Critical(float(value), complex(0.0, abs(crossing(value).imag)), unstable)
 
 
-def _without_zeros(raw: Complex, clean: Complex) -> Complex:
-    """Return eigenvalues without those that are zero up to round-off."""
-    return raw[np.argsort(np.abs(raw), kind="stable")[int(np.sum(clean == 0)) :]]
+def _without_zeros(item: _At) -> Complex:
+    """Return the eigenvalues without those that are zero up to round-off."""
+    return item.raw[np.argsort(np.abs(item.raw), kind="stable")[int(np.sum(item.clean == 0)) :]]
 
 
 def _matched(one: Complex, other: Complex) -> tuple[Complex, Complex]:
