@@ -19,6 +19,8 @@ Runs
     optimize            parameters and start values for which an expression of a run is least
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     inverse             the efforts and reactions of a given motion
+    kinematics          positions, rates and accelerations that follow from driven axes alone
+    workspace           where a frame gets over a grid of driven axes
     linearize           state-space form and modes, from exact derivatives
     bode                gain and phase over the frequency
     locus               eigenvalues over a parameter, and where one becomes unstable
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
+    from mbfmu.kinematic import kinematics, workspace
     from mbfmu.linearization import bode, linearize
     from mbfmu.modal import locus, modes
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
@@ -123,6 +126,7 @@ __all__ = [
     "export",
     "fit",
     "inverse",
+    "kinematics",
     "linearize",
     "load",
     "locus",
@@ -135,6 +139,7 @@ __all__ = [
     "sweep",
     "view",
     "wire",
+    "workspace",
     "write_ssp",
 ]
 
@@ -149,6 +154,7 @@ _HOMES = {
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
+    "kinematic": ("kinematics", "workspace"),
     "linearization": ("bode", "linearize"),
     "modal": ("locus", "modes"),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),

@@ -282,6 +282,43 @@ def plot_locus(
     return save(figure, path)
 
 
+def plot_workspace(
+    places: Array, regularity: Array, axes: Mapping[str, Array], frame: str, path: str | os.PathLike[str], title: str
+) -> Path:
+    """Draw the places that a frame reaches, coloured by how far they are from singular positions.
+
+    Args:
+        places: m, shape (one entry for each driven axis, 2 or 3); NaN where a point of the grid is not reached.
+        regularity: of each place, 0 in a singular position, shape (one entry for each driven axis).
+        axes: values of the driven axes, by name.
+        frame: name of the frame.
+        path: path of the picture, whose suffix determines the format.
+        title: title above the picture.
+
+    Raises:
+        UsageError: the suffix names no format.
+        MbfmuError: the file cannot be written.
+    """
+    dim = places.shape[-1]
+    figure = Figure(figsize=(8, 6.5), layout="constrained")
+    drawn: Any = figure.add_subplot(projection="3d" if dim == 3 else None)
+    for axis in range(len(axes)):  # the lines along which one driven axis moves
+        for line in np.moveaxis(places, axis, -2).reshape(-1, places.shape[axis], dim):
+            drawn.plot(*line.T, color="0.8", linewidth=0.7, zorder=1)
+    dots = places.reshape(-1, dim)
+    shown = drawn.scatter(*dots.T, c=regularity.ravel(), s=10, cmap="viridis", vmin=0.0, zorder=2)
+    figure.colorbar(shown, ax=drawn, label="regularity (0: singular)", aspect=40, shrink=0.8)
+    drawn.set_xlabel("x [m]")
+    drawn.set_ylabel("y [m]")
+    if dim == 3:
+        drawn.set_zlabel("z [m]")
+    drawn.set_aspect("equal")
+    drawn.grid(alpha=0.3)
+    count = int(np.isfinite(regularity).sum())
+    figure.suptitle(f"{title}: {frame} over {', '.join(axes)}, {count} of {regularity.size} points reached")
+    return save(figure, path)
+
+
 def plot_modes(
     places: Array,
     faces: npt.NDArray[np.int64],

@@ -77,6 +77,12 @@ def outputs(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [item.name for item in derive(model).outputs])
 
 
+def frames(context: typer.Context) -> list[str]:
+    """Return the parts, and the frames of parts, whose places are outputs of the model named before."""
+    end = ".r_0[1]"
+    return [name.removesuffix(end) for name in outputs(context) if name.endswith(end)]
+
+
 def held(context: typer.Context) -> list[str]:
     """Return the outputs and inputs of the model named before."""
     from mbfmu.dae import derive

@@ -128,7 +128,7 @@ class FrequencyResponse:
         there = self.linear.outputs.index(self.outputs[row]), self.linear.inputs.index(self.inputs[column])
 
         def at(frequency: float) -> complex:
-            return complex(response_of(self.linear, np.array([frequency]))[0, *there])
+            return complex(response_of(self.linear, np.array([frequency]))[0][there])
 
         G = self.response[:, row, column]
         ones = self._crossings(np.abs(G) - 1, lambda frequency: abs(at(frequency)) - 1)
