@@ -116,6 +116,12 @@ PICTURES = (
         "models/bicycle.py",
         command="-m mbfmu locus bicycle --parameter v=0:10:101 --plot {folder}/picture.png",
     ),
+    Picture(
+        "workspace.png",
+        "models/crane.py",
+        command="-m mbfmu kinematics crane --frame beam2.frame_b --grid lift.s=-0.2:1.1:27 --grid tilt.s=0:1.1:23 "
+        "--plot {folder}/picture.png",
+    ),
     Picture("view.png", "examples/viewed.py", (SHOT, "models/crane.py")),
     Picture("bent.png", "examples/bent.py", (SHOT, "models/excavator_flexible.py", *EXCAVATOR)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),

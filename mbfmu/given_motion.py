@@ -53,16 +53,17 @@ class Motion:
         places: names of coordinates with their values, shape (n_t,) each.
         speeds: the same of rates.
         gains: the same of accelerations.
-        between: function (time, s) -> the coordinates there, in the order of `places`, shape (number of them,).
         notices: how rates and accelerations were found, if they are not those given.
+        course: function (time, s) -> the coordinates there, in the order of `places`, shape (number of them,); None:
+            the motion is known at its times only.
     """
 
     times: Array
     places: dict[str, Array]
     speeds: dict[str, Array]
     gains: dict[str, Array]
-    between: Callable[[float], Array]
     notices: tuple[str, ...] = ()
+    course: Callable[[float], Array] | None = None
 
 
 def motion_of(
@@ -115,7 +116,7 @@ def from_expressions(dae: Dae, motion: Mapping[str, str | float], stop: float | 
     places, _, _ = chains(dae)
     times = communication_points(stop, 1e-3, interval)
     exact: list[Any] = []
-    found = Motion(times, {}, {}, {}, lambda time: np.array([float(item(time)[0]) for item in exact]))
+    found = Motion(times, {}, {}, {}, course=lambda time: np.array([float(item(time)[0]) for item in exact]))
     t = ca.SX.sym("time")
     for name, text in motion.items():
         _refuse_unknown(dae, name, places)
@@ -148,7 +149,7 @@ def from_table(dae: Dae, path: Path) -> Motion:
     columns = read_table(path)
     times = columns["time"]
     groups = [{name: columns[name] for name in names if name in columns} for names in (places, speeds, gains)]
-    found = Motion(times, groups[0], groups[1], groups[2], lambda _: np.zeros(0))
+    found = Motion(times, groups[0], groups[1], groups[2])
     if not found.places:
         raise UsageError(f"'{path}' has no column of a joint's coordinate; {nearest(next(iter(columns)), places)}")
     rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
@@ -169,7 +170,7 @@ def from_table(dae: Dae, path: Path) -> Motion:
     notices = (text + listed(differentiated),) if differentiated else ()
     every = np.column_stack([*found.places.values()])
     course = make_interp_spline(times, every, k=DEGREE if len(times) > DEGREE else 1) if len(times) > 1 else None
-    return replace(found, notices=notices, between=lambda time: np.asarray(course(time) if course else every[0]))
+    return replace(found, notices=notices, course=lambda time: np.asarray(course(time) if course else every[0]))
 
 
 def _has_rates(name: str, speeds: Mapping[str, Array]) -> bool:
@@ -269,7 +270,7 @@ def nearest_turn(gap: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rest:
-    """What the coordinates depend on beside the motion.
+    """States, inputs and parameters on which the coordinates depend beside the motion.
 
     Args:
         z: first-order states, shape (n_z,).

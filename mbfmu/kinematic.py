@@ -50,6 +50,8 @@ HALVINGS = 60
 """Number of times that an interval with a singular position is halved."""
 MET = 1e-11
 """Largest gap of a pose by which the end of a motion is found, m or rad."""
+SINGULAR = 1e-6
+"""Regularity, relative to the best of the motion, in a singular position."""
 STEP = 0.1
 """Longest way of a driven axis between two poses that follow each other, m or rad."""
 LISTED = 6
@@ -109,17 +111,24 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     places = [dae.outputs.index(item) for item in signals]
     rows, passed = [], []
     way: _Way | None = None
+    started = _started(linkage, rest, begin)
+    lengths = _lengths(started)
+    best = _regularity(started.J, lengths)
     for number, time in enumerate(motion.times.tolist()):
         if way:
             pose, crossing = way.to(time)
             passed += crossing
+        regularity = _regularity(pose.J, lengths)
+        best = max(best, regularity)
+        if regularity <= SINGULAR * best:
+            raise _singular(dae, time, pose, "rates and accelerations are not determined")
         moving = moving_of(linkage, motion, number, pose.q, rest)
         way = _Way(linkage, rest, motion, time, pose, moving.v, moving.a)
         turned = turned + nearest_turn(column(dae.angles(pose.q, rest.p, time)) - turned)
         y = dae.output(
             pose.q, moving.v, rest.z, turned, moving.a, np.zeros(dae.m + dae.k), rest.u, rest.p, time
         )  # fmt: skip
-        rows.append([*column(y)[places], _regularity(pose.J)])
+        rows.append([*column(y)[places], regularity])
     names = (*(item.name for item in signals), REGULARITY)
     notices = motion.notices
     if passed:
@@ -159,6 +168,22 @@ def _first_pose(linkage: Kinematics, rest: Rest, time: float, wanted: Array) -> 
     return pose
 
 
+def _started(linkage: Kinematics, rest: Rest, time: float) -> Pose:
+    """Return the pose at the start of the model."""
+    q = _start(linkage.dae, rest, time)
+    return closed_pose(linkage, q, rest, time, column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, time)[0]))
+
+
+def _singular(dae: Dae, time: float, pose: Pose, so: str) -> UsageError:
+    """Return the error of a singular position, with what follows from it."""
+    loose = np.linalg.svd(pose.J)[2][-1]
+    coordinate = dae.coordinates[int(np.argmax(np.abs(loose)))]
+    return UsageError(
+        f"{dae.name}: at t = {time:.9g} s the position is singular (the driven axes do not determine {coordinate}), "
+        f"and {so}: end the motion before, or drive another axis"
+    )
+
+
 def _start(dae: Dae, rest: Rest, time: float) -> Array:
     return column(assembled(dae, list(dae.s_default()), list(rest.p), time))
 
@@ -180,10 +205,15 @@ def _decided(dae: Dae) -> list[bool]:
     return [item.unit in UNITS and row not in moved and item.type == "Real" for row, item in enumerate(dae.outputs)]
 
 
-def _regularity(J: Array) -> float:
-    """Return the smallest singular value of J, of which rows have length 1, over the largest."""
-    length = np.linalg.norm(J, axis=1, keepdims=True)
-    values = np.linalg.svd(J / np.where(length > 0, length, 1.0), compute_uv=False)
+def _lengths(pose: Pose) -> Array:
+    """Return the lengths of the rows of J, by which those of other poses are scaled, shape (number of rows, 1)."""
+    length = np.linalg.norm(pose.J, axis=1, keepdims=True)
+    return np.where(length > 0, length, 1.0)
+
+
+def _regularity(J: Array, lengths: Array) -> float:
+    """Return the smallest singular value of J over the largest; rows are scaled by their lengths in another pose."""
+    values = np.linalg.svd(J / lengths, compute_uv=False)
     return float(values[J.shape[1] - 1] / values[0]) if len(values) >= J.shape[1] else 0.0
 
 
@@ -218,7 +248,9 @@ class _Way:
         """Return the pose at a time, from where the rates and accelerations lead; it may be open."""
         dt = time - self.begin
         guess = self.pose.q + dt * self.v + dt**2 / 2 * self.a
-        wanted = self.motion.between(time) if wanted is None else wanted
+        if wanted is None:
+            assert self.motion.course is not None
+            wanted = self.motion.course(time)
         return closed_pose(self.linkage, guess, self.rest, time, wanted)
 
     def to(self, time: float) -> tuple[Pose, list[float]]:
@@ -244,27 +276,17 @@ class _Way:
 
     def _ended(self, time: float, failed: Pose) -> UsageError:
         """Return the error of a motion that does not go on to a time."""
-        name = self.linkage.dae.name
+        if failed.closed:
+            return _singular(self.linkage.dae, time, failed, "rates and accelerations are not determined")
         low, high, last = self.begin, time, self.pose
-        if not failed.closed:
-            for _ in range(HALVINGS):
-                middle = (low + high) / 2
-                there = self.at(middle)
-                if there.gap <= MET:
-                    low, last = middle, there
-                else:
-                    high = middle
-        else:
-            low, last = time, failed
-        loose = np.linalg.svd(last.J)[2][-1]
-        coordinate = self.linkage.dae.coordinates[int(np.argmax(np.abs(loose)))]
-        beyond = (
-            "the motion cannot go on beyond it" if not failed.closed else "rates and accelerations are not determined"
-        )
-        return UsageError(
-            f"{name}: at t = {low:.9g} s the position is singular (the driven axes do not determine {coordinate}), and "
-            f"{beyond}: end the motion before, or drive another axis"
-        )
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            there = self.at(middle)
+            if there.gap <= MET:
+                low, last = middle, there
+            else:
+                high = middle
+        return _singular(self.linkage.dae, low, last, "the motion cannot go on beyond it")
 
 
 @dataclass(frozen=True)
@@ -351,7 +373,7 @@ def workspace(
             raise UsageError(f"the values of {name} must be finite numbers")
     if not grid:
         raise UsageError("a workspace is over driven axes: name at least one with its values")
-    linkage = Kinematics(dae, Motion(np.zeros(1), {name: np.zeros(1) for name in grid}, {}, {}, lambda _: np.zeros(0)))
+    linkage = Kinematics(dae, Motion(np.zeros(1), {name: np.zeros(1) for name in grid}, {}, {}))
     return _spread(linkage, stem, own, grid, progress or (lambda _: None))
 
 
@@ -371,10 +393,10 @@ def _spread(
         return np.array([values[k] for values, k in zip(axes.values(), point, strict=True)])
 
     begin = _first_pose(linkage, rest, 0.0, wanted(first))
-    side, best = _side(begin.J), _regularity(begin.J)
+    side, lengths = _side(begin.J), _lengths(_started(linkage, rest, 0.0))
     poses: dict[tuple[int, ...], Array] = {first: begin.q}
     regularity, position = np.full(shape, np.nan), np.full((*shape, len(own)), np.nan)
-    regularity[first] = best
+    regularity[first] = _regularity(begin.J, lengths)
     todo, count = deque([first]), 0
     while todo:
         point = todo.popleft()
@@ -387,7 +409,7 @@ def _spread(
             pose = _stepped(linkage, rest, poses[point], wanted(point), wanted(beside), side)
             if pose is not None:
                 poses[beside] = pose.q
-                regularity[beside] = _regularity(pose.J)
+                regularity[beside] = _regularity(pose.J, lengths)
                 todo.append(beside)
     reached = np.zeros(shape, dtype=bool)
     turned, still = _counted(dae, rest, 0.0), np.zeros(dae.n)
