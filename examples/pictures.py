@@ -106,6 +106,22 @@ PICTURES = (
         command="-m benchmarks --peers -o {folder}/picture.png",
         exempt="measured with the tables of docs/benchmarks.md: half an hour of an idle machine, every peer installed",
     ),
+    Picture(
+        "bode.png",
+        "models/quarter_car.py",
+        command="-m mbfmu bode quarter_car --from tyre.z --to hub.s,suspension.s --plot {folder}/picture.png",
+    ),
+    Picture(
+        "locus.png",
+        "models/bicycle.py",
+        command="-m mbfmu locus bicycle --parameter v=0:10:101 --plot {folder}/picture.png",
+    ),
+    Picture(
+        "workspace.png",
+        "models/crane.py",
+        command="-m mbfmu kinematics crane --frame beam2.frame_b --grid lift.s=-0.2:1.1:27 --grid tilt.s=0:1.1:23 "
+        "--plot {folder}/picture.png",
+    ),
     Picture("view.png", "examples/viewed.py", (SHOT, "models/crane.py")),
     Picture("bent.png", "examples/bent.py", (SHOT, "models/excavator_flexible.py", *EXCAVATOR)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),

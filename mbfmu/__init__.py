@@ -20,7 +20,12 @@ Runs
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     jax_function, torch_function   a run that is differentiated, as a function of JAX and of PyTorch
     inverse             the efforts and reactions of a given motion
+    kinematics          positions, rates and accelerations that follow from driven axes alone
+    workspace           where a frame gets over a grid of driven axes
     linearize           state-space form and modes, from exact derivatives
+    bode                gain and phase over the frequency
+    locus               eigenvalues over a parameter, and where one becomes unstable
+    modes               frequencies, damping and mode shapes about an equilibrium or a steady motion
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
     view                a page that shows the mechanism moving
@@ -58,7 +63,9 @@ if TYPE_CHECKING:
     from mbfmu.fmu.ssp import Wire, write_ssp
     from mbfmu.inverse_dynamics import inverse
     from mbfmu.jax_bridge import jax_function
-    from mbfmu.linearization import linearize
+    from mbfmu.kinematic import kinematics, workspace
+    from mbfmu.linearization import bode, linearize
+    from mbfmu.modal import locus, modes
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
     from mbfmu.optimization import optimize
@@ -112,6 +119,7 @@ __all__ = [
     "System",
     "Wire",
     "__version__",
+    "bode",
     "check",
     "compare",
     "connect",
@@ -122,9 +130,12 @@ __all__ = [
     "fit",
     "inverse",
     "jax_function",
+    "kinematics",
     "linearize",
     "load",
+    "locus",
     "model",
+    "modes",
     "optimize",
     "plot_result",
     "simulate",
@@ -133,6 +144,7 @@ __all__ = [
     "torch_function",
     "view",
     "wire",
+    "workspace",
     "write_ssp",
 ]
 
@@ -148,7 +160,9 @@ _HOMES = {
     "fmu.ssp": ("Wire", "write_ssp"),
     "inverse_dynamics": ("inverse",),
     "jax_bridge": ("jax_function",),
-    "linearization": ("linearize",),
+    "kinematic": ("kinematics", "workspace"),
+    "linearization": ("bode", "linearize"),
+    "modal": ("locus", "modes"),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
     "optimization": ("optimize",),

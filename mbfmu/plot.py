@@ -3,7 +3,7 @@
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from mbfmu.arguments import checked
 from mbfmu.comparison import Comparison
@@ -187,6 +188,134 @@ def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
     axes.set_title(f"{found.model}, {found.stop:g} s")
     axes.grid(alpha=0.3, which="both")
     figure.legend(loc="outside right upper", fontsize="small")
+    return save(figure, path)
+
+
+def plot_bode(
+    frequency: Array, curves: Mapping[str, tuple[Array, Array]], path: str | os.PathLike[str], title: str = ""
+) -> Path:
+    """Draw gain and phase over the frequency.
+
+    Args:
+        frequency: Hz, shape (n_f,).
+        curves: gain in decibels and phase in degrees, shape (n_f,) each, by name.
+        path: path of the picture, whose suffix determines the format.
+        title: title above the picture.
+
+    Raises:
+        UsageError: the suffix names no format.
+        MbfmuError: the file cannot be written.
+    """
+    figure = Figure(figsize=(10, 6.5), layout="constrained")
+    rows = figure.subplots(2, 1, sharex=True)
+    for number, (name, pair) in enumerate(list(curves.items())[:MOST_CHOSEN]):
+        style = {"color": f"C{number % COLOURS}", "linestyle": STYLES[number // COLOURS], "linewidth": 1.2}
+        for axes, values in zip(rows, pair, strict=True):
+            axes.semilogx(frequency, np.where(np.isfinite(values), values, np.nan), label=name, **style)
+    for axes, label in zip(rows, ("gain [dB]", "phase [deg]"), strict=True):
+        axes.set_ylabel(label)
+        axes.grid(alpha=0.3, which="both")
+        axes.margins(x=0)
+    rows[1].yaxis.set_major_locator(MaxNLocator(steps=[1, 3, 4.5, 9, 10]))
+    if len(curves) > 1:
+        rows[0].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False)
+    if len(curves) > MOST_CHOSEN:
+        rows[0].plot([], [], " ", label=f"and {len(curves) - MOST_CHOSEN} more")
+    rows[1].set_xlabel("frequency [Hz]")
+    figure.suptitle(title if len(curves) > 1 else f"{title}: {next(iter(curves), '')}")
+    return save(figure, path)
+
+
+def plot_locus(
+    name: str,
+    values: Array,
+    branches: npt.NDArray[np.complex128],
+    critical: Sequence[float],
+    path: str | os.PathLike[str],
+    title: str = "",
+) -> Path:
+    """Draw eigenvalues in the complex plane, coloured by a value, and their parts over it.
+
+    Args:
+        name: name of the value, with its unit.
+        values: the values, shape (n_v,).
+        branches: eigenvalues, 1/s, shape (n_v, n), each column a branch; NaN where it has none. Those that are always
+            zero are left out.
+        critical: values at which stability changes.
+        path: path of the picture, whose suffix determines the format.
+        title: title above the picture.
+
+    Raises:
+        UsageError: the suffix names no format.
+        MbfmuError: the file cannot be written.
+    """
+    figure = Figure(figsize=(11, 5.5), layout="constrained")
+    grid = figure.add_gridspec(2, 2)
+    plane, real, imaginary = (figure.add_subplot(grid[item]) for item in ((slice(None), 0), (0, 1), (1, 1)))
+    real.sharex(imaginary)
+    shown = None
+    for column in branches.T[np.any(np.nan_to_num(branches) != 0, axis=0)]:
+        plane.plot(column.real, column.imag, color="0.8", linewidth=0.8, zorder=1)
+        shown = plane.scatter(column.real, column.imag, c=values, s=9, cmap="viridis", zorder=2)
+        real.plot(values, column.real, ".-", markersize=2, linewidth=0.8, color="C0")
+        imaginary.plot(values, column.imag, ".-", markersize=2, linewidth=0.8, color="C0")
+    for axes in (plane, real, imaginary):
+        axes.grid(alpha=0.3)
+    plane.axvline(0.0, color="k", linewidth=0.8)
+    real.axhline(0.0, color="k", linewidth=0.8)
+    for value in critical:
+        for axes in (real, imaginary):
+            axes.axvline(value, color="C3", linewidth=1, linestyle="--")
+        real.annotate(
+            f"{value:.6g}", (value, 0.04), xycoords=("data", "axes fraction"), xytext=(3, 0),
+            textcoords="offset points", fontsize="small", color="C3",
+        )  # fmt: skip
+    plane.set_xlabel("real part [1/s]")
+    plane.set_ylabel("imaginary part [rad/s]")
+    real.set_ylabel("real part [1/s]")
+    imaginary.set_ylabel("imaginary part [rad/s]")
+    imaginary.set_xlabel(name)
+    if shown is not None:
+        figure.colorbar(shown, ax=plane, label=name, aspect=40)
+    if title:
+        figure.suptitle(title)
+    return save(figure, path)
+
+
+def plot_workspace(
+    places: Array, regularity: Array, axes: Mapping[str, Array], frame: str, path: str | os.PathLike[str], title: str
+) -> Path:
+    """Draw the places that a frame reaches, coloured by how far they are from singular positions.
+
+    Args:
+        places: m, shape (one entry for each driven axis, 2 or 3); NaN where a point of the grid is not reached.
+        regularity: of each place, 0 in a singular position, shape (one entry for each driven axis).
+        axes: values of the driven axes, by name.
+        frame: name of the frame.
+        path: path of the picture, whose suffix determines the format.
+        title: title above the picture.
+
+    Raises:
+        UsageError: the suffix names no format.
+        MbfmuError: the file cannot be written.
+    """
+    dim = places.shape[-1]
+    figure = Figure(figsize=(8, 6.5), layout="constrained")
+    drawn: Any = figure.add_subplot(projection="3d" if dim == 3 else None)
+    for axis in range(len(axes)):  # the lines along which one driven axis moves
+        for line in np.moveaxis(places, axis, -2).reshape(-1, places.shape[axis], dim):
+            drawn.plot(*line.T, color="0.8", linewidth=0.7, zorder=1)
+    dots = places.reshape(-1, dim)
+    shown = drawn.scatter(*dots.T, c=regularity.ravel(), s=10, cmap="viridis", vmin=0.0, zorder=2)
+    figure.colorbar(shown, ax=drawn, label="regularity (0: singular)", aspect=40, shrink=0.8)
+    drawn.set_xlabel("x [m]")
+    drawn.set_ylabel("y [m]")
+    if dim == 3:
+        drawn.set_zlabel("z [m]")
+    drawn.set_aspect("equal")
+    drawn.grid(alpha=0.3)
+    count = int(np.isfinite(regularity).sum())
+    figure.suptitle(f"{title}: {frame} over {', '.join(axes)}, {count} of {regularity.size} points reached")
     return save(figure, path)
 
 

@@ -41,6 +41,11 @@ MODELS = (
     "equilibrium",
     "inverse",
     "linearize",
+    "kinematics",
+    "workspace",
+    "modes",
+    "bode",
+    "locus",
     "sweep",
     "view",
     "Simulation",
@@ -139,6 +144,9 @@ def test_an_unknown_model_is_an_unknown_name(name: str) -> None:
         "compare": (1.0,),
         "simulate": (1.0,),
         "inverse": ({},),
+        "locus": ({"l": [1.0, 2.0]},),
+        "kinematics": ({},),
+        "workspace": ("x", {}),
         "fit": ("x.csv", ["l"]),
         "optimize": (1.0, "rms(x)", ["l"]),
         "Sensitivity": (1.0, ["l"]),
@@ -223,6 +231,11 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "data": PATHS,
     "minimize": TEXTS,
     "sigma": NAMED,
+    "frame": TEXTS,
+    "axes": (3, "x", {"l": 3}, {"l": "x"}, {"l": ["x"]}),
+    "sources": ("x", 3, [3]),
+    "frequency": (3, "x", ["x"]),
+    "parameter": (3, "x", {"l": 3}, {"l": "x"}, {"l": ["x"]}),
     "bounds": (3, "x", {"l": 1.0}, {1: [0.0, 1.0]}),
     "subject": ("last(y) = 1", 3, [3]),
     "knots": (3, "u", {"u": "3"}, {"u": 1.5}, {1: 3}),
@@ -242,6 +255,9 @@ RIGHT: Mapping[str, Any] = {
     "connections": (),
     "motion": {"x": "time"},
     "free": ["l"],
+    "parameter": {"l": [1.0, 2.0]},
+    "frame": "x",
+    "axes": {"l": [1.0]},
     "result": Result(np.array([0.0, 1.0]), ("x",), np.array([[1.0], [2.0]]), {"x": "m"}),
 }
 """Arguments that a function cannot do without; `system` has another meaning in write_ssp."""
@@ -251,7 +267,7 @@ CASES = [
     for argument in inspect.signature(getattr(mbfmu, name)).parameters
     if name not in {"connect", "steppers", "wire"}
     for value in WRONG.get(argument, ())
-    if not (name in {"inverse", "write_ssp"} and argument in {"stop", "system"} and value is None)
+    if not (name in {"inverse", "kinematics", "write_ssp"} and argument in {"stop", "system"} and value is None)
     if not (name == "plot_result" and (argument, value) == ("path", None))
     if not (name == "view" and ((argument in {"stop", "model"} and value is None) or value == {"name": "x"}))
 ]

@@ -43,7 +43,19 @@ RUN = (
                 "couplings",
                 "extending",
             ),
-            *("view", "fit", "linearize", "equilibrium", "fmu", "contacts", "exchange", "flexible", "masters"),
+            *(
+                "view",
+                "fit",
+                "linearize",
+                "modes",
+                "kinematics",
+                "equilibrium",
+                "fmu",
+                "contacts",
+                "exchange",
+                "flexible",
+                "masters",
+            ),
         )
     ),
 )

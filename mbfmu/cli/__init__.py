@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from mbfmu.cli import (
+    bode,
     cache,
     check,
     compare,
@@ -28,10 +29,13 @@ from mbfmu.cli import (
     export,
     fit,
     inverse,
+    kinematics,
     linearize,
     list_,
+    locus,
     machine,
     modelica,
+    modes,
     optimize,
     reduce,
     simulate,
@@ -54,7 +58,11 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "optimize": optimize.optimize,
     "equilibrium": equilibrium.equilibrium,
     "inverse": inverse.inverse,
+    "kinematics": kinematics.kinematics,
     "linearize": linearize.linearize,
+    "modes": modes.modes,
+    "bode": bode.bode,
+    "locus": locus.locus,
     "check": check.check,
     "compat": compat.compat,
     "ssp": ssp.ssp,

@@ -103,6 +103,24 @@ Coordinates = Annotated[
         autocompletion=complete.coordinates,
     ),
 ]
+Hold = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hold",
+        metavar="NAME=VALUE,...",
+        help="values that coordinates, rates, states, inputs or other outputs have; may be repeated",
+        autocompletion=complete.held,
+    ),
+]
+Unknown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--free",
+        metavar="NAME,...",
+        help="inputs and parameters that are unknown too; may be repeated",
+        autocompletion=complete.inputs_and_parameters,
+    ),
+]
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
@@ -116,6 +134,9 @@ EnergyBalance = Annotated[
     bool,
     typer.Option("--energy-balance", help="output energy.balance: stored energy plus losses minus what was put in, J"),
 ]
+
+NEXT = re.compile(r",(?=[^,()]+=)")
+"""A comma between two texts NAME=VALUE, not one inside a function's parentheses."""
 
 
 def pairs(items: Sequence[str] | None) -> dict[str, str]:
@@ -140,6 +161,15 @@ def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, flo
         UsageError: a text is not NAME=NUMBER; the message names the option.
     """
     return {name: number(f"{option} {name}", text) for name, text in pairs(items).items()}
+
+
+def held(texts: Sequence[str] | None) -> dict[str, float]:
+    """Return the numbers of texts NAME=NUMBER,..., by name.
+
+    Raises:
+        UsageError: a text has another form.
+    """
+    return numbers([item for text in texts or () for item in NEXT.split(text)], "--hold")
 
 
 def settings(items: Sequence[str] | None, option: str = "--set") -> dict[str, float | str]:

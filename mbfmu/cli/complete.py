@@ -65,11 +65,22 @@ def inputs(context: typer.Context) -> list[str]:
     return _of_model(context, lambda model: [f"{item.name}=" for item in derive(model).inputs])
 
 
+def input_names(context: typer.Context) -> list[str]:
+    """Return the names of the inputs of the model named before."""
+    return [name.removesuffix("=") for name in inputs(context)]
+
+
 def outputs(context: typer.Context) -> list[str]:
     """Return the outputs of the model named before."""
     from mbfmu.dae import derive
 
     return _of_model(context, lambda model: [item.name for item in derive(model).outputs])
+
+
+def frames(context: typer.Context) -> list[str]:
+    """Return the parts, and the frames of parts, whose places are outputs of the model named before."""
+    end = ".r_0[1]"
+    return [name.removesuffix(end) for name in outputs(context) if name.endswith(end)]
 
 
 def held(context: typer.Context) -> list[str]:
@@ -81,6 +92,12 @@ def held(context: typer.Context) -> list[str]:
         return [f"{item.name}=" for item in (*dae.outputs, *dae.inputs)]
 
     return _of_model(context, names)
+
+
+def locus_names(context: typer.Context) -> list[str]:
+    """Return the parameters, inputs and outputs of the model named before."""
+    names = dict.fromkeys([*(f"{name}=" for name in inputs_and_parameters(context)), *held(context)])
+    return list(names)
 
 
 def inputs_and_parameters(context: typer.Context) -> list[str]:

@@ -1,6 +1,5 @@
 """mbfmu equilibrium."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, Start, Values, begun, numbers, present
+from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
@@ -21,32 +19,14 @@ if TYPE_CHECKING:
 
 ROUNDED = 1e-12
 """Largest coordinate that is shown as zero, m or rad."""
-NEXT = re.compile(r",(?=[^,()]+=)")
-"""A comma between two texts NAME=VALUE, not one inside a function's parentheses."""
 
 
 @with_robot
 def equilibrium(
     tell: Tell,
     model: Model,
-    free: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--free",
-            metavar="NAME,...",
-            help="inputs and parameters that are unknown too; may be repeated",
-            autocompletion=complete.inputs_and_parameters,
-        ),
-    ] = None,
-    hold: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hold",
-            metavar="NAME=VALUE,...",
-            help="values that coordinates, rates, states, inputs or other outputs have; may be repeated",
-            autocompletion=complete.held,
-        ),
-    ] = None,
+    free: Unknown = None,
+    hold: Hold = None,
     values: Values = None,
     start: Start = None,
     coordinates: Coordinates = None,
@@ -64,12 +44,11 @@ def equilibrium(
         ending_of(output, ENDINGS)
     refuse_overwriting((output,), (model, *present(start)))
     given = begun(start, values)
-    held = [item for text in hold or () for item in NEXT.split(text)]
     tell("equilibrium", 0.0)
     found = mbfmu.equilibrium(
         mbfmu.load(model, given, (), robot),
-        free=[name.strip() for text in free or () for name in text.split(",") if name.strip()],
-        hold=numbers(held, "--hold"),
+        free=names(free),
+        hold=held(hold),
         coordinates=coordinates,
     )
     found = replace(found, values={**given, **found.values})
@@ -104,7 +83,7 @@ def _shown(found: "Equilibrium") -> list[RenderableType]:
         role = (
             "" if item.role == "coordinate" else item.role if item.role in {"held", "state"} else f"freed {item.role}"
         )
-        table.add_row(escape(item.name), escape(item.unit), _value(item, 9), f"{item.start:.6g}", role)
+        table.add_row(escape(item.name), escape(item.unit), value_text(item, 9), f"{item.start:.6g}", role)
     count = f"{len(found.equations)} equations, {len(found.unknowns)} unknowns, {found.corrections} corrections"
     lines: list[RenderableType] = [f"{found.name}: {found.stability}", table, f"{count}, residual {found.residual:.1e}"]
     if found.eigenvalues.size:
@@ -122,12 +101,12 @@ def _branches(found: "Equilibrium") -> Table:
         table.add_column(str(number), justify="right")
     for row, item in enumerate(found.items):
         if item.role != "held":
-            table.add_row(escape(item.name), *(_value(other.items[row], 6) for other in found.branches))
+            table.add_row(escape(item.name), *(value_text(other.items[row], 6) for other in found.branches))
     table.add_row("", *(other.stability for other in found.branches))
     return table
 
 
-def _value(item: "Item", digits: int) -> str:
+def value_text(item: "Item", digits: int) -> str:
     """Return a value as text, without the round-off of a coordinate that is zero."""
     small = item.role == "coordinate" and abs(item.value) < ROUNDED
     return f"{0.0 if small else item.value:.{digits}g}"

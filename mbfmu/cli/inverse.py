@@ -63,7 +63,7 @@ def inverse(
         from mbfmu.plot import picture_format, plot_result
 
         picture_format(plot)
-    given = _given(motion)
+    given = given_motion(motion)
     refuse_overwriting((output, plot), (model, *([given] if isinstance(given, str) else []), *present(start)))
     tell("inverse dynamics", 0.0)
     result = mbfmu.inverse(
@@ -83,7 +83,7 @@ def inverse(
     return Report(data, table(result), present(output, plot), result.notices)
 
 
-def _given(motion: list[str]) -> str | dict[str, str]:
+def given_motion(motion: list[str]) -> str | dict[str, str]:
     """Return the path of a table, or expressions by name.
 
     Raises:

@@ -2,6 +2,7 @@
 
 import cmath
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,8 +124,19 @@ def linearize(
     shown: tuple[RenderableType, ...] = (_modes(Path(model).stem, found, modes),)
     if modes:
         shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(found, modes))
+    return Report(found.data(), shown, present(output), unbalanced(found))
+
+
+def unbalanced(found: "Linear") -> tuple[str, ...]:
+    """Return the notice that a linear form is about no equilibrium, if it is not."""
     moving = f"not an equilibrium: it accelerates by up to {found.rest:.3g}; set inputs that balance it with --input"
-    return Report(found.data(), shown, present(output), (moving,) if found.rest > AT_REST else ())
+    return (moving,) if found.rest > AT_REST else ()
+
+
+def named_shares(shares: Mapping[str, float]) -> str:
+    """Return the largest shares as text, such as ``elbow.phi 76 %``."""
+    largest = list(shares.items())[:PARTICIPANTS]
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in largest if share >= LEAST)
 
 
 def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
@@ -136,12 +148,7 @@ def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
     for number, mode in enumerate(modes, 1):
         value, ratio = mode.eigenvalue, mode.damping
         text = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
-        shares: dict[str, float] = {}
-        for state, share in zip(found.states, mode.shares.tolist(), strict=True):
-            place = _place(state)
-            shares[place] = shares.get(place, 0.0) + share
-        largest = sorted(shares.items(), key=lambda item: -item[1])[:PARTICIPANTS]
-        named = ", ".join(f"{state} {100 * share:.0f} %" for state, share in largest if share >= LEAST)
+        named = named_shares(found.participants(mode))
         frequency = f"{mode.frequency:.6g}"
         table.add_row(str(number), text, frequency, "" if ratio is None else f"{ratio:.4g}", escape(named))
     return table
@@ -149,25 +156,23 @@ def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
 
 def _shapes(found: "Linear", modes: "tuple[Mode, ...]") -> Table:
     """Return the table of amplitudes and phases, relative to the largest coordinate of each mode."""
+    from mbfmu.linearization.linear import place_of
+
     some = modes[:SHAPES]
     table = Table()
     table.add_column("state")
     for number in range(1, len(some) + 1):
         table.add_column(str(number), justify="right")
-    rows = [row for row, state in enumerate(found.states) if _place(state) == state]
+    rows = [row for row, state in enumerate(found.states) if place_of(state) == state]
     columns = [mode.relative(rows) for mode in some]
     for line, row in enumerate(rows):
-        table.add_row(escape(found.states[row]), *(_polar(column[line]) for column in columns))
+        table.add_row(escape(found.states[row]), *(polar(column[line]) for column in columns))
     return table
 
 
-def _polar(value: complex) -> str:
+def polar(value: complex) -> str:
+    """Return an amplitude and its phase in degrees as text; counter-phase is negative."""
     size, phase = abs(value), round(math.degrees(cmath.phase(value)))
     if size < 5e-4:
         return "0"
     return f"{size:.3f}" if phase == 0 else f"-{size:.3f}" if abs(phase) == 180 else f"{size:.3f}, {phase}"
-
-
-def _place(state: str) -> str:
-    """Return the coordinate that a state is the rate of, or the state itself."""
-    return state.removeprefix("der(").removesuffix(")") if state.startswith("der(") else state

@@ -1,6 +1,8 @@
 """Model -> Dae, by automatic differentiation and recursive algorithms."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from mbfmu.dae.absolute import absolute
 from mbfmu.dae.dae import Clock, Dae, Layout, MemorySignal, ParameterSignal, Sampling, Signal, StateSignal
@@ -33,6 +35,7 @@ def derive(
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
     by_step: bool | None = None,
+    weightless: bool = False,
 ) -> Dae:
     """Derive the equations of a model of any kind.
 
@@ -45,6 +48,7 @@ def derive(
         choices: coordinates with a start value or a guess for which a parameter chooses between both.
         by_step: whether the stepper decides the forces of gaps and frictions (see `stepped`); else modes do, which
             change at events. None: it does where modes cannot.
+        weightless: whether parts that lack mass or inertia get some, as only the motion counts; else that is an error.
 
     Raises:
         ModelError: the model is invalid; the message says what to mend.
@@ -52,7 +56,7 @@ def derive(
         UsageError: there are no such coordinates, or no start values that depend on each other to choose between.
         StepperError: modes are asked for, and there is friction in space at several contacts.
     """
-    plain = _derived(model, coordinates, formulas or {}, choices)
+    plain = _derived(model, coordinates, formulas or {}, choices, weightless)
     undetermined = plain.switches is not None and plain.switches.undetermined
     if by_step is None:
         by_step = undetermined
@@ -79,7 +83,9 @@ def derive(
     return dae
 
 
-def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str], choices: Sequence[str]) -> Dae:
+def _derived(
+    model: Model, coordinates: str | None, formulas: Mapping[str, str], choices: Sequence[str], weightless: bool
+) -> Dae:
     if isinstance(model, LagrangianSystem | Block | Sampled) or model.only_blocks:
         if coordinates is not None:
             raise UsageError(f"'{model.name}' is given by equations and has coordinates of its own")
@@ -90,14 +96,15 @@ def _derived(model: Model, coordinates: str | None, formulas: Mapping[str, str],
         if isinstance(model, LagrangianSystem):
             return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
-    mechanism = flatten(model, formulas, choices)
+    given: dict[str, Any] = {"formulas": formulas, "choices": choices, "weightless": weightless}
+    mechanism = replace(flatten(model, formulas, choices), weightless=weightless)
     if coordinates is None:
         tree = JointTree(mechanism)
         coordinates = "joint" if tree.smaller else "absolute"
-        dae = tree.dae() if tree.smaller else absolute(model, formulas=formulas, choices=choices)
+        dae = tree.dae() if tree.smaller else absolute(model, **given)
     elif coordinates in COORDINATES:
-        dae = COORDINATES[coordinates](model, formulas=formulas, choices=choices)
+        dae = COORDINATES[coordinates](model, **given)
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return independent(dae, lambda: made(model, turning=True, formulas=formulas, choices=choices))
+    return independent(dae, lambda: made(model, turning=True, **given))

@@ -6,6 +6,7 @@ come last, and what they have in inertia is computed from part to part as in joi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import casadi as ca
 
@@ -24,6 +25,7 @@ def absolute(
     turning: bool = False,
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
+    weightless: bool = False,
 ) -> Dae:
     """Derive the equations of a system in absolute coordinates.
 
@@ -32,11 +34,13 @@ def absolute(
         turning: see `Bodies`.
         formulas: see `flatten`.
         choices: see `flatten`.
+        weightless: see `Mechanism`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
-    bodies = Bodies(flatten(system, formulas, choices), central=True, coordinates=_coordinates, turning=turning)
+    mechanism = replace(flatten(system, formulas, choices), weightless=weightless)
+    bodies = Bodies(mechanism, central=True, coordinates=_coordinates, turning=turning)
     return equations(bodies, inertial_terms(bodies))
 
 

@@ -308,9 +308,12 @@ class Bodies:
                 continue
             total = self._total(group)
             if number not in self.bonded and (reason := self._lack(group, total)):
-                if central or number not in reached:
+                if self.mechanism.weightless:
+                    total = Inertia(ca.SX(1), total.r_CM, ca.SX(ca.DM.eye(1 if self.planar else 3)))
+                elif central or number not in reached:
                     raise MassError(reason + (ELSEWHERE if number in reached else ""))
-                self.lacking[number] = reason
+                else:
+                    self.lacking[number] = reason
             if central and number not in self.bonded:
                 shift = Pose(-total.r_CM, identity(self.planar).angle)
                 group = Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()})

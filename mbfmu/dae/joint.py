@@ -6,6 +6,7 @@ world, and the joint's equations hold with multipliers, as those of a joint that
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -34,6 +35,7 @@ def joint(
     turning: bool = False,
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
+    weightless: bool = False,
 ) -> Dae:
     """Derive the equations of a system in joint coordinates.
 
@@ -42,11 +44,12 @@ def joint(
         turning: see `Bodies`.
         formulas: see `flatten`.
         choices: see `flatten`.
+        weightless: see `Mechanism`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
-    return JointTree(flatten(system, formulas, choices), turning).dae()
+    return JointTree(replace(flatten(system, formulas, choices), weightless=weightless), turning).dae()
 
 
 class JointTree:

@@ -17,7 +17,7 @@ from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxisForce, Force
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.mechanism import joints_of
-from mbfmu.model.parts import BodyShape, MovingPart
+from mbfmu.model.parts import BodyShape, MovingPart, World
 from mbfmu.model.relative import moment_of
 from mbfmu.model.sensors import Measured, Sensor
 
@@ -171,7 +171,8 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
     for number, group in enumerate(bodies.groups):
         for path in group.parts:
             part = bodies.mechanism.components[path]
-            if not isinstance(part, MovingPart):
+            every = bodies.mechanism.weightless and not isinstance(part, World)
+            if not (every or isinstance(part, MovingPart)):
                 continue
             frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
             where = "of frame_a, resolved in the world frame"
@@ -193,11 +194,16 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 table.add(f"{path}.w_a", "rad/s", text, frame.R.T @ frame.w_0)
             if isinstance(part, FlexibleBody):
                 _shape_outputs(bodies, table, path, part)
-            if isinstance(part, BodyShape | FlexibleBody):
+            if every or isinstance(part, BodyShape | FlexibleBody):
                 for label in part.frames[1:]:
                     end = bodies.frame(number, group.poses[f"{path}.{label}"])
                     text = f"position of {label}, resolved in the world frame"
                     table.add(f"{path}.{label}.r_0", "m", text, end.r_0)
+                    if every:
+                        text, rate = text.replace("position", "velocity"), f"{path}.{label}.v_0"
+                        table.add(rate, "m/s", text, end.v_0, derivative_of=f"{path}.{label}.r_0")
+                        text = text.replace("velocity", "acceleration")
+                        table.derive(f"{path}.{label}.a_0", "m/s2", text, end.v_0, "local", rate)
 
 
 def _shape_outputs(bodies: Bodies, table: "_Table", path: str, part: FlexibleBody) -> None:

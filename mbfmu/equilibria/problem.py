@@ -27,11 +27,28 @@ class Start:
     p: Array
 
     @classmethod
-    def of(cls, dae: Dae, hold: Mapping[str, float]) -> "Start":
-        s, p = dae.s_default(), dae.p_default()
+    def of(
+        cls,
+        dae: Dae,
+        hold: Mapping[str, float],
+        s: Array | None = None,
+        p: Array | None = None,
+        u: Array | None = None,
+    ) -> "Start":
+        """Return where the search begins.
+
+        Args:
+            dae: the equations.
+            hold: values of inputs, among others, by name.
+            s: start values (default: the model's).
+            p: parameters (default: the model's).
+            u: inputs (default: their start values).
+        """
+        s, p = dae.s_default() if s is None else s, dae.p_default() if p is None else p
+        u = dae.u_default() if u is None else u
         p = np.concatenate([p, dae.extended(p)[dae.n_p - dae.n_d :]])
         names = [item.name for item in dae.inputs]
-        u = np.array([hold.get(name, value) for name, value in zip(names, dae.u_default(), strict=True)])
+        u = np.array([hold.get(name, value) for name, value in zip(names, u, strict=True)])
         q = column(assembled(dae, list(s), list(whole(dae, u, p)), 0.0))
         return cls(q, np.zeros(dae.n), s, u, p)
 

@@ -1,4 +1,4 @@
-"""Linearization: the state-space form of a mechanism, a block or an FMU about a state, and its modes."""
+"""Linearization: the state-space form of a mechanism, a block or an FMU about a state, its modes, gain and phase."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,13 @@ from mbfmu.inputs import InputValue, courses
 from mbfmu.linearization.fmu import linearize_fmu
 from mbfmu.linearization.linear import ENDINGS, Linear, Mode
 from mbfmu.linearization.mechanism import linearize_model
+from mbfmu.linearization.response import FrequencyResponse, Margin, frequency_response
 from mbfmu.linearization.sampled import held
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.stepper import Choice
 
-__all__ = ["ENDINGS", "Linear", "Mode", "linearize"]
+__all__ = ["ENDINGS", "FrequencyResponse", "Linear", "Margin", "Mode", "bode", "frequency_response", "linearize"]
 
 
 @checked
@@ -73,3 +74,52 @@ def linearize(
         model_of(model, values), given, tuple(outputs), tuple(states), at, stepper, 1e-3 if step is None else step,
         coordinates, period,
     )  # fmt: skip
+
+
+@checked
+def bode(
+    model: Model | str | os.PathLike[str],
+    values: Mapping[str, Any] | None = None,
+    *,
+    sources: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    frequency: Sequence[float] | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
+    at: float | None = None,
+    stepper: str | Choice | None = None,
+    step: float | None = None,
+    coordinates: str | None = None,
+    period: float | None = None,
+) -> FrequencyResponse:
+    """Return gain and phase over the frequency, of a mechanism, a block or an FMU about its start or a later state.
+
+    Args:
+        model: see `linearize`.
+        values: see `linearize`.
+        sources: names of the inputs that oscillate; () for all real ones.
+        outputs: names of real outputs that answer; () for those that are coordinates or states, or for all of a model
+            where none is.
+        frequency: Hz, rising; None: 400 of them around the eigenvalues, up to half the sampling frequency.
+        inputs: values of inputs about which they oscillate, by name, see `linearize`.
+        input_hold: see `simulate`.
+        at: see `linearize`, s.
+        stepper: see `linearize`.
+        step: see `linearize`, s.
+        coordinates: see `linearize`.
+        period: of inputs that are held, and outputs that are sampled, s; None: continuous, but for a model with sampled
+            blocks, which has their period.
+
+    Raises:
+        ModelError, StartError: the model or its start is invalid.
+        StepError, FmuError: the run failed, or the FMU cannot be linearized.
+        UnknownNameError: there is no such input, output, parameter or start value.
+        UsageError: the frequencies are not positive and rising, or beyond half the sampling frequency, or there are no
+            inputs or outputs.
+    """
+    linear = linearize(
+        model, values, inputs=inputs, input_hold=input_hold, outputs=outputs, at=at, stepper=stepper, step=step,
+        coordinates=coordinates, period=period,
+    )  # fmt: skip
+    places = [name for name in linear.outputs if name in (*linear.coordinates, *linear.states)]
+    return frequency_response(linear, frequency, sources, outputs or places)

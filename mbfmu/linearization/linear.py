@@ -148,6 +148,14 @@ class Linear:
             found.append(Mode(value, shape / largest, shares / shares.sum()))
         return tuple(sorted(found, key=lambda mode: (mode.eigenvalue.imag, -mode.eigenvalue.real)))
 
+    def participants(self, mode: Mode) -> dict[str, float]:
+        """Return how much each coordinate, with its rate, or first-order state takes part in a mode, largest first."""
+        found: dict[str, float] = {}
+        for state, share in zip(self.states, mode.shares.tolist(), strict=True):
+            place = place_of(state)
+            found[place] = found.get(place, 0.0) + share
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
     def data(self) -> dict[str, Any]:
         """Return everything as JSON data: matrices as rows, eigenvalues as [real, imaginary]."""
         found = {name: getattr(self, name).tolist() for name in ARRAYS}
@@ -184,6 +192,11 @@ class Linear:
         arrays = {name: np.array(getattr(self, name)) for name in (*ARRAYS, *NAMES, "eigenvalues", "period")}
         np.savez(content, allow_pickle=False, **arrays)
         return write_aside(target, content.getvalue())
+
+
+def place_of(state: str) -> str:
+    """Return the coordinate that a state is the rate of, or the state itself."""
+    return state.removeprefix("der(").removesuffix(")") if state.startswith("der(") else state
 
 
 def _noise(left: Array, right: Array, norm: float) -> float:

@@ -34,6 +34,8 @@ from mbfmu.stepper import Choice
 
 PREFERENCE = 0.1
 """Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
+IDLE = 64 * float(np.finfo(float).eps)
+"""Largest slope of the accelerations, relative to all, for a place on which none depends, such as that of a vehicle."""
 WORST = 1e10
 """Largest condition number of the equations that give all coordinates from chosen states."""
 
@@ -52,43 +54,122 @@ def linearize_model(
     """Return the state-space form of a mechanism or block; arguments and errors as for `linearize`."""
     if at is not None and not (math.isfinite(at) and at > 0):
         raise UsageError(f"the time of the point is {at} s; it must be a positive number")
-    time = at or 0.0
     prepared = prepare(model, stepper if at else "direct", None, step, 0.0, coordinates, formulas(given))
     dae = derive(model, coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
     refuse_switched(dae, "a linearization")
-    known, driven = [item.name for item in dae.outputs], [item.name for item in dae.inputs]
+    chosen = chosen_of(dae, outputs)
+    return linearized(dae, point_of(prepared, dae, given, at), chosen, states, period)
+
+
+class Point(NamedTuple):
+    """A state that meets the constraints.
+
+    Args:
+        q: coordinates, shape (n,).
+        v: rates, shape (n,).
+        z: first-order states, shape (n_z,).
+        u: inputs, shape (n_u,).
+        p: parameters and memory, shape (n_p,).
+        t: time, s.
+    """
+
+    q: Array
+    v: Array
+    z: Array
+    u: Array
+    p: Array
+    t: float
+
+
+def chosen_of(dae: Dae, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the outputs that are asked for, or of all real ones that can be connected.
+
+    Raises:
+        UnknownNameError: there is no such output.
+        UsageError: one has no slope.
+    """
     types = {item.name: item.type for item in dae.outputs}
     chosen = outputs or tuple(item.name for item in dae.outputs if item.kind == "output" and item.type == "Real")
-    for kind, asked, names in (("output", chosen, known), ("input", given, driven)):
-        for name in asked:
-            if name not in names:
-                raise UnknownNameError(f"{dae.name} has no {kind} '{name}'; {nearest(name, names)}")
     for name in chosen:
+        if name not in types:
+            raise UnknownNameError(f"{dae.name} has no output '{name}'; {nearest(name, types)}")
         if types[name] != "Real":
             raise UsageError(f"'{name}' of {dae.name} is of type {types[name]}: leave it out, it has no slope")
+    return chosen
+
+
+def point_of(
+    prepared: Prepared,
+    dae: Dae,
+    given: Mapping[str, Course],
+    at: float | None = None,
+    s: Array | None = None,
+    parameters: Array | None = None,
+) -> Point:
+    """Return the consistent start, or a later state of a run.
+
+    Args:
+        prepared: the model with a stepper.
+        dae: its equations, in which all inputs are symbols.
+        given: inputs over time, by name; the others have their start values.
+        at: time of a later state, s; None: the start.
+        s: start values (default: the model's); of the start alone.
+        parameters: parameters (default: the model's); of the start alone.
+
+    Raises:
+        UnknownNameError: there is no such input.
+        StartError, StepError: there is no consistent start, or the run failed.
+    """
+    driven = [item.name for item in dae.inputs]
+    for name in given:
+        if name not in driven:
+            raise UnknownNameError(f"{dae.name} has no input '{name}'; {nearest(name, driven)}")
+    time = at or 0.0
+    parameters = dae.p_default() if parameters is None else parameters
     u0 = np.array([
         as_type(given[item.name], item.type).at(time) if item.name in given else float(item.start)
         for item in dae.inputs
     ])  # fmt: skip
-    x = prepared.initial_state(vector(u0), stepping=False) if not at else _state_at(prepared, at, given)
+    if at:
+        x = _state_at(prepared, at, given)
+    else:
+        x = prepared.initial_state(vector(u0), None if s is None else vector(s), vector(parameters), stepping=False)
     n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
     held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
-    own = np.concatenate([dae.p_default(), held])
+    own = np.concatenate([parameters, held])
     start = prepared.scheme.read(list(x)[:n_x], own, time)
     q0, v0, z0 = (np.array(item).ravel() for item in start)
     p = own
     if len(own) != dae.n_p:
-        p = np.array([*dae.p_default(), time, *u0[list(dae.sampled)], *own[len(own) - dae.n_d :]])
+        p = np.array([*parameters, time, *u0[list(dae.sampled)], *own[len(own) - dae.n_d :]])
+    return Point(q0, v0, z0, u0, p, time)
+
+
+def linearized(
+    dae: Dae, point: Point, chosen: tuple[str, ...], states: tuple[str, ...] = (), period: float | None = None
+) -> Linear:
+    """Return the state-space form of equations about a point.
+
+    Args:
+        dae: the equations.
+        point: the point.
+        chosen: names of the outputs.
+        states: names of coordinates that are states; () for a choice by pivoting.
+        period: of a sampled-data form, s; None: continuous, or that of the sampled blocks.
+
+    Raises:
+        UnknownNameError, UsageError: see `linearize`.
+    """
     if entries := following(dae):
-        own_period = common_period(dae, p, entries)
+        own_period = common_period(dae, point.p, entries)
         if states or period not in {None, own_period}:
             what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
             raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
-        return sampled_about(dae, q0, v0, z0, u0, p, time, chosen, own_period)
+        return sampled_about(dae, *point, chosen, own_period)
     if states:
-        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, q0, v0, z0, u0, p, time, more))
+        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, *point, more))
     else:
-        found = linearize_about(dae, q0, v0, z0, u0, p, time, chosen)
+        found = linearize_about(dae, *point, chosen)
     return found if period is None else held_over(found, period)
 
 
@@ -205,10 +286,13 @@ def _slopes(
     free_q, V, _ = _dependent(P, weight)
     free_v, W, R = _dependent(np.vstack([P, G]), weight)
     slope = -R @ K @ V  # dv = slope xi + W eta
+    by_place = np.vstack([(a_q @ V + a_v @ slope)[free_v], f_q @ V + f_v @ slope])
+    idle = np.abs(by_place).max(axis=0, initial=0.0) <= IDLE * np.abs(a_q).max(initial=0.0)
+    by_place[:, idle] = 0.0  # so that a double eigenvalue 0 does not become two of the root of the round-off
     A = np.block([
         [slope[free_q], W[free_q], np.zeros((len(free_q), dae.n_z))],
-        [(a_q @ V + a_v @ slope)[free_v], (a_v @ W)[free_v], a_z[free_v]],
-        [f_q @ V + f_v @ slope, f_v @ W, f_z],
+        [by_place[: len(free_v)], (a_v @ W)[free_v], a_z[free_v]],
+        [by_place[len(free_v) :], f_v @ W, f_z],
     ])  # fmt: skip
     B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v], f_u])
     C = np.hstack([y_q @ V + y_v @ slope, y_v @ W, y_z])

@@ -81,6 +81,8 @@ class Mechanism:
         names: other names of variables, by full name.
         choices: coordinates whose start values are met or guesses, as an entry `FIXED` with their full name says.
         input_starts: start values of inputs, by full name.
+        weightless: whether parts that lack mass or inertia have 1 kg and 1 kg.m2, as only their motion counts, and the
+            frames of all parts are outputs with their rates.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Mechanism:
     names: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
     input_starts: Mapping[str, float] = field(default_factory=dict)
+    weightless: bool = False
 
     @property
     def world(self) -> str:

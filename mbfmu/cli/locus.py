@@ -1,0 +1,127 @@
+"""mbfmu locus."""
+
+import cmath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+import mbfmu
+from mbfmu.cli import complete
+from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
+from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.robot import with_robot
+from mbfmu.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbfmu.modal import Locus
+
+ROWS, SHOWN = 24, 8
+"""Largest numbers of values and of eigenvalues in the table."""
+
+
+@with_robot
+def locus(
+    tell: Tell,
+    model: Model,
+    parameter: Annotated[
+        str,
+        typer.Option(
+            "--parameter",
+            metavar="NAME=START:STOP:N",
+            help="parameter, input or held output, and its values",
+            autocompletion=complete.locus_names,
+        ),
+    ],
+    values: Values = None,
+    start: Start = None,
+    hold: Hold = None,
+    free: Unknown = None,
+    coordinates: Coordinates = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz"),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of the root locus")] = None,
+    robot: Any = None,
+) -> Report:
+    """Compute the eigenvalues over a parameter, and the values at which one becomes stable or unstable."""
+    from mbfmu.files import refuse_overwriting
+    from mbfmu.formats import format_of
+    from mbfmu.study.points import grid
+
+    if output:
+        format_of(output)
+    if plot:
+        from mbfmu.plot import picture_format, plot_locus
+
+        picture_format(plot)
+    refuse_overwriting((output, plot), (model, *present(start)))
+    name, equals, span = (part.strip() for part in parameter.partition("="))
+    if not (name and equals):
+        raise UsageError(f"'{parameter}' is not NAME=START:STOP:N, such as v=0:10:101")
+    given = begun(start, values)
+    tell("root locus", 0.0)
+    found = mbfmu.locus(
+        mbfmu.load(model, given, (), robot) if robot else model,
+        {name: grid(name, span)},
+        None if robot else given,
+        hold=held(hold),
+        free=names(free),
+        coordinates=coordinates,
+        progress=lambda fraction: tell("root locus", fraction),
+    )
+    if output:
+        found.write(output)
+    if plot:
+        label = f"{name} [{found.unit}]" if found.unit else name
+        critical = [item.value for item in found.critical]
+        plot_locus(label, found.values, found.branches, critical, plot, Path(model).stem)
+    data = {
+        "model": Path(model).stem,
+        "parameter": name,
+        "unit": found.unit,
+        "values": found.values,
+        "branches": found.branches,
+        "unstable": found.unstable,
+        "critical": [
+            {"value": item.value, "eigenvalue": item.eigenvalue, "unstable": item.unstable, "text": item.text}
+            for item in found.critical
+        ],
+    }
+    return Report(data, tuple(_shown(Path(model).stem, found)), present(output, plot))
+
+
+def _shown(model: str, found: "Locus") -> list[RenderableType]:
+    import numpy as np
+
+    label = f"{found.name} [{found.unit}]" if found.unit else found.name
+    lines: list[RenderableType] = [
+        f"{found.name} = {item.value:.12g}{f' {found.unit}' if found.unit else ''}: {item.text}"
+        + (f" at {item.eigenvalue.imag:.6g} rad/s" if item.eigenvalue.imag else "")
+        for item in found.critical
+    ]
+    moving = [column for column in found.branches.T if np.any(column[~np.isnan(column)])]
+    upper = [column for column in moving if not np.all(np.nan_to_num(column.imag) <= 0) or not np.any(column.imag)]
+    table = Table(title=escape(f"{model}: eigenvalues [1/s] that are not always zero"), title_justify="left")
+    table.add_column(escape(label), justify="right")
+    for number in range(1, len(upper[:SHOWN]) + 1):
+        table.add_column(str(number), justify="right")
+    table.add_column("unstable", justify="right")
+    some = np.unique(np.linspace(0, len(found.values) - 1, min(ROWS, len(found.values))).round().astype(int))
+    for row in some.tolist():
+        cells = [_number(complex(column[row])) for column in upper[:SHOWN]]
+        table.add_row(f"{found.values[row]:.6g}", *cells, str(found.unstable[row]))
+    more = len(found.values) - len(some)
+    if more:
+        lines.append(f"{len(some)} of {len(found.values)} values; all with --json or -o")
+    return [*lines, table]
+
+
+def _number(value: complex) -> str:
+    if cmath.isnan(value):
+        return ""
+    return f"{value.real:.5g}" + (f"{value.imag:+.5g}i" if value.imag else "")

@@ -1,0 +1,146 @@
+"""mbfmu modes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+import mbfmu
+from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
+from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.equilibrium import value_text
+from mbfmu.cli.linearize import named_shares, polar
+from mbfmu.cli.robot import with_robot
+from mbfmu.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbfmu.modal import Modes, ModeShape
+
+SHAPES = 8
+"""Largest number of modes in the table of shapes."""
+MOVED = 3
+"""Largest number of bodies that are named beside a mode."""
+STILL = 5e-4
+"""Largest amplitude that is shown as nothing."""
+
+
+@with_robot
+def modes(
+    tell: Tell,
+    model: Model,
+    values: Values = None,
+    start: Start = None,
+    hold: Hold = None,
+    free: Unknown = None,
+    coordinates: Coordinates = None,
+    animate: Annotated[
+        Path | None, typer.Option("--animate", metavar="PAGE.html", help="page that shows a mode moving")
+    ] = None,
+    mode: Annotated[
+        int | None,
+        typer.Option("--mode", metavar="K", help="number of the mode on the page; default: the first that oscillates"),
+    ] = None,
+    robot: Any = None,
+) -> Report:
+    """Show frequencies, damping and mode shapes about an equilibrium or a steady motion, and what takes part."""
+    from mbfmu.files import refuse_overwriting
+
+    if mode is not None and animate is None:
+        raise UsageError("--mode is the number of the mode on a page: give --animate PAGE.html too")
+    if animate:
+        from mbfmu.viewer import refuse_page
+
+        refuse_page(animate)
+    refuse_overwriting((animate,), (model, *present(start)))
+    given = begun(start, values)
+    system = mbfmu.load(model, given, (), robot)
+    tell("modes", 0.0)
+    found = mbfmu.modes(system, hold=held(hold), free=names(free), coordinates=coordinates)
+    name = Path(model).stem
+    number = mode or next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
+    if animate:
+        title = f"{name}: mode {number}"
+        page = mbfmu.view(system, mode=number, title=title, values=found.values, coordinates=coordinates)
+        page.write(animate)
+    there = found.equilibrium
+    notices = there.notices if there else ()
+    data = {
+        "model": name,
+        "states": found.linear.states,
+        "values": {**given, **found.values},
+        "steady": there is None,
+        "stability": there.stability if there else None,
+        "modes": [_data(item) for item in found.shapes],
+    }
+    return Report(data, tuple(_shown(name, found)), present(animate), notices)
+
+
+def _data(item: "ModeShape") -> dict[str, Any]:
+    mode = item.mode
+    return {
+        "eigenvalue": mode.eigenvalue,
+        "frequency": mode.frequency,
+        "damping": mode.damping,
+        "shape": mode.shape,
+        "joints": item.joints,
+        "bodies": item.bodies,
+    }
+
+
+def _shown(name: str, found: "Modes") -> list[RenderableType]:
+    lines: list[RenderableType] = []
+    if found.equilibrium:
+        places = [item for item in found.equilibrium.items if item.role != "held"]
+        told = ", ".join(f"{item.name} = {value_text(item, 6)}" for item in places[:SHAPES])
+        more = f" and {len(places) - SHAPES} more" if len(places) > SHAPES else ""
+        lines.append(f"about the equilibrium {told}{more}")
+    lines.append(_table(name, found))
+    if any(item.bodies for item in found.shapes):
+        more = f" of the first {SHAPES}; all with --json" if len(found) > SHAPES else ""
+        lines += [f"displacements of the bodies [m] and rotations [rad]: amplitude, phase in degrees{more}"]
+        lines.append(_shapes(found))
+    return lines
+
+
+def _table(name: str, found: "Modes") -> Table:
+    table = Table(title=escape(f"{name}: {len(found)} modes"), title_justify="left")
+    table.add_column("mode", justify="right")
+    for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
+        table.add_column(escape(heading), justify="right")
+    table.add_column("joints")
+    table.add_column("bodies")
+    for number, item in enumerate(found.shapes, 1):
+        value, ratio = item.mode.eigenvalue, item.mode.damping
+        text = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
+        bodies = sorted((body for body in item.bodies if body.largest > STILL), key=lambda body: -body.largest)
+        moved = ", ".join(f"{body.body} {100 * body.largest:.0f} %" for body in bodies[:MOVED])
+        table.add_row(
+            str(number), text, f"{item.mode.frequency:.6g}", "" if ratio is None else f"{ratio:.4g}",
+            escape(named_shares(item.joints)), escape(moved),
+        )  # fmt: skip
+    return table
+
+
+def _shapes(found: "Modes") -> Table:
+    """Return the table of the bodies' motions, one column for each mode."""
+    some = found.shapes[:SHAPES]
+    table = Table()
+    table.add_column("body")
+    for number in range(1, len(some) + 1):
+        table.add_column(str(number), justify="right")
+    for k, body in enumerate(some[0].bodies):
+        parts = (("displacement", "xyz", body.displacement), ("rotation", "xyz", body.rotation))
+        for part, letters, entry in parts:
+            for axis in range(len(entry)):
+                row = [getattr(item.bodies[k], part)[axis] for item in some]
+                label = (
+                    f"{body.body} {letters[axis]}"
+                    if part == "displacement"
+                    else (f"{body.body} turn" if len(entry) == 1 else f"{body.body} turn {letters[axis]}")
+                )
+                if max(map(abs, row)) > STILL:
+                    table.add_row(escape(label), *(polar(value) for value in row))
+    return table
