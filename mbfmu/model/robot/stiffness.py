@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mbfmu.model.forces import RotationalFriction, TranslationalFriction
-from mbfmu.model.urdf.masses import inertias_on_axes
-from mbfmu.model.urdf.robot import AXIAL, Robot, RobotJoint, first_of
+from mbfmu.model.robot.masses import inertias_on_axes
+from mbfmu.model.robot.robot import AXIAL, Robot, RobotJoint, first_of
 
 STEP = 1e-3
 """Default step of a run, s."""

@@ -1,0 +1,58 @@
+"""Attributes of XML elements as checked numbers and names."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from mbfmu.errors import ValueRangeError
+from mbfmu.model.robot.xml import Element
+from mbfmu.model.source import Source
+
+GREATEST = 1e30
+"""Largest magnitude of a number, beyond which it is a mistake."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """A reader of numbers and names of elements, which raises errors with their lines."""
+
+    source: Source
+
+    def name(self, element: Element, attribute: str = "name") -> str:
+        found = element.attributes.get(attribute, "")
+        if not found:
+            raise self.source.error(element.line, f'a <{element.tag}> needs {attribute}="..."')
+        return found
+
+    def numbers(self, element: Element, attribute: str, default: str, count: int) -> tuple[float, ...]:
+        """Return the numbers of an attribute, separated by blanks."""
+        text = element.attributes.get(attribute, default)
+        words = text.split()
+        if len(words) != count:
+            raise self.source.error(
+                element.line, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
+            )
+        found = []
+        for word in words:
+            if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
+                what = ValueRangeError(
+                    f'<{element.tag} {attribute}="{text}">: {word} is not a number that a robot can have'
+                )
+                raise self.source.error(element.line, what)
+            found.append(float(word))
+        return tuple(found)
+
+    def number(self, element: Element, attribute: str, default: str, least: float = -math.inf) -> float:
+        (found,) = self.numbers(element, attribute, default, 1)
+        if found < least:
+            what = ValueRangeError(f"<{element.tag} {attribute}>: {found:g} must be at least {least:g}")
+            raise self.source.error(element.line, what)
+        return found
+
+    def one(self, element: Element, tag: str) -> Element:
+        """Return the child of a tag; an element without attributes if there is none."""
+        found = list(element.all(tag))
+        if len(found) > 1:
+            raise self.source.error(found[1].line, f"a <{element.tag}> has one <{tag}> at most")
+        return found[0] if found else Element(tag, {}, element.line)
