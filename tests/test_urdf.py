@@ -792,7 +792,7 @@ def test_a_wrench_is_put_on_links_that_are_there_only() -> None:
 
 
 def test_options_of_robots_go_with_robots_only() -> None:
-    with pytest.raises(UsageError, match=r"options of robots go with \.urdf and \.xacro files"):
+    with pytest.raises(UsageError, match=r"options of robots go with"):
         mbfmu.load("two_link", robot=RobotOptions("floating"))
 
 

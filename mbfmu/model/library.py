@@ -15,6 +15,8 @@ from mbfmu.model import Model
 from mbfmu.model.component import Value
 from mbfmu.model.robot_options import RobotOptions
 
+ROBOTS = (".urdf", ".xacro", ".xml", ".mjcf")
+"""Suffixes of the files that describe robots."""
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
 """Suffixes of model files; if two files have the same name, the first of these suffixes counts."""
@@ -96,8 +98,8 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
         path = known[text]
     if not os.path.isfile(path):
         raise ModelFileError(f"there is no model file '{path}'")
-    if robot is not None and path.suffix not in {".urdf", ".xacro"}:
-        raise UsageError(f"'{path}' is no robot's description: options of robots go with .urdf and .xacro files")
+    if robot is not None and path.suffix not in ROBOTS:
+        raise UsageError(f"'{path}' is no robot's description: options of robots go with {', '.join(ROBOTS)} files")
     match path.suffix:
         case ".py":
             return _from_python(path, values)
@@ -109,7 +111,11 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
             from mbfmu.model.urdf import read_urdf
 
             return read_urdf(path, robot)
-    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf or .xacro")
+        case ".xml" | ".mjcf":
+            from mbfmu.model.mjcf import read_mjcf
+
+            return read_mjcf(path, robot)
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .xml or .mjcf")
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

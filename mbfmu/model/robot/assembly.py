@@ -12,23 +12,26 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Component
+from mbfmu.model.component import Component, Value, guess
 from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
+    Bushing,
     LimitedForce,
     LimitedTorque,
     RotationalDamper,
     RotationalFriction,
     RotationalRotor,
+    RotationalSpring,
     RotationalStop,
     TranslationalDamper,
     TranslationalFriction,
     TranslationalRotor,
+    TranslationalSpring,
     TranslationalStop,
     WorldForce,
     WorldTorque,
 )
-from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute
+from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute, Spherical
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint
 from mbfmu.model.robot.stiffness import bounds_of, start_of, suited
@@ -54,22 +57,29 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
     asked = options or RobotOptions()
     names, suits = names_of(robot), suited(robot)
     frames = frames_of(robot, names)
-    components: list[Component] = [World(WORLD, g=9.81, n=(0.0, 0.0, -1.0))]
+    components: list[Component] = [_world(robot.gravity)]
     connections: list[Connection] = []
     if robot.links[robot.root].massive:
         components.append(_body(names["link", robot.root], robot.links[robot.root]))
         connections.append(connect(f"{WORLD}.frame_b", frames[robot.root]))
     for joint in robot.joints.values():
         end = frames[joint.parent]
-        bracket = _bracket(names["origin", joint.name], joint.origin)
-        if bracket is not None:
-            components.append(bracket)
-            connections.append(connect(end, f"{bracket.name}.frame_a"))
-            end = f"{bracket.name}.frame_b"
+        holder = bracket(names["origin", joint.name], joint.origin)
+        if holder is not None:
+            components.append(holder)
+            connections.append(connect(end, f"{holder.name}.frame_a"))
+            end = f"{holder.name}.frame_b"
         if joint.kind != "fixed":
             name = names["joint", joint.name]
             components.append(_joint(name, joint, asked))
             connections.append(connect(end, f"{name}.frame_a"))
+            if joint.kind in {"ball", "floating"} and joint.damping:
+                about: dict[str, Any] = dict.fromkeys(("d_phi_1", "d_phi_2", "d_phi_3"), joint.damping)
+                along = (joint.damping,) * 3 if joint.kind == "floating" else (0.0,) * 3
+                damper = Bushing(names["damper", joint.name], d=along, **about)
+                components.append(damper)
+                connections.append(connect(end, f"{damper.name}.frame_a"))
+                connections.append(connect(f"{name}.frame_b", f"{damper.name}.frame_b"))
             end = f"{name}.frame_b"
         link = robot.links[joint.child]
         if link.massive:
@@ -83,9 +93,15 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
             components.append(acting)
             connections.append(connect(frames[target], f"{acting.name}.frame_b"))
-    name = _identifier(robot.name)
-    description = f"{robot.name}, from a URDF"
+    name = identifier(robot.name)
+    description = f"{robot.name}, from {'an' if robot.format == 'MJCF' else 'a'} {robot.format}"
     return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
+
+
+def _world(gravity: tuple[float, float, float]) -> World:
+    g = math.hypot(*gravity)
+    x, y, z = (item / g for item in gravity) if g else (0.0, 0.0, -1.0)
+    return World(WORLD, g=g, n=(x, y, z))
 
 
 def names_of(robot: Robot) -> dict[tuple[str, str], str]:
@@ -105,19 +121,19 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
 
     for joint in robot.joints.values():
         if joint.kind != "fixed":
-            take("joint", joint.name, _identifier(joint.name), joint.line)
+            take("joint", joint.name, identifier(joint.name), joint.line)
     own = set(taken)
     for link in robot.links.values():
         if link.massive:
-            name = _identifier(link.name)
+            name = identifier(link.name)
             take("link", link.name, f"{name}_link" if name in own else name, link.line)
     for items, kinds in (
-        (robot.joints.values(), ("origin", "damper", "friction", "stop", "mimic", "rotor", "drive")),
+        (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive")),
         (robot.links.values(), ("force", "torque")),
     ):
         for item in items:
             for kind in kinds:
-                wanted = f"{_identifier(item.name)}_{kind}"
+                wanted = f"{identifier(item.name)}_{kind}"
                 while wanted in taken:
                     wanted += "_"
                 take(kind, item.name, wanted, item.line)
@@ -161,7 +177,8 @@ def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
     return tuple(float(item) for item in Q[1:] / length), 2 * math.atan2(length, float(Q[0]))
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """Return a name as an ASCII identifier: underscores replace what cannot be in one."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
     return found if found.isidentifier() else f"_{found}"
 
@@ -170,7 +187,8 @@ def _moved(origin: Origin) -> bool:
     return any(origin.xyz) or any(origin.rpy)
 
 
-def _bracket(name: str, origin: Origin) -> FixedTranslation | None:
+def bracket(name: str, origin: Origin) -> FixedTranslation | None:
+    """Return the part that holds an origin; None if that is no move."""
     if not _moved(origin):
         return None
     n, angle = axis_angle(origin.R)
@@ -185,18 +203,34 @@ def _body(name: str, link: Link) -> Body:
 
 
 def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
-    still = (0.0, 0.0, 0.0)
-    if joint.kind == "floating":
-        return FreeMotion(name, r_rel=still, v_rel=still, Q_rel=(1.0, 0.0, 0.0, 0.0), w_rel=still)
+    begin = guess if joint.guessed else _given
+    if joint.kind in {"floating", "ball"}:
+        whole = (0.0,) * 3 * (joint.kind == "floating")
+        start, moving = joint.start or (*whole, 1.0, 0.0, 0.0, 0.0), joint.rate or (*whole, 0.0, 0.0, 0.0)
+        turn: dict[str, Any] = {
+            "Q_rel": tuple(begin(item) for item in start[-4:]),
+            "w_rel": None if joint.guessed else moving[-3:],
+        }
+        if joint.kind == "ball":
+            return Spherical(name, actuated=joint.driven, **turn)
+        shift: dict[str, Any] = {
+            "r_rel": tuple(begin(item) for item in start[:3]),
+            "v_rel": None if joint.guessed else moving[:3],
+        }
+        return FreeMotion(name, **shift, **turn)
     if joint.kind == "planar":
         zero: dict[str, Any] = dict.fromkeys(("s_x", "s_y", "phi", "v_x", "v_y", "w"), 0.0)
         return Planar(name, n=joint.axis, n_x=_across(joint.axis), **zero)
-    coordinate = None if joint.mimic else start_of(joint)
-    rate = None if joint.mimic else 0.0
-    driven = joint.mimic is None and not (options.effort_limits and joint.limit.effort)
+    coordinate = None if joint.mimic else begin(start_of(joint))
+    rate = None if joint.mimic or joint.guessed else (joint.rate or (0.0,))[0]
+    driven = joint.driven and joint.mimic is None and not (options.effort_limits and joint.limit.effort)
     if joint.kind == "prismatic":
         return Prismatic(name, n=joint.axis, s=coordinate, v=rate, actuated=driven)
     return Revolute(name, n=joint.axis, phi=coordinate, w=rate, actuated=driven)
+
+
+def _given(value: float) -> Value:
+    return value
 
 
 def _across(n: tuple[float, ...]) -> tuple[float, ...]:
@@ -211,7 +245,7 @@ def _across(n: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float) -> list[Component]:
-    """Return the components on the axis of a joint: its drive, damping, friction, stops, and the joint it mimics.
+    """Return the components on the axis of a joint: its drive, spring, damping, friction, stops, and what it mimics.
 
     Args:
         joint: the joint.
@@ -224,6 +258,7 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
     name = names["joint", joint.name]
     sliding = joint.kind == "prismatic"
     damper: Any = TranslationalDamper if sliding else RotationalDamper
+    spring: Any = TranslationalSpring if sliding else RotationalSpring
     friction: Any = TranslationalFriction if sliding else RotationalFriction
     stop: Any = TranslationalStop if sliding else RotationalStop
     rotor: Any = TranslationalRotor if sliding else RotationalRotor
@@ -231,6 +266,9 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
     found: list[Component] = []
     if joint.damping:
         found.append(damper(names["damper", joint.name], joint=name, d=joint.damping))
+    if joint.stiffness:
+        rest = {"s_rel0" if sliding else "phi_rel0": joint.rest}
+        found.append(spring(names["spring", joint.name], joint=name, c=joint.stiffness, **rest))
     if joint.friction:
         found.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
     if joint.rotor:

@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from mbfmu.errors import ValueRangeError
+from mbfmu.errors import MbfmuError, ValueRangeError
 from mbfmu.model.robot.xml import Element
 from mbfmu.model.source import Source
 
@@ -19,10 +19,14 @@ class Attributes:
 
     source: Source
 
+    def error(self, element: Element, what: MbfmuError | str) -> MbfmuError:
+        """Return an error with file and line of an element in front, see `Source.error`."""
+        return (element.source or self.source).error(element.line, what)
+
     def name(self, element: Element, attribute: str = "name") -> str:
         found = element.attributes.get(attribute, "")
         if not found:
-            raise self.source.error(element.line, f'a <{element.tag}> needs {attribute}="..."')
+            raise self.error(element, f'a <{element.tag}> needs {attribute}="..."')
         return found
 
     def numbers(self, element: Element, attribute: str, default: str, count: int) -> tuple[float, ...]:
@@ -30,8 +34,8 @@ class Attributes:
         text = element.attributes.get(attribute, default)
         words = text.split()
         if len(words) != count:
-            raise self.source.error(
-                element.line, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
+            raise self.error(
+                element, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
             )
         found = []
         for word in words:
@@ -39,7 +43,7 @@ class Attributes:
                 what = ValueRangeError(
                     f'<{element.tag} {attribute}="{text}">: {word} is not a number that a robot can have'
                 )
-                raise self.source.error(element.line, what)
+                raise self.error(element, what)
             found.append(float(word))
         return tuple(found)
 
@@ -47,12 +51,12 @@ class Attributes:
         (found,) = self.numbers(element, attribute, default, 1)
         if found < least:
             what = ValueRangeError(f"<{element.tag} {attribute}>: {found:g} must be at least {least:g}")
-            raise self.source.error(element.line, what)
+            raise self.error(element, what)
         return found
 
     def one(self, element: Element, tag: str) -> Element:
         """Return the child of a tag; an element without attributes if there is none."""
         found = list(element.all(tag))
         if len(found) > 1:
-            raise self.source.error(found[1].line, f"a <{element.tag}> has one <{tag}> at most")
-        return found[0] if found else Element(tag, {}, element.line)
+            raise self.error(found[1], f"a <{element.tag}> has one <{tag}> at most")
+        return found[0] if found else Element(tag, {}, element.line, source=element.source)

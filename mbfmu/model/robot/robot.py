@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mbfmu.model.source import Source
 
 Array = npt.NDArray[np.float64]
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball")
 AXIAL = ("revolute", "continuous", "prismatic")
 """Kinds of joints that move along or about one axis."""
 DUST = 1e-15
@@ -29,6 +30,16 @@ class Origin:
 
     xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @classmethod
+    def of(cls, r: Sequence[float] | Array, R: Array) -> "Origin":
+        """Return the pose at a position r, m, with a rotation matrix R, shape (3, 3)."""
+        yaw = math.atan2(R[1, 0], R[0, 0]) if math.hypot(R[0, 0], R[1, 0]) > 1e-12 else 0.0
+        s, c = math.sin(yaw), math.cos(yaw)
+        pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+        roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+        x, y, z = (float(item) for item in r)
+        return cls((x, y, z), (roll, pitch, yaw))
 
     @property
     def R(self) -> Array:
@@ -137,6 +148,14 @@ class RobotJoint:
         limit: limits of its motion.
         mimic: the joint it follows, if any.
         rotor: inertia of the rotors of its drives, as it acts on the axis, kg.m2 or kg.
+        stiffness: of a spring on its axis, N.m/rad or N/m.
+        rest: coordinate at which that spring is at rest, rad or m.
+        start: start values of its coordinate; of a floating joint the position, m, and the quaternion, of a ball joint
+            the quaternion; empty: zero, or the limit nearest to it.
+        rate: start values of its rate; of a floating joint the velocity and the angular velocity, of a ball joint the
+            latter, resolved in the joint's frame; empty: zero.
+        guessed: whether the start is only where the search for closed loops begins.
+        driven: whether its effort is an input.
     """
 
     name: str
@@ -151,6 +170,12 @@ class RobotJoint:
     limit: Limit
     mimic: Mimic | None
     rotor: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    start: tuple[float, ...] = ()
+    rate: tuple[float, ...] = ()
+    guessed: bool = False
+    driven: bool = True
 
 
 @dataclass(frozen=True)
@@ -164,6 +189,8 @@ class Robot:
         joints: joints by name, each after the joint that carries its parent.
         root: name of the link that no joint carries.
         notices: what was left out, or decided where the file says nothing.
+        format: name of the format it was read from.
+        gravity: acceleration of gravity, m/s2, resolved in the world.
     """
 
     name: str
@@ -172,6 +199,8 @@ class Robot:
     joints: Mapping[str, RobotJoint]
     root: str
     notices: tuple[str, ...] = ()
+    format: str = "URDF"
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
 
 
 def first_of(texts: Sequence[str]) -> str:

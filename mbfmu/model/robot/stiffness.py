@@ -48,7 +48,9 @@ def bounds_of(joint: RobotJoint) -> tuple[float, float]:
 
 
 def start_of(joint: RobotJoint) -> float:
-    """Return the start of a joint's coordinate: zero, or the limit nearest to it."""
+    """Return the start of a joint's coordinate: as given, or zero, or the limit nearest to zero."""
+    if joint.start:
+        return joint.start[0]
     lower, upper = bounds_of(joint)
     return min(max(0.0, lower), upper)
 

@@ -29,7 +29,7 @@ LARGEST = 10_000_000
 """Largest number of bytes of a file."""
 MOST = 5_000
 """Largest number of links of a robot."""
-KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 SMALLEST = 1e-30
 """Smallest length of an axis with a direction."""
 ROUNDED = 1e-9
@@ -146,8 +146,8 @@ class _Reader(Attributes):
 
     def joint(self, element: Element, links: Mapping[str, Link]) -> RobotJoint:
         name, kind = self.name(element), self.name(element, "type")
-        if kind not in KINDS:
-            what = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, KINDS)}")
+        if kind not in TYPES:
+            what = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, TYPES)}")
             raise self.source.error(element.line, what)
         ends = {}
         for end in ("parent", "child"):
