@@ -110,6 +110,7 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.model.joints import (
+    Coincident,
     Cylindrical,
     Distance,
     Fixed,
@@ -176,6 +177,7 @@ __all__ = [
     "CapsuleOnSphere",
     "CircleOnCircle",
     "CircleOnLine",
+    "Coincident",
     "Component",
     "Composite",
     "Connection",

@@ -13,6 +13,8 @@ from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
 from mbfmu.model.component import Value
+from mbfmu.model.robot.formats import format_of
+from mbfmu.model.robot.robot import Robot
 from mbfmu.model.robot_options import RobotOptions
 
 ROBOTS = (".urdf", ".xacro", ".xml", ".mjcf")
@@ -50,15 +52,16 @@ def load(
     Args:
         source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
-            only (`docs/toml.md`); or a .urdf or .xacro file, the description of a robot.
+            only (`docs/toml.md`); or the description of a robot: a .urdf or .xacro file, or the
+            .xml file of MuJoCo, MJCF.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
         free: names of start values that are only where the search begins, see `System.with_values`.
-        robot: how a .urdf or .xacro file is to be read, a `RobotOptions`.
+        robot: how the description of a robot is to be read, a `RobotOptions`.
 
     Raises:
         UnknownNameError: there is no model of that name, or a name in `values` does not exist in it.
-        UsageError: `robot` is given, and the model is no .urdf or .xacro file.
+        UsageError: `robot` is given, and the model is no description of a robot.
         ModelFileError: the file is missing, does not parse, or does not give a model.
         ModelError: the model is invalid.
     """
@@ -107,15 +110,44 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
             from mbfmu.model.toml import read_toml
 
             return read_toml(path)
-        case ".urdf" | ".xacro":
-            from mbfmu.model.urdf import read_urdf
-
-            return read_urdf(path, robot)
-        case ".xml" | ".mjcf":
-            from mbfmu.model.mjcf import read_mjcf
-
-            return read_mjcf(path, robot)
+        case suffix if suffix in ROBOTS:
+            return _robot(path, robot)
     raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .xml or .mjcf")
+
+
+def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
+    """Return the links and joints of a robot's description.
+
+    Args:
+        path: path of the file, of any format that describes robots.
+        options: what is asked of it.
+
+    Raises:
+        ModelFileError, ModelError: the description cannot be read.
+    """
+    if _format(path) == "MJCF":
+        from mbfmu.model.mjcf import read_model
+
+        return read_model(path, options).robot
+    from mbfmu.model.urdf import read_robot
+
+    return read_robot(path, options)
+
+
+def _format(path: Path) -> str:
+    """Return the format of a robot's description, by its suffix; that of a .xml file by its content."""
+    return {".urdf": "URDF", ".xacro": "URDF", ".mjcf": "MJCF"}.get(path.suffix) or format_of(path)
+
+
+def _robot(path: Path, options: RobotOptions | None) -> Model:
+    """Read the description of a robot as a system."""
+    if _format(path) == "MJCF":
+        from mbfmu.model.mjcf import read_mjcf
+
+        return read_mjcf(path, options)
+    from mbfmu.model.urdf import read_urdf
+
+    return read_urdf(path, options)
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

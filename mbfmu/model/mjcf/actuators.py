@@ -32,6 +32,7 @@ class Law:
         affine: whether the gain depends on s and v, and whether there is a bias.
         filtered: time constant of a filter in front, s; 0: there is none.
         dampratio: damping over critical damping, in place of ``bias[2]``; 0: it is not given.
+        made: kind of the actuator that it comes from; empty for a general one.
         unknown: what is not modelled of it; empty: nothing.
     """
 
@@ -40,6 +41,7 @@ class Law:
     affine: tuple[bool, bool] = (False, False)
     filtered: float = 0.0
     dampratio: float = 0.0
+    made: str = ""
     unknown: str = ""
 
     @property
@@ -150,20 +152,24 @@ def _law(defaults: Defaults, element: Element) -> Law:
 
 
 def _changed(reader: Attributes, element: Element, law: Law) -> Law:
+    """Return a law as an element changes it; another kind of actuator begins anew."""
+    if element.tag != "general" and law.made not in {"", element.tag}:
+        law = Law()
+    given = element.attributes
     match element.tag:
         case "motor":
-            return Law()
+            return Law(made="motor")
         case "position":
             k, d = reader.number(element, "kp", repr(law.gain[0])), reader.number(element, "kv", repr(-law.bias[2]))
             filtered = reader.number(element, "timeconst", repr(law.filtered), least=0.0)
-            ratio = reader.number(element, "dampratio", repr(law.dampratio), least=0.0)
-            return Law((k, 0.0, 0.0), (0.0, -k, -d), (False, True), filtered, ratio)
+            ratio = reader.number(element, "dampratio", "0" if "kv" in given else repr(law.dampratio), least=0.0)
+            return Law((k, 0.0, 0.0), (0.0, -k, -d), (False, True), filtered, ratio, "position")
         case "velocity":
             k = reader.number(element, "kv", repr(law.gain[0]))
-            return Law((k, 0.0, 0.0), (0.0, 0.0, -k), (False, True))
+            return Law((k, 0.0, 0.0), (0.0, 0.0, -k), (False, True), made="velocity")
         case "damper":
             k = reader.number(element, "kv", repr(-law.gain[2]))
-            return Law((0.0, 0.0, -k), (0.0, 0.0, 0.0), (True, False))
+            return Law((0.0, 0.0, -k), (0.0, 0.0, 0.0), (True, False), made="damper")
         case "general":
             return _general(reader, element, law)
     return replace(law, unknown=f"<{element.tag}>")
@@ -185,7 +191,7 @@ def _general(reader: Attributes, element: Element, law: Law) -> Law:
     if filtered:
         filtered = _three(reader, element, "dynprm", (filtered, 0.0, 0.0))[0]
     gain, bias = _three(reader, element, "gainprm", law.gain), _three(reader, element, "biasprm", law.bias)
-    return Law(gain, bias, (affine[0], affine[1]), filtered, law.dampratio, unknown)
+    return Law(gain, bias, (affine[0], affine[1]), filtered, law.dampratio, law.made, unknown)
 
 
 def _three(
@@ -206,7 +212,7 @@ def _actuator(
         what = f"actuator '{name}' needs one of {', '.join(ENDS)}, to act on"
         raise reader.error(element, ModelError(what))
     words = element.attributes.get("gear", "1").split()
-    gear = (reader.numbers(element, "gear", "1", len(words)) + (0.0,) * 6)[:6]
+    gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
     joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
     inputs = (
         _range(reader, element, name, "ctrlrange", "ctrllimited", settings) if settings.flags["clampctrl"] else None
@@ -232,7 +238,7 @@ def _actuator(
 
 def _damping(reader: Attributes, element: Element) -> tuple[float, ...]:
     words = element.attributes.get("damping", "0").split()
-    return reader.numbers(element, "damping", "0", len(words))
+    return reader.numbers(element, "damping", "0", len(words) or 1)
 
 
 def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: Ends) -> tuple[dict[str, float], str, str]:

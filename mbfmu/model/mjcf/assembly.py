@@ -7,7 +7,7 @@ from typing import Any
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import Gear, PolynomialCoupling
 from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, ConstantForce, FilteredDrive
-from mbfmu.model.joints import Fixed, Spherical
+from mbfmu.model.joints import Coincident, Fixed
 from mbfmu.model.mjcf.actuators import Actuator
 from mbfmu.model.mjcf.bodies import Site
 from mbfmu.model.mjcf.closures import Closure, Coupled
@@ -96,7 +96,7 @@ def _close(more: _More, closure: Closure) -> None:
         f"frame_{side}": more.end(f"{name}_{side}", body, place)
         for side, body, place in zip("ab", closure.bodies, closure.places, strict=True)
     }
-    more.add(Fixed(name) if closure.rigid else Spherical(name), **ends)
+    more.add(Fixed(name) if closure.rigid else Coincident(name), **ends)
 
 
 def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:

@@ -20,6 +20,8 @@ TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box",
 WEIGHTLESS = ("plane", "hfield")
 COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Number of sizes of each primitive shape."""
+SHOWN = 2
+"""Last group of geoms that is drawn."""
 KINDS = ("legacy", "exact", "convex", "shell")
 
 
@@ -99,7 +101,8 @@ class Meshes:
             count = len(mesh.attributes.get(name, "").split())
             if count % 3:
                 raise ValueRangeError(f"<mesh {name}> has {count} numbers, not three each")
-            arrays.append(np.array(self.reader.numbers(mesh, name, "", count)).reshape(-1, 3))
+            numbers = np.array(self.reader.numbers(mesh, name, "", count), dtype=np.float32)  # as MuJoCo takes them
+            arrays.append(numbers.astype(np.float64).reshape(-1, 3))
         triangles = arrays[1].astype(np.int64)
         if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(arrays[0]):
             raise ValueRangeError("<mesh face> names a vertex that is not there")
@@ -192,8 +195,10 @@ def _primitive(geom: Geom, shell: bool) -> Solid:
 
 
 def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str]) -> Visual | None:
-    """Return the look of a geom; None for shapes that are not drawn."""
+    """Return the look of a geom; None for shapes that are not drawn, and of groups that MuJoCo hides by default."""
     reader, element = meshes.reader, geom.element
+    if reader.number(element, "group", "0") > SHOWN:
+        return None
     text = element.attributes.get("rgba") or colours.get(element.attributes.get("material", ""), "")
     colour = reader.numbers(Element("geom", {"rgba": text}, element.line), "rgba", "", 4) if text else None
     if geom.kind == "mesh":

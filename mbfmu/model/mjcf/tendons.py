@@ -92,7 +92,7 @@ def _fixed(
     stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and settings.flags["passive"] else 0.0
     damping = _first(reader, element, "damping") if settings.flags["damper"] and settings.flags["passive"] else 0.0
     words = element.attributes.get("springlength", "-1").split()
-    lengths = reader.numbers(element, "springlength", "-1", len(words))
+    lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
     rest = sum(ratio * joints[joint].rest for joint, ratio in zip(names, ratios, strict=True))
     slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
     reference = sum(ratio * joints[joint].ref for joint, ratio in zip(names, ratios, strict=True))

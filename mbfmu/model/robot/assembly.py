@@ -273,7 +273,7 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
         found.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
     if joint.rotor:
         found.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
-    if options.effort_limits and joint.limit.effort and not joint.mimic:
+    if options.effort_limits and joint.limit.effort and joint.driven and not joint.mimic:
         found.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
     lower, upper = bounds_of(joint)
     if math.isfinite(lower):
