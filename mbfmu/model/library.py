@@ -17,7 +17,7 @@ from mbfmu.model.robot.formats import format_of
 from mbfmu.model.robot.robot import Robot
 from mbfmu.model.robot_options import RobotOptions
 
-ROBOTS = (".urdf", ".xacro", ".xml", ".mjcf")
+ROBOTS = (".urdf", ".xacro", ".sdf", ".xml", ".mjcf")
 """Suffixes of the files that describe robots."""
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
@@ -112,7 +112,7 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
             return read_toml(path)
         case suffix if suffix in ROBOTS:
             return _robot(path, robot)
-    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .xml or .mjcf")
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .sdf, .xml or .mjcf")
 
 
 def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
@@ -129,14 +129,14 @@ def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
         from mbfmu.model.mjcf import read_model
 
         return read_model(path, options).robot
-    from mbfmu.model.urdf import read_robot
+    from mbfmu.model import sdf, urdf
 
-    return read_robot(path, options)
+    return sdf.read_robot(path, options) if _format(path) == "SDF" else urdf.read_robot(path, options)
 
 
 def _format(path: Path) -> str:
     """Return the format of a robot's description, by its suffix; that of a .xml file by its content."""
-    return {".urdf": "URDF", ".xacro": "URDF", ".mjcf": "MJCF"}.get(path.suffix) or format_of(path)
+    return {".urdf": "URDF", ".xacro": "URDF", ".mjcf": "MJCF", ".sdf": "SDF"}.get(path.suffix) or format_of(path)
 
 
 def _robot(path: Path, options: RobotOptions | None) -> Model:
@@ -145,9 +145,9 @@ def _robot(path: Path, options: RobotOptions | None) -> Model:
         from mbfmu.model.mjcf import read_mjcf
 
         return read_mjcf(path, options)
-    from mbfmu.model.urdf import read_urdf
+    from mbfmu.model import sdf, urdf
 
-    return read_urdf(path, options)
+    return sdf.read_sdf(path, options) if _format(path) == "SDF" else urdf.read_urdf(path, options)
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

@@ -32,18 +32,28 @@ class Attributes:
     def numbers(self, element: Element, attribute: str, default: str, count: int) -> tuple[float, ...]:
         """Return the numbers of an attribute, separated by blanks."""
         text = element.attributes.get(attribute, default)
+        return self.parsed(element, f'<{element.tag} {attribute}="{text}">', text, count)
+
+    def parsed(self, element: Element, shown: str, text: str, count: int) -> tuple[float, ...]:
+        """Return the numbers of a text, separated by blanks.
+
+        Args:
+            element: element that holds it, for messages.
+            shown: the text as it stands there, for messages.
+            text: the text.
+            count: how many numbers it has to have.
+
+        Raises:
+            ModelFileError: it has more or fewer.
+            ValueRangeError: one is no number, or too large.
+        """
         words = text.split()
         if len(words) != count:
-            raise self.error(
-                element, f'<{element.tag} {attribute}="{text}">: it needs {count} number(s), not {len(words)}'
-            )
+            raise self.error(element, f"{shown}: it needs {count} number(s), not {len(words)}")
         found = []
         for word in words:
             if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
-                what = ValueRangeError(
-                    f'<{element.tag} {attribute}="{text}">: {word} is not a number that a robot can have'
-                )
-                raise self.error(element, what)
+                raise self.error(element, ValueRangeError(f"{shown}: {word} is not a number that a robot can have"))
             found.append(float(word))
         return tuple(found)
 
