@@ -374,6 +374,31 @@ def test_an_xml_file_is_read_by_its_root(tmp_path: Path) -> None:
         loaded(written(tmp_path, "<html/>"))
 
 
+def test_a_toml_file_adds_components_to_a_model(tmp_path: Path) -> None:
+    written(tmp_path, MECHANISM, "rod.xml")
+    text = """name = "held"
+robot = {file = "rod.xml", friction = false}
+connections = [["world.frame_b", "spring.frame_a"], ["end.frame_b", "spring.frame_b"]]
+input_starts = {"push.u" = 0.5}
+
+[components.spring]
+type = "Spring"
+c = 100
+"""
+    system = loaded(written(tmp_path, text, "held.toml"))
+    assert {"spring", "hinge", "push"} <= {item.name for item in system.components}
+    assert not of(system, RotationalFriction)
+    assert system.input_starts == {"push.u": 0.5}
+    for old, new, message in (
+        ("rod.xml", "rod.xacro", "must be the path of a .xml or"),
+        ("friction", "frction", "robot has no 'frction'; did you mean 'friction'"),
+        ("robot =", 'urdf = {file = "rod.urdf"}\nrobot =', "a system is based on one robot"),
+    ):
+        with pytest.raises(MbfmuError) as caught:
+            loaded(written(tmp_path, text.replace(old, new), "held.toml"))
+        assert message in str(caught.value)
+
+
 MISTAKES = [
     ('mass="2"', 'mass="nan"', "nan is not a number"),
     ('mass="2"', 'mass="-2"', "must be at least 0"),

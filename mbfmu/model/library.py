@@ -13,12 +13,9 @@ from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
 from mbfmu.model.component import Value
-from mbfmu.model.robot.formats import format_of
-from mbfmu.model.robot.robot import Robot
+from mbfmu.model.robot_files import ROBOTS, read_robot
 from mbfmu.model.robot_options import RobotOptions
 
-ROBOTS = (".urdf", ".xacro", ".sdf", ".xml", ".mjcf")
-"""Suffixes of the files that describe robots."""
 PACKAGE = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".toml", ".urdf")
 """Suffixes of model files; if two files have the same name, the first of these suffixes counts."""
@@ -111,43 +108,8 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
 
             return read_toml(path)
         case suffix if suffix in ROBOTS:
-            return _robot(path, robot)
+            return read_robot(path, robot)
     raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .sdf, .xml or .mjcf")
-
-
-def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
-    """Return the links and joints of a robot's description.
-
-    Args:
-        path: path of the file, of any format that describes robots.
-        options: what is asked of it.
-
-    Raises:
-        ModelFileError, ModelError: the description cannot be read.
-    """
-    if _format(path) == "MJCF":
-        from mbfmu.model.mjcf import read_model
-
-        return read_model(path, options).robot
-    from mbfmu.model import sdf, urdf
-
-    return sdf.read_robot(path, options) if _format(path) == "SDF" else urdf.read_robot(path, options)
-
-
-def _format(path: Path) -> str:
-    """Return the format of a robot's description, by its suffix; that of a .xml file by its content."""
-    return {".urdf": "URDF", ".xacro": "URDF", ".mjcf": "MJCF", ".sdf": "SDF"}.get(path.suffix) or format_of(path)
-
-
-def _robot(path: Path, options: RobotOptions | None) -> Model:
-    """Read the description of a robot as a system."""
-    if _format(path) == "MJCF":
-        from mbfmu.model.mjcf import read_mjcf
-
-        return read_mjcf(path, options)
-    from mbfmu.model import sdf, urdf
-
-    return sdf.read_sdf(path, options) if _format(path) == "SDF" else urdf.read_urdf(path, options)
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.model.library import ROBOTS, known_models, robot_of
+from mbfmu.model.library import known_models
 from mbfmu.model.robot.assembly import names_of
 from mbfmu.model.robot.robot import Origin, Robot, Visual
+from mbfmu.model.robot_files import ROBOTS, robot_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.urdf import folders_of
 
