@@ -1,7 +1,7 @@
 """mbfmu: multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.
 
 Models
-    load                read a model: a name in models/, or a .py, .toml or .urdf file
+    load                read a model: a name in models/, or a .py, .toml, .urdf or MJCF file
     mbfmu.model         what a model is assembled of: Body, Revolute, Spring, connect, ...
     System              a machine of parts, joints, forces and blocks; Connection: two frames that coincide
     wire                a signal from a joint, sensor or block to an input

@@ -21,6 +21,7 @@ BASES = frozenset(
         "AxisMaxwellDamper",
         "LuGreFriction",
         "AxesContact",
+        "AxesForce",
         "AxisConstraint",
         "AxisContact",
         "AxisDryFriction",

@@ -23,7 +23,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
-QUICK = ("modelling",)
+QUICK = ("modelling", "import")
 """Pages whose code is run by default; that of the others takes longer."""
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),

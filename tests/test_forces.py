@@ -688,6 +688,7 @@ def test_every_force_of_the_library_is_tested_here() -> None:
         f"{axis}{kind}" for axis in ("Rotational", "Translational") for kind in ("LuGreFriction", "MaxwellDamper")
     }
     elsewhere = with_states | {"MaxwellDamper"}  # tests/test_component_states.py
+    elsewhere |= {"AffineThruster", "ConstantForce"}  # tests/test_combined_axes.py
     found = {name: getattr(model, name) for name in model.__all__}
     kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
     contacts = AxisContact | FrameContact  # tests/test_contacts.py

@@ -23,6 +23,7 @@ from mbfmu.model import (
     AxisMotion,
     Body,
     BodyShape,
+    Coincident,
     Component,
     Cylindrical,
     Distance,
@@ -83,6 +84,8 @@ CARRYING: dict[str, tuple[Joint, bool, int]] = {
 }
 """Joints with a pose: in the plane or not, and the freedoms that their positions leave."""
 OTHERS: dict[str, tuple[Joint, bool, int]] = {
+    "Coincident": (Coincident("joint"), False, 3),
+    "Coincident, planar": (Coincident("joint"), True, 1),
     "Distance": (Distance("joint", l=0.8), False, 5),
     "Distance, planar": (Distance("joint", l=0.8), True, 2),
     "KnifeEdge": (KnifeEdge("joint", n=SIDE), False, 6),
@@ -390,6 +393,8 @@ def on_the_constraints(name: str, rng: np.random.Generator) -> tuple[Array, Arra
     if name.startswith("Distance"):
         gap, half = rng.normal(size=both.dim), len(q) // 2
         q[half : half + both.dim] = q[: both.dim] + 0.8 * gap / np.linalg.norm(gap)
+    if name.startswith("Coincident"):
+        q[len(q) // 2 :][: both.dim] = q[: both.dim]
     return q, v
 
 

@@ -101,7 +101,7 @@ def linearize(
     packed = is_fmu(model)
     if packed:
         if robot:
-            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
+            raise UsageError(f"'{model}' has its robot inside: options of a robot go with export")
         refuse_free(model, free)
         refuse_start(model, start)
     found = mbfmu.linearize(

@@ -11,18 +11,18 @@ from mbfmu.cli.choices import pairs
 from mbfmu.errors import UsageError
 
 OPTIONS: dict[str, Any] = {
-    "floating": Annotated[bool, typer.Option("--floating", help="of a URDF: the root link moves freely")],
-    "fixed": Annotated[bool, typer.Option("--fixed", help="of a URDF: the root link is fixed to the world")],
-    "no_limits": Annotated[bool, typer.Option("--no-limits", help="of a URDF: joints have no stops")],
-    "no_friction": Annotated[bool, typer.Option("--no-friction", help="of a URDF: joints have no Coulomb friction")],
-    "effort_limits": Annotated[bool, typer.Option("--effort-limits", help="of a URDF: drives have their limits")],
+    "floating": Annotated[bool, typer.Option("--floating", help="of a robot: the root link moves freely")],
+    "fixed": Annotated[bool, typer.Option("--fixed", help="of a robot: the root link is fixed to the world")],
+    "no_limits": Annotated[bool, typer.Option("--no-limits", help="of a robot: joints have no stops")],
+    "no_friction": Annotated[bool, typer.Option("--no-friction", help="of a robot: joints have no Coulomb friction")],
+    "effort_limits": Annotated[bool, typer.Option("--effort-limits", help="of a robot: drives have their limits")],
     "wrench": Annotated[
         list[str] | None,
-        typer.Option("--wrench", metavar="LINK", help="of a URDF: a link with force and torque as inputs"),
+        typer.Option("--wrench", metavar="LINK", help="of a robot: a link with force and torque as inputs"),
     ],
     "package": Annotated[
         list[str] | None,
-        typer.Option("--package", metavar="NAME=FOLDER", help="of a URDF: folder of a ROS package; may be repeated"),
+        typer.Option("--package", metavar="NAME=FOLDER", help="of a robot: folder of a ROS package; may be repeated"),
     ],
 }  # fmt: skip
 """Annotation of each option, by the name of its argument."""

@@ -93,7 +93,7 @@ def simulate(
     refuse_overwriting((output, plot), (model, *pairs(inputs).values(), *present(file)))
     if model.endswith(".fmu"):
         if robot:
-            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
+            raise UsageError(f"'{model}' has its robot inside: options of a robot go with export")
         if stepper or option or coordinates or energy_balance:
             raise UsageError(
                 f"'{model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "

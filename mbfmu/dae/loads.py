@@ -12,7 +12,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.flexible import FlexibleBody
-from mbfmu.model.forces import AxisForce, Force
+from mbfmu.model.forces import AxesForce, AxisForce, Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
@@ -112,6 +112,17 @@ def loads(bodies: Bodies) -> Loads:
         slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
         exerted[path] = effort - slope
         efforts[joints_of(path, force)[0]][0] += exerted[path]
+    for path, force in bodies.mechanism.of(AxesForce).items():
+        p, (s, rate) = bodies.values[path], combination_of(bodies, path, force)
+        effort = force.effort(p, s, rate)
+        power.append((rate, effort))
+        put_in[path] = rate * effort
+        potential += force.potential(p, s)
+        at = ca.SX.sym("s")
+        slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
+        exerted[path] = effort - slope
+        for joint, ratio in zip(joints_of(path, force), force.ratios, strict=True):
+            efforts[joint][0] += ratio * exerted[path]
     for path, contact in bodies.mechanism.of(AxesContact).items():
         joints = joints_of(path, contact)
         places = (bodies.equations[joint].motion[0].value for joint in joints)
@@ -182,7 +193,7 @@ def _rates(bodies: Bodies) -> dict[str, SX]:
 
 def _stored(component: Component, p: Any, moving: tuple[Any, ...]) -> SX:
     """Return the potential energy of a component that has one."""
-    if isinstance(component, AxisForce):
+    if isinstance(component, AxisForce | AxesForce):
         return ca.SX(component.potential(p, moving[0]))
     return ca.SX(component.potential(p, *moving)) if isinstance(component, Force) else ca.SX(0)
 
@@ -192,6 +203,8 @@ def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
     if isinstance(component, AxisForce | Joint):
         equations = axis_of(bodies, path, component) if isinstance(component, AxisForce) else bodies.equations[path]
         return equations.motion[0].value, equations.rates[0]
+    if isinstance(component, AxesForce):
+        return combination_of(bodies, path, component)
     if isinstance(component, Force):
         return ends_of(bodies, path, component)
     if isinstance(component, Part):
@@ -225,12 +238,31 @@ def axis_of(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
     Raises:
         ModelError: the joint has no such axis.
     """
-    equations = bodies.equations[joints_of(path, force)[0]]
-    wanted = force.axis_unit
+    return _axis(bodies, path, force, joints_of(path, force)[0], force.axis_unit)
+
+
+def combination_of(bodies: Bodies, path: str, force: AxesForce) -> tuple[SX, SX]:
+    """Return the combination of axes along which a force acts, and its rate.
+
+    Raises:
+        ModelError: a joint has no such axis, or its angle is known only up to full turns.
+    """
+    axes = [_axis(bodies, path, force, joint, "") for joint in joints_of(path, force)]
+    for joint, axis in zip(force.joints, axes, strict=True):
+        if axis.motion[0].wraps:
+            raise ModelError(
+                f"{type(force).__name__} '{path}': in these coordinates the angle of '{joint}' is known only up to "
+                "full turns; use joint coordinates (--coordinates joint), or put it on joints of the tree"
+            )
+    return force.combined([axis.motion[0].value for axis in axes]), force.combined([axis.rates[0] for axis in axes])
+
+
+def _axis(bodies: Bodies, path: str, force: AxisForce | AxesForce, joint: str, wanted: str) -> JointEquations:
+    equations = bodies.equations[joint]
     motion = equations.motion[0] if equations.motion else None
     if motion is None or (wanted and motion.unit != wanted) or ca.vertcat(motion.value).numel() != 1:
         raise ModelError(
-            f"{type(force).__name__} '{path}' does not fit the joint '{force.joint}': "
+            f"{type(force).__name__} '{path}' does not fit the joint '{joint.rpartition('.')[2]}': "
             f"it needs an axis measured in {wanted or 'any unit'}"
         )
     return equations

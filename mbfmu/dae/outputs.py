@@ -14,7 +14,7 @@ from mbfmu.dae.reactions import cut_wrenches, force_work, outer_wrenches, wrench
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.flexible import FlexibleBody
-from mbfmu.model.forces import AxisForce, Force
+from mbfmu.model.forces import AxesForce, AxisForce, Force
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import BodyShape, MovingPart, World
@@ -232,6 +232,9 @@ def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None
                 if inertia.nnz():  # of a rotor
                     exerted -= inertia * bodies.ddot(bodies.equations[joint].rates[0], a)
                 table.add(f"{path}.{axis.effort}", axis.effort_unit, text, exerted, "output")
+            works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
+        elif isinstance(component, AxesForce):
+            table.add(f"{path}.f", "1", "force along the combination of axes", found.exerted[path], "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
             ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)

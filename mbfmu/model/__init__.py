@@ -46,7 +46,15 @@ from mbfmu.model.contacts import (
     TranslationalLatch,
     TranslationalShearPin,
 )
-from mbfmu.model.couplings import AxisConstraint, AxisMotion, AxisMove, Gear, RotationalMove, TranslationalMove
+from mbfmu.model.couplings import (
+    AxisConstraint,
+    AxisMotion,
+    AxisMove,
+    Gear,
+    PolynomialCoupling,
+    RotationalMove,
+    TranslationalMove,
+)
 from mbfmu.model.drives import HydraulicCylinder, LinearDrive
 from mbfmu.model.flexible import (
     Beam,
@@ -61,6 +69,10 @@ from mbfmu.model.flexible import (
     write_modal,
 )
 from mbfmu.model.forces import (
+    AffineDrive,
+    AffineThruster,
+    AxesForce,
+    AxesSpring,
     AxisForce,
     AxisFriction,
     AxisLaw,
@@ -68,7 +80,9 @@ from mbfmu.model.forces import (
     AxisPotential,
     AxisStop,
     Bushing,
+    ConstantForce,
     Damper,
+    FilteredDrive,
     Force,
     LimitedForce,
     LimitedTorque,
@@ -96,6 +110,7 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.model.joints import (
+    Coincident,
     Cylindrical,
     Distance,
     Fixed,
@@ -127,7 +142,11 @@ Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 
 __all__ = [
     "AbsoluteSensor",
+    "AffineDrive",
+    "AffineThruster",
     "AxesContact",
+    "AxesForce",
+    "AxesSpring",
     "AxisConstraint",
     "AxisContact",
     "AxisDryFriction",
@@ -158,15 +177,18 @@ __all__ = [
     "CapsuleOnSphere",
     "CircleOnCircle",
     "CircleOnLine",
+    "Coincident",
     "Component",
     "Composite",
     "Connection",
+    "ConstantForce",
     "Contact",
     "Coordinate",
     "Cylindrical",
     "Damper",
     "Defined",
     "Distance",
+    "FilteredDrive",
     "Fixed",
     "FixedRotation",
     "FixedTranslation",
@@ -209,6 +231,7 @@ __all__ = [
     "PointOnHeightField",
     "PointOnLine",
     "PointOnPlane",
+    "PolynomialCoupling",
     "Port",
     "Pose",
     "Prismatic",

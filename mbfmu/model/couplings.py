@@ -1,10 +1,12 @@
 """Couplings: equations between the coordinates of joints' axes."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as ca
 
+from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Component, Input, Value, law, quantity
 from mbfmu.model.frame import SX
 
@@ -47,6 +49,52 @@ class Gear(AxisConstraint):
 
     def position(self, p: Any, *s: SX) -> SX:
         return s[0] - p.ratio * s[1] - p.offset
+
+
+@dataclass(frozen=True)
+class PolynomialCoupling(AxisConstraint):
+    """Coupling of two combinations of axes by a polynomial: ``a - a_0 = c_0 + c_1 x + ... + c_4 x^4``, ``x = b - b_0``.
+
+    With ``a = sum ratio_k s_k`` over the first joints, and b over the others; without others x is zero. It is the
+    equality of joints and of fixed tendons in MuJoCo.
+
+    Args:
+        joints_a, joints_b: names of the joints, in the same system.
+        ratios_a, ratios_b: one number for each of these joints, fixed when exported.
+        a_0, b_0: combinations at the reference, rad or m.
+        c_0, c_1, c_2, c_3, c_4: coefficients of the polynomial.
+    """
+
+    joints_a: tuple[str, ...] = ()
+    joints_b: tuple[str, ...] = ()
+    ratios_a: tuple[float, ...] = (1.0,)
+    ratios_b: tuple[float, ...] = ()
+    a_0: Value = quantity(0.0, "1", "first combination at the reference")
+    b_0: Value = quantity(0.0, "1", "second combination at the reference")
+    c_0: Value = quantity(0.0, "1", "constant of the polynomial")
+    c_1: Value = quantity(1.0, "1", "coefficient of x")
+    c_2: Value = quantity(0.0, "1", "coefficient of x^2")
+    c_3: Value = quantity(0.0, "1", "coefficient of x^3")
+    c_4: Value = quantity(0.0, "1", "coefficient of x^4")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for joints, ratios in ((self.joints_a, self.ratios_a), (self.joints_b, self.ratios_b)):
+            if len(joints) != len(ratios) or not all(map(math.isfinite, ratios)):
+                raise ValueRangeError(f"{self.name}: {ratios} must be {len(joints)} finite numbers, one for each joint")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (*self.joints_a, *self.joints_b)
+
+    def position(self, p: Any, *s: SX) -> SX:
+        count = len(self.joints_a)
+        a, b = (
+            sum((ratio * item for ratio, item in zip(ratios, items, strict=True)), ca.SX(0))
+            for ratios, items in ((self.ratios_a, s[:count]), (self.ratios_b, s[count:]))
+        )
+        x = b - p.b_0 if self.joints_b else ca.SX(0)
+        return a - p.a_0 - (p.c_0 + x * (p.c_1 + x * (p.c_2 + x * (p.c_3 + x * p.c_4))))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from mbfmu.arguments import checked
 from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.model import Model
 from mbfmu.model.component import Value
+from mbfmu.model.robot_files import ROBOTS, read_robot
 from mbfmu.model.robot_options import RobotOptions
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -48,15 +49,16 @@ def load(
     Args:
         source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
-            only (`docs/toml.md`); or a .urdf or .xacro file, the description of a robot.
+            only (`docs/toml.md`); or the description of a robot: a .urdf or .xacro file, or the
+            .xml file of MuJoCo, MJCF.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
         free: names of start values that are only where the search begins, see `System.with_values`.
-        robot: how a .urdf or .xacro file is to be read, a `RobotOptions`.
+        robot: how the description of a robot is to be read, a `RobotOptions`.
 
     Raises:
         UnknownNameError: there is no model of that name, or a name in `values` does not exist in it.
-        UsageError: `robot` is given, and the model is no .urdf or .xacro file.
+        UsageError: `robot` is given, and the model is no description of a robot.
         ModelFileError: the file is missing, does not parse, or does not give a model.
         ModelError: the model is invalid.
     """
@@ -96,8 +98,8 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
         path = known[text]
     if not os.path.isfile(path):
         raise ModelFileError(f"there is no model file '{path}'")
-    if robot is not None and path.suffix not in {".urdf", ".xacro"}:
-        raise UsageError(f"'{path}' is no robot's description: options of robots go with .urdf and .xacro files")
+    if robot is not None and path.suffix not in ROBOTS:
+        raise UsageError(f"'{path}' is no robot's description: options of robots go with {', '.join(ROBOTS)} files")
     match path.suffix:
         case ".py":
             return _from_python(path, values)
@@ -105,11 +107,9 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
             from mbfmu.model.toml import read_toml
 
             return read_toml(path)
-        case ".urdf" | ".xacro":
-            from mbfmu.model.urdf import read_urdf
-
-            return read_urdf(path, robot)
-    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf or .xacro")
+        case suffix if suffix in ROBOTS:
+            return read_robot(path, robot)
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .sdf, .xml or .mjcf")
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

@@ -24,7 +24,7 @@ from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression, constant, guessed
-from mbfmu.model.forces import AxisForce
+from mbfmu.model.forces import AxesForce, AxisForce
 from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Prismatic
 from mbfmu.model.parts import Part, World
@@ -358,6 +358,7 @@ def _check(mechanism: Mechanism) -> None:
     joints = mechanism.of(Joint)
     for path, component in {
         **mechanism.of(AxisForce),
+        **mechanism.of(AxesForce),
         **mechanism.of(AxisConstraint),
         **mechanism.of(AxesContact),
     }.items():
@@ -417,13 +418,13 @@ def _check_numbers(mechanism: Mechanism) -> None:
             _numeric(mechanism, entry, found)
 
 
-def joints_of(path: str, component: AxisForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
+def joints_of(path: str, component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
     """Return the full names of the joints whose axes a component acts on."""
     scope, dot, _ = path.rpartition(".")
     return tuple(scope + dot + name for name in _axes(component))
 
 
-def _axes(component: AxisForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
+def _axes(component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
     return (component.joint,) if isinstance(component, AxisForce) else component.axes
 
 

@@ -86,7 +86,7 @@ def view(
         values: parameters and start values by name; with a recorded run, those of `model`.
         free: names of start values that are only where the search begins, see `load`; with a recorded run or an FMU,
             those of `model`.
-        robot: how a .urdf or .xacro file is to be read, see `load`; with a recorded run or an FMU, that of `model`.
+        robot: how the description of a robot is to be read, see `load`; with a recorded run or an FMU, that of `model`.
         inputs: see `simulate`.
         input_hold: see `simulate`.
         coordinates: see `simulate`.
@@ -179,7 +179,7 @@ def _model(source: Mechanism, reading: Mapping[str, Any]) -> tuple[Model, tuple[
     """Return a model, read with values, free start values and options of a robot, and its looks."""
     if isinstance(source, Model):
         if reading["robot"]:
-            raise UsageError(f"'{source.name}' is read already: options of robots go with .urdf and .xacro files")
+            raise UsageError(f"'{source.name}' is read already: options of robots go with their descriptions")
         return source.with_values(reading["values"] or {}, reading["free"]), ()
     return load(source, **reading), looks_of(os.fspath(source), reading["robot"])
 

@@ -85,7 +85,7 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
 
     Args:
         prepared: the mechanism.
-        looks: solids fixed to its bodies, as `looks_of` returns them for a URDF.
+        looks: solids fixed to its bodies, as `looks_of` returns them for a robot.
 
     Raises:
         ModelError: the mechanism is given by its Lagrangian, so that there are no bodies.

@@ -1,4 +1,4 @@
-"""Looks: the solids of a URDF's links, as triangles in the frames of the bodies they are fixed to."""
+"""Looks: the solids of a robot's links, as triangles in the frames of the bodies they are fixed to."""
 
 import math
 import os
@@ -12,7 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.model.library import known_models
-from mbfmu.model.urdf import Origin, Robot, RobotOptions, Visual, folders_of, names_of, read_robot
+from mbfmu.model.robot.assembly import names_of
+from mbfmu.model.robot.robot import Origin, Robot, Visual
+from mbfmu.model.robot_files import ROBOTS, robot_of
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.urdf import folders_of
 
 Array = npt.NDArray[np.float64]
 Triangles = npt.NDArray[np.int64]
@@ -44,19 +48,19 @@ class Look:
 
 
 def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ...]:
-    """Return the looks of a URDF model, and none of other models; warn of meshes that cannot be read, and omit them.
+    """Return the looks of a robot, and none of other models; warn of meshes that cannot be read, and omit them.
 
     Args:
         source: name or path of the model.
         options: how the robot was read.
 
     Raises:
-        ModelFileError, ModelError: the URDF cannot be read.
+        ModelFileError, ModelError: the description cannot be read.
     """
     path = known_models().get(source, Path(source))
-    if path.suffix not in {".urdf", ".xacro"}:
+    if path.suffix not in ROBOTS:
         return ()
-    robot, packages = read_robot(path, options), options.packages if options else {}
+    robot, packages = robot_of(path, options), options.packages if options else {}
     names, places = names_of(robot), _places(robot)
     meshes = sum(visual.kind == "mesh" for link in robot.links.values() for visual in link.visuals)
     most = min(MOST, TOGETHER // max(1, meshes))

@@ -119,7 +119,7 @@ def motion_of_model(
         input_hold: see `simulate`.
         coordinates: see `simulate`.
         up: axis of the world that points upwards; None: the direction against gravity.
-        looks: solids fixed to the bodies, as `looks_of` returns them for a URDF.
+        looks: solids fixed to the bodies, as `looks_of` returns them for a robot.
         progress: called with the fraction done.
 
     Raises:

@@ -1,5 +1,6 @@
 """Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
+from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, FilteredDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.force import AxisForce, Force
@@ -16,9 +17,14 @@ from mbfmu.model.forces.maxwell import (
 )
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
+from mbfmu.model.forces.thruster import AffineThruster, ConstantForce
 from mbfmu.model.forces.world import WorldForce, WorldTorque
 
 __all__ = [
+    "AffineDrive",
+    "AffineThruster",
+    "AxesForce",
+    "AxesSpring",
     "AxisForce",
     "AxisFriction",
     "AxisLaw",
@@ -26,7 +32,9 @@ __all__ = [
     "AxisPotential",
     "AxisStop",
     "Bushing",
+    "ConstantForce",
     "Damper",
+    "FilteredDrive",
     "Force",
     "LimitedForce",
     "LimitedTorque",

@@ -1,5 +1,6 @@
 """Joints, one file for each."""
 
+from mbfmu.model.joints.coincident import Coincident
 from mbfmu.model.joints.cylindrical import Cylindrical
 from mbfmu.model.joints.distance import Distance
 from mbfmu.model.joints.fixed import Fixed
@@ -18,6 +19,7 @@ from mbfmu.model.joints.spherical import Spherical
 from mbfmu.model.joints.universal import Universal
 
 __all__ = [
+    "Coincident",
     "Cylindrical",
     "Distance",
     "Fixed",

@@ -17,6 +17,8 @@ from mbfmu.model.component import OWN_SIZE, Component, Law, Quantity
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
+ENDINGS: dict[str, tuple[str, ...]] = {"urdf": (".urdf",), "robot": (".xml", ".mjcf", ".urdf", ".sdf")}
+"""Endings of the files of robots, by the key of their table; xacro evaluates expressions, which a document may not."""
 FREE = "?"
 """Text in a vector of start values for an entry that the assembly determines."""
 BLOCKS: dict[str, type[Block] | type[Sampled]] = {"Block": Block, "Sampled": Sampled}

@@ -26,11 +26,14 @@ from mbfmu.model.mechanism import Mechanism, flatten, flatten_block, resolve
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, World
 from mbfmu.model.physical import inertia_matrix, unphysical
+from mbfmu.model.robot_files import read_robot
+from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.source import Source, read_bytes
 from mbfmu.model.system import Connection, Subsystem, System, Wire, check_input_starts
 from mbfmu.model.toml.kinds import (
     BLOCKS,
+    ENDINGS,
     ENDS,
     ITEMS,
     SHORT,
@@ -42,7 +45,6 @@ from mbfmu.model.toml.kinds import (
     taken,
 )
 from mbfmu.model.toml.lines import Place, lines_of
-from mbfmu.model.urdf import RobotOptions, read_urdf
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,8 +60,10 @@ DEEPEST = 16
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list, "wires": list, "names": dict, "urdf": dict,
-    "input_starts": dict,
+    "robot": dict, "input_starts": dict,
 }  # fmt: skip
+ROBOT_KEYS = ENDINGS.keys()
+"""Names of the table of the robot that a system is based on."""
 NOUNS: dict[type, str] = {Parameter: "parameter", Port: "input", State: "state", Defined: "quantity"}
 """Names of the entries of a block's tables, in messages."""
 WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
@@ -127,7 +131,7 @@ def is_model(path: Path) -> bool:
     """Return whether a .toml file holds a system or block, and not an export recipe (which names its model)."""
     try:
         text = read_bytes(path, LARGEST).decode("utf-8-sig")
-        return not {"components", "urdf", "defined"}.isdisjoint(_loaded(text, Source(str(path)))[0])
+        return not {"components", "urdf", "robot", "defined"}.isdisjoint(_loaded(text, Source(str(path)))[0])
     except (MbfmuError, UnicodeDecodeError):
         return False
 
@@ -263,7 +267,7 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
         if type(value) is not TOP[key]:
             raise document.at((*place, key), f"{key} must be {kind_of(TOP[key]())}, not {kind_of(value)}")
     name = _name(document, table, place, "system")
-    robot = _robot(document, table, place) if "urdf" in table else None
+    robot = _robot(document, table, place) if ROBOT_KEYS & table.keys() else None
     if not table.get("components") and not robot:
         raise document.at((*place, "components"), f"system '{name}' has no components: add [components.world]")
     parameters = _items(document, "parameters", table.get("parameters", {}), (*place, "parameters"))
@@ -285,7 +289,7 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
                 + kind_of(value),
             )  # fmt: skip
     inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
-    starts = _input_starts(document, table, place)
+    starts = {**(robot.input_starts if robot else {}), **_input_starts(document, table, place)}
     try:
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
@@ -330,32 +334,35 @@ def _input_starts(document: Document, table: dict[str, Any], place: Place) -> di
 
 
 def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
-    """Return the robot that a system is based on, such as ``urdf = {file = "arm.urdf", limits = false}``."""
-    given, here = table["urdf"], (*place, "urdf")
+    """Return the robot that a system is based on, such as ``robot = {file = "arm.xml", limits = false}``."""
+    name = "robot" if "robot" in table else "urdf"
+    given, here = table[name], (*place, name)
+    if table.keys() >= ROBOT_KEYS:
+        raise document.at(here, "a system is based on one robot: leave robot or urdf out")
     kinds: dict[str, Any] = {
         "file": str,
         **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)},
     }
     if place:
-        raise document.at(here, "a sub-system is no robot, which has a world of its own: name the urdf at the top")
+        raise document.at(here, f"a sub-system is no robot, which has a world of its own: name the {name} at the top")
     for key, value in given.items():
         if key not in kinds:
-            raise document.at((*here, key), UnknownNameError(f"urdf has no '{key}'; {nearest(key, kinds)}"))
+            raise document.at((*here, key), UnknownNameError(f"{name} has no '{key}'; {nearest(key, kinds)}"))
         if not isinstance(value, list if kinds[key] is tuple else kinds[key]):
             wanted = kind_of([] if kinds[key] is tuple else kinds[key]())
-            raise document.at((*here, key), f"urdf.{key} must be {wanted}, not {kind_of(value)}")
+            raise document.at((*here, key), f"{name}.{key} must be {wanted}, not {kind_of(value)}")
     texts = (*given.get("wrenches", ()), *given.get("packages", {}).values())
     if wrong := next((item for item in texts if not isinstance(item, str)), None):
-        raise document.at(here, f"wrenches and packages of a urdf are texts, not {kind_of(wrong)}")
+        raise document.at(here, f"wrenches and packages of a {name} are texts, not {kind_of(wrong)}")
     if table.get("planar"):
         raise document.at((*place, "planar"), "a robot is spatial: leave planar out")
-    full = _inside(document, given.get("file", ""), (*here, "file"), (".urdf",))
+    full = _inside(document, given.get("file", ""), (*here, "file"), ENDINGS[name])
     options: dict[str, Any] = {key: value for key, value in given.items() if key != "file"}
     options["wrenches"] = tuple(options.get("wrenches", ()))
     if document.folder and "packages" in options:
         options["packages"] = {name: document.folder / path for name, path in options["packages"].items()}
     try:
-        return read_urdf(full, RobotOptions(**options))
+        return read_robot(full, RobotOptions(**options))
     except (UnknownNameError, UsageError) as error:
         raise document.at(here, error) from None
 

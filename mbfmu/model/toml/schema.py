@@ -2,12 +2,14 @@
 
 import inspect
 import math
+import re
 from typing import Any
 
 from mbfmu.model.block import Block
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.toml.kinds import (
     BLOCKS,
+    ENDINGS,
     ITEMS,
     SHORT,
     block_fields,
@@ -69,19 +71,7 @@ def schema() -> dict[str, Any]:
                 "description": "start values of inputs, by full name, in SI units",
                 "additionalProperties": {"type": "number"},
             },
-            "urdf": {
-                "type": "object",
-                "description": "the robot whose description the system is based on",
-                "properties": {
-                    "file": {"type": "string", "pattern": r"\.urdf$"},
-                    "base": {"enum": ["", "fixed", "floating"]},
-                    **{key: {"type": "boolean"} for key in ("limits", "friction", "effort_limits")},
-                    "wrenches": {"type": "array", "items": {"type": "string"}},
-                    "packages": {"type": "object", "additionalProperties": {"type": "string"}},
-                },
-                "required": ["file"],
-                "additionalProperties": False,
-            },
+            **{key: _robot(endings) for key, endings in ENDINGS.items()},
             "planar": {"type": "boolean", "description": "whether all motion is in the x-y plane; false: in space"},
             "connections": {
                 "type": "array",
@@ -114,7 +104,7 @@ def schema() -> dict[str, Any]:
             "components": {**_named({"anyOf": one_of}), "minProperties": 1},
         },
         "required": ["name"],
-        "anyOf": [{"required": ["components"]}, {"required": ["urdf"]}],
+        "anyOf": [{"required": [key]} for key in ("components", *ENDINGS)],
         "additionalProperties": False,
     }
     return {
@@ -122,6 +112,27 @@ def schema() -> dict[str, Any]:
         "title": "a model of mbfmu",
         "$ref": "#/definitions/model",
         "definitions": definitions,
+    }
+
+
+def _robot(endings: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of the robot that a system is based on.
+
+    Args:
+        endings: endings that its file may have.
+    """
+    return {
+        "type": "object",
+        "description": "the robot whose description the system is based on",
+        "properties": {
+            "file": {"type": "string", "pattern": f"({'|'.join(map(re.escape, endings))})$"},
+            "base": {"enum": ["", "fixed", "floating"]},
+            **{key: {"type": "boolean"} for key in ("limits", "friction", "effort_limits")},
+            "wrenches": {"type": "array", "items": {"type": "string"}},
+            "packages": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+        "required": ["file"],
+        "additionalProperties": False,
     }
 
 

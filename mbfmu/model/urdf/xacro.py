@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelFileError
+from mbfmu.model.robot.xml import Element
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source
 from mbfmu.model.urdf.packages import folders_of
-from mbfmu.model.urdf.xml import Element
 
 PREFIX = "xacro:"
 

@@ -24,6 +24,7 @@ class Element:
         line: line where it begins, from 1.
         children: the elements in it.
         words: the pieces of text in it, without those of its children.
+        source: the document it stands in.
     """
 
     tag: str
@@ -31,6 +32,7 @@ class Element:
     line: int
     children: "list[Element]" = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    source: Source | None = None
 
     @property
     def text(self) -> str:
@@ -42,12 +44,14 @@ class Element:
         return (item for item in self.children if item.tag == tag)
 
 
-def elements_of(content: bytes, source: Source) -> Element:
+def elements_of(content: bytes, source: Source, deepest: int = DEEPEST, longest: int = LONGEST) -> Element:
     """Return the root element of a document.
 
     Args:
         content: the document.
         source: source of the document, for messages.
+        deepest: largest number of elements in each other.
+        longest: largest number of characters of an attribute's value.
 
     Raises:
         ModelFileError: the document is no well-formed XML, declares a document type, or is nested too deeply or too
@@ -62,11 +66,11 @@ def elements_of(content: bytes, source: Source) -> Element:
         nonlocal count
         count += 1
         line = parser.CurrentLineNumber
-        if len(stack) > DEEPEST or count > MOST:
-            raise source.error(line, f"more than {DEEPEST} elements deep, or {MOST} in all: no robot is that large")
-        if any(len(value) > LONGEST for value in attributes.values()):
-            raise source.error(line, f"<{tag}>: an attribute of more than {LONGEST} characters")
-        element = Element(tag, attributes, line)
+        if len(stack) > deepest or count > MOST:
+            raise source.error(line, f"more than {deepest} elements deep, or {MOST} in all: no robot is that large")
+        if any(len(value) > longest for value in attributes.values()):
+            raise source.error(line, f"<{tag}>: an attribute of more than {longest} characters")
+        element = Element(tag, attributes, line, source=source)
         stack[-1].children.append(element)
         stack.append(element)
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mbfmu.model.forces import RotationalFriction, TranslationalFriction
-from mbfmu.model.urdf.masses import inertias_on_axes
-from mbfmu.model.urdf.robot import AXIAL, Robot, RobotJoint, first_of
+from mbfmu.model.robot.masses import inertias_on_axes
+from mbfmu.model.robot.robot import AXIAL, Robot, RobotJoint, first_of
 
 STEP = 1e-3
 """Default step of a run, s."""
@@ -48,7 +48,9 @@ def bounds_of(joint: RobotJoint) -> tuple[float, float]:
 
 
 def start_of(joint: RobotJoint) -> float:
-    """Return the start of a joint's coordinate: zero, or the limit nearest to it."""
+    """Return the start of a joint's coordinate: as given, or zero, or the limit nearest to zero."""
+    if joint.start:
+        return joint.start[0]
     lower, upper = bounds_of(joint)
     return min(max(0.0, lower), upper)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.model.physical import unphysical
-from mbfmu.model.urdf.robot import AXIAL, DUST, MOST_SAID, Array, Link, Robot, RobotJoint
+from mbfmu.model.robot.robot import AXIAL, DUST, MOST_SAID, Array, Link, Robot, RobotJoint
 
 LARGE = 500
 """Largest number of joints of a robot whose mass matrix is computed, which takes a second."""
@@ -134,7 +134,8 @@ def _axes(joint: RobotJoint) -> list[tuple[bool, Array]]:
         return [(False, axis)]
     if joint.kind == "planar":
         return [(True, axis), *((False, row) for row in np.linalg.svd(axis[None])[2][1:])]
-    return [(turning, row) for turning in (False, True) for row in np.eye(3)] if joint.kind == "floating" else []
+    ways = {"floating": (False, True), "ball": (True,)}.get(joint.kind, ())
+    return [(turning, row) for turning in ways for row in np.eye(3)]
 
 
 def _turned(n: Array, angle: float) -> Array:

@@ -1,0 +1,145 @@
+"""Forces on combinations of the axes of several joints: tendons, and the drives that pull on them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.errors import ValueRangeError
+from mbfmu.model.component import Component, Input, Value, quantity, state
+from mbfmu.model.forces.stop import NO_LIMIT
+from mbfmu.model.frame import SX
+
+
+@dataclass(frozen=True)
+class AxesForce(Component):
+    """Base of efforts along a linear combination of axes: with ``s = sum ratio_k s_k``, axis k takes ``ratio_k f``.
+
+    Args:
+        joints: names of the joints, in the same system; the first motion of each is its axis.
+        ratios: one number for each joint, fixed when exported.
+    """
+
+    joints: tuple[str, ...] = ()
+    ratios: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.joints) != len(self.ratios) or not all(map(math.isfinite, self.ratios)):
+            raise ValueRangeError(
+                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} finite numbers, one for each joint"
+            )
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Return the names of the joints, in the same system."""
+        return self.joints
+
+    def combined(self, of_axes: Sequence[SX]) -> SX:
+        """Return the combination of a value of each axis."""
+        return sum((ratio * item for ratio, item in zip(self.ratios, of_axes, strict=True)), ca.SX(0))
+
+    def potential(self, p: Any, s: SX) -> SX:
+        """Return the potential energy, J, for the combination s."""
+        return ca.SX(0)
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        """Return the force along the combination s, whose rate is v; force times rate is the power put in, W."""
+        return ca.SX(0)
+
+    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
+        """Return the rates of the first-order states (see `component.state`), in the order of their fields, 1/s."""
+        return ()
+
+
+@dataclass(frozen=True)
+class AxesSpring(AxesForce):
+    """Linear spring and damper on a combination of axes, slack within a range: a tendon over joints.
+
+    ``V = c x^2 / 2`` with ``x = max(0, s - upper) - max(0, lower - s)``, and ``f = -d v``. Units are those of the
+    combination: m with N, or rad with N.m.
+
+    Args:
+        joints, ratios: the combination, see `AxesForce`.
+        c: stiffness.
+        lower, upper: range of the combination without spring force.
+        d: damping constant.
+    """
+
+    c: Value = quantity(0.0, "1", "stiffness", min=0)
+    lower: Value = quantity(0.0, "1", "least length without force")
+    upper: Value = quantity(0.0, "1", "greatest length without force")
+    d: Value = quantity(0.0, "1", "damping constant", min=0)
+
+    def potential(self, p: Any, s: SX) -> SX:
+        if self.lower == self.upper:
+            return p.c * (s - p.lower) ** 2 / 2
+        return p.c * (ca.fmax(0, s - p.upper) - ca.fmax(0, p.lower - s)) ** 2 / 2
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        return -p.d * v
+
+
+@dataclass(frozen=True)
+class AffineDrive(AxesForce):
+    """A drive on a combination of axes, with a force that is affine in the input `u`, the combination and its rate.
+
+    ``f = (gain + gain_s s + gain_v v) u + bias + bias_s s + bias_v v``, with u and f held within their limits: a motor
+    has gain alone, a position servo ``gain = k``, ``bias_s = -k``, a speed servo ``bias_v = -k``. It is the affine
+    actuator of MuJoCo. Units are those of the combination and of u.
+
+    Args:
+        joints, ratios: the combination, see `AxesForce`.
+        gain, gain_s, gain_v: force per input, and its slopes.
+        bias, bias_s, bias_v: force without input, and its slopes.
+        u_least, u_greatest: limits of the input.
+        f_least, f_greatest: limits of the force.
+    """
+
+    gain: Value = quantity(1.0, "1", "force per input")
+    gain_s: Value = quantity(0.0, "1", "slope of the gain by the combination of axes")
+    gain_v: Value = quantity(0.0, "1", "slope of the gain by the rate of the combination")
+    bias: Value = quantity(0.0, "1", "force without input")
+    bias_s: Value = quantity(0.0, "1", "slope of the force by the combination of axes")
+    bias_v: Value = quantity(0.0, "1", "slope of the force by the rate of the combination")
+    u_least: Value = quantity(-NO_LIMIT, "1", "least input")
+    u_greatest: Value = quantity(NO_LIMIT, "1", "greatest input")
+    f_least: Value = quantity(-NO_LIMIT, "1", "least force")
+    f_greatest: Value = quantity(NO_LIMIT, "1", "greatest force")
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return (Input("u", "1", "what the drive is asked for"),)
+
+    def asked(self, p: Any) -> SX:
+        """Return the input within its limits."""
+        return ca.fmax(p.u_least, ca.fmin(p.u_greatest, p.u))
+
+    def acting(self, p: Any) -> SX:
+        """Return the value that the gain multiplies: the input within its limits."""
+        return self.asked(p)
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        gain, bias = p.gain + p.gain_s * s + p.gain_v * v, p.bias + p.bias_s * s + p.bias_v * v
+        return ca.fmax(p.f_least, ca.fmin(p.f_greatest, gain * self.acting(p) + bias))
+
+
+@dataclass(frozen=True)
+class FilteredDrive(AffineDrive):
+    """An affine drive behind a filter of first order: its gain multiplies `z`, with ``z' = (u - z) / T``.
+
+    Args:
+        joints, ratios, gain, ...: see `AffineDrive`.
+        T: time constant, s.
+        z: start value of the filter's state.
+    """
+
+    T: Value = quantity(1.0, "s", "time constant", min=1e-9)
+    z: Value = state("1", "filtered input")
+
+    def acting(self, p: Any) -> SX:
+        return p.z
+
+    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
+        return ((self.asked(p) - p.z) / p.T,)

@@ -1,0 +1,298 @@
+"""Actuators: what drives a model, as affine drives on axes and affine thrusters at sites."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, nearest
+from mbfmu.model.mjcf.bodies import Site, known
+from mbfmu.model.mjcf.defaults import Defaults
+from mbfmu.model.mjcf.joints import ModelJoint
+from mbfmu.model.mjcf.settings import Settings, choice
+from mbfmu.model.mjcf.tendons import Tendon
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import first_of
+from mbfmu.model.robot.xml import Element
+
+AFFINE = ("general", "motor", "position", "velocity", "damper")
+"""Actuators whose force is affine in their input, the length and the speed."""
+OTHERS = ("intvelocity", "cylinder", "muscle", "adhesion", "pid", "dcmotor", "orientation", "plugin")
+DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle", "user", "pid", "dcmotor")
+GAINS = ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")
+BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
+ENDS = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
+"""Attributes that say what an actuator acts on."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The force of an actuator: ``(gain . (1, s, v)) u + bias . (1, s, v)``.
+
+    Args:
+        gain, bias: three coefficients each.
+        affine: whether the gain depends on s and v, and whether there is a bias.
+        filtered: time constant of a filter in front, s; 0: there is none.
+        dampratio: damping over critical damping, in place of ``bias[2]``; 0: it is not given.
+        made: kind of the actuator that it comes from; empty for a general one.
+        unknown: what is not modelled of it; empty: nothing.
+    """
+
+    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    affine: tuple[bool, bool] = (False, False)
+    filtered: float = 0.0
+    dampratio: float = 0.0
+    made: str = ""
+    unknown: str = ""
+
+    @property
+    def acting(self) -> "Law":
+        """The law without the coefficients that do not count."""
+        gain = self.gain if self.affine[0] else (self.gain[0], 0.0, 0.0)
+        return replace(self, gain=gain, bias=self.bias if self.affine[1] else (0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An actuator.
+
+    Args:
+        name: its name.
+        law: its force.
+        joints: names and ratios of the joints it acts on; empty for one at a site.
+        site: name of the site it acts at; empty for one on joints.
+        gear: six numbers: direction of the force, and of the torque, at a site.
+        inputs: least and greatest input; None: no limits.
+        forces: least and greatest force; None: no limits.
+        armature: inertia that it adds to the one joint it acts on.
+        damping: damping that it adds along the joints.
+    """
+
+    name: str
+    law: Law
+    joints: Mapping[str, float]
+    site: str
+    gear: tuple[float, ...]
+    inputs: tuple[float, float] | None
+    forces: tuple[float, float] | None
+    armature: float
+    damping: float
+
+
+@dataclass(frozen=True)
+class Actuators:
+    """The actuators of a model.
+
+    Args:
+        found: those that are modelled, by name.
+        count: number of all.
+        places: number of each of those that are modelled, among all.
+        notices: what was left out.
+    """
+
+    found: Mapping[str, Actuator]
+    count: int
+    places: Mapping[str, int]
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Joints, tendons and sites that actuators can act on, by name."""
+
+    joints: Mapping[str, ModelJoint]
+    tendons: Mapping[str, Tendon]
+    spatial: frozenset[str]
+    sites: Mapping[str, Site]
+
+
+def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
+    """Return the actuators of a model.
+
+    Raises:
+        ModelError: an actuator names what is not there, or a number of it has no meaning.
+    """
+    reader = defaults.reader
+    found: dict[str, Actuator] = {}
+    places: dict[str, int] = {}
+    left: list[str] = []
+    elements = [item for group in root.all("actuator") for item in group.children]
+    for number, element in enumerate(elements):
+        if element.tag not in (*AFFINE, *OTHERS):
+            what = f"there is no actuator <{element.tag}>; {nearest(element.tag, (*AFFINE, *OTHERS))}"
+            raise reader.error(element, ModelError(what))
+        name = element.attributes.get("name") or f"actuator_{number + 1}"
+        if name in places:
+            raise reader.error(element, NameInUseError(f"there are two actuators '{name}': rename one"))
+        filled = _filled(defaults, element)
+        actuator, unknown = _actuator(reader, filled, _law(defaults, element), name, settings, ends)
+        if actuator is None:
+            left.append(f"'{name}' ({unknown})")
+        elif settings.flags["actuation"]:
+            found[name], places[name] = actuator, number
+    notices = [f"actuators are left out: {first_of(left)}"] if left else []
+    if elements and not settings.flags["actuation"]:
+        notices.append("actuators are left out, as the option actuation is off")
+    return Actuators(_shared(found, ends.joints), len(elements), places, tuple(notices))
+
+
+def _filled(defaults: Defaults, element: Element) -> Element:
+    """Return an actuator with the attributes of its classes: actuators of all kinds have the same ones."""
+    merged: dict[str, str] = {}
+    for item in (*defaults.elements(element, (*AFFINE, *OTHERS), ""), element):
+        merged |= item.attributes
+    return replace(element, attributes=merged)
+
+
+def _law(defaults: Defaults, element: Element) -> Law:
+    """Return the force of an actuator; each element in its classes changes what those before it said."""
+    law = Law()
+    for item in (*defaults.elements(element, (*AFFINE, *OTHERS), ""), element):
+        law = _changed(defaults.reader, item, law)
+    return law
+
+
+def _changed(reader: Attributes, element: Element, law: Law) -> Law:
+    """Return a law as an element changes it; another kind of actuator begins anew."""
+    if element.tag != "general" and law.made not in {"", element.tag}:
+        law = Law()
+    given = element.attributes
+    match element.tag:
+        case "motor":
+            return Law(made="motor")
+        case "position":
+            k, d = reader.number(element, "kp", repr(law.gain[0])), reader.number(element, "kv", repr(-law.bias[2]))
+            filtered = reader.number(element, "timeconst", repr(law.filtered), least=0.0)
+            ratio = reader.number(element, "dampratio", "0" if "kv" in given else repr(law.dampratio), least=0.0)
+            return Law((k, 0.0, 0.0), (0.0, -k, -d), (False, True), filtered, ratio, "position")
+        case "velocity":
+            k = reader.number(element, "kv", repr(law.gain[0]))
+            return Law((k, 0.0, 0.0), (0.0, 0.0, -k), (False, True), made="velocity")
+        case "damper":
+            k = reader.number(element, "kv", repr(-law.gain[2]))
+            return Law((0.0, 0.0, -k), (0.0, 0.0, 0.0), (True, False), made="damper")
+        case "general":
+            return _general(reader, element, law)
+    return replace(law, unknown=f"<{element.tag}>")
+
+
+def _general(reader: Attributes, element: Element, law: Law) -> Law:
+    given = element.attributes
+    affine, unknown = list(law.affine), law.unknown
+    for place, (name, kinds) in enumerate((("gaintype", GAINS), ("biastype", BIASES))):
+        if name in given:
+            kind = choice(reader, element, name, kinds[0], kinds)
+            affine[place] = kind == "affine"
+            unknown = unknown if kind in kinds[:2] else kind
+    filtered = law.filtered
+    if "dyntype" in given:
+        kind = choice(reader, element, "dyntype", "none", DYNAMICS)
+        unknown = unknown if kind in {"none", "filter", "filterexact"} else kind
+        filtered = (law.filtered or 1.0) if kind.startswith("filter") else 0.0
+    if filtered:
+        filtered = _three(reader, element, "dynprm", (filtered, 0.0, 0.0))[0]
+    gain, bias = _three(reader, element, "gainprm", law.gain), _three(reader, element, "biasprm", law.bias)
+    return Law(gain, bias, (affine[0], affine[1]), filtered, law.dampratio, law.made, unknown)
+
+
+def _three(
+    reader: Attributes, element: Element, attribute: str, before: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    words = element.attributes.get(attribute, "").split()
+    given = reader.numbers(element, attribute, "", len(words))[:3]
+    a, b, c = (*given, *before[len(given) :])
+    return a, b, c
+
+
+def _actuator(
+    reader: Attributes, element: Element, law: Law, name: str, settings: Settings, ends: Ends
+) -> tuple[Actuator | None, str]:
+    """Return an actuator, or None and the reason why it is not modelled."""
+    on = [key for key in ENDS if key in element.attributes]
+    if len(on) != 1:
+        what = f"actuator '{name}' needs one of {', '.join(ENDS)}, to act on"
+        raise reader.error(element, ModelError(what))
+    words = element.attributes.get("gear", "1").split()
+    gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
+    joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
+    inputs = (
+        _range(reader, element, name, "ctrlrange", "ctrllimited", settings) if settings.flags["clampctrl"] else None
+    )
+    spread = reader.number(element, "inheritrange", "0", least=0.0)
+    if spread and inputs is None and on[0] == "joint":
+        inputs = _inherited(reader, element, name, ends.joints[element.attributes["joint"]], spread)
+    forces = _range(reader, element, name, "forcerange", "forcelimited", settings)
+    armature, (damping, *more) = reader.number(element, "armature", "0", least=0.0), _damping(reader, element)
+    if any(more):
+        unknown = unknown or "its damping is a polynomial"
+    if reader.number(element, "delay", "0"):
+        unknown = unknown or "it has a delay"
+    if armature and len(joints) != 1:
+        unknown = unknown or "it has an armature, and acts on more than one joint"
+    if site and law.filtered:
+        unknown = unknown or "a filter at a site"
+    unknown = law.unknown or unknown
+    if unknown:
+        return None, unknown
+    return Actuator(name, law.acting, joints, site, gear, inputs, forces, armature * gear[0] ** 2, damping), ""
+
+
+def _damping(reader: Attributes, element: Element) -> tuple[float, ...]:
+    words = element.attributes.get("damping", "0").split()
+    return reader.numbers(element, "damping", "0", len(words) or 1)
+
+
+def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: Ends) -> tuple[dict[str, float], str, str]:
+    """Return the joints that an actuator acts on, or the site, or the reason why neither is modelled."""
+    match on:
+        case "joint" | "jointinparent":
+            joint = known(reader, element, on, ends.joints, "joint")
+            if ends.joints[joint].kind not in {"hinge", "slide"}:
+                return {}, "", f"on a {ends.joints[joint].kind} joint"
+            return {joint: gear}, "", ""
+        case "tendon":
+            tendon = known(reader, element, on, {**ends.tendons, **dict.fromkeys(ends.spatial)}, "tendon")
+            if tendon in ends.spatial:
+                return {}, "", "on a spatial tendon"
+            pulled = ends.tendons[tendon]
+            return {item: gear * ratio for item, ratio in zip(pulled.joints, pulled.ratios, strict=True)}, "", ""
+        case "site":
+            site = known(reader, element, on, ends.sites, "site")
+            return {}, site, "refsite" if "refsite" in element.attributes else ""
+    return {}, "", f"on a {on}"
+
+
+def _range(
+    reader: Attributes, element: Element, name: str, attribute: str, flag: str, settings: Settings
+) -> tuple[float, float] | None:
+    if not settings.limited(reader, element, flag, attribute):
+        return None
+    lower, upper = reader.numbers(element, attribute, "0 0", 2)
+    if lower > upper:
+        what = f"actuator '{name}': {attribute}=\"{lower:g} {upper:g}\" has its limits the wrong way round"
+        raise reader.error(element, ValueRangeError(what))
+    return lower, upper
+
+
+def _inherited(
+    reader: Attributes, element: Element, name: str, joint: ModelJoint, spread: float
+) -> tuple[float, float]:
+    if joint.limits is None:
+        what = f"actuator '{name}' takes over the range of the joint '{joint.name}', which has none"
+        raise reader.error(element, ModelError(what))
+    middle, half = sum(joint.limits) / 2, (joint.limits[1] - joint.limits[0]) / 2 * spread
+    return middle - half, middle + half
+
+
+def _shared(found: dict[str, Actuator], joints: Mapping[str, ModelJoint]) -> dict[str, Actuator]:
+    """Return actuators whose forces are within what their joints take."""
+    held = {}
+    for name, actuator in found.items():
+        forces = actuator.forces
+        for joint, ratio in actuator.joints.items():
+            limits = joints[joint].efforts
+            if limits and ratio:
+                least, greatest = sorted(item / ratio for item in limits)
+                before = forces or (least, greatest)
+                forces = max(before[0], least), min(before[1], greatest)
+        held[name] = replace(actuator, forces=forces)
+    return held

@@ -1,0 +1,166 @@
+"""Loops, couplings, tendons, drives and sites of a model, as components that join its tree in a system."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mbfmu.model.component import Component
+from mbfmu.model.couplings import Gear, PolynomialCoupling
+from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, ConstantForce, FilteredDrive
+from mbfmu.model.joints import Coincident, Fixed
+from mbfmu.model.mjcf.actuators import Actuator
+from mbfmu.model.mjcf.bodies import Site
+from mbfmu.model.mjcf.closures import Closure, Coupled
+from mbfmu.model.mjcf.model import Model
+from mbfmu.model.mjcf.poses import Place
+from mbfmu.model.parts import FixedTranslation
+from mbfmu.model.robot.assembly import bracket, frames_of, identifier, names_of
+from mbfmu.model.robot.robot import AXIAL, Origin, Robot
+from mbfmu.model.robot.tree import unlike
+from mbfmu.model.system import Connection, System, connect
+
+
+class _More:
+    """Components and connections to add, with names that are not taken."""
+
+    def __init__(self, system: System, robot: Robot) -> None:
+        self.names = names_of(robot)
+        self.frames = frames_of(robot, self.names)
+        self.taken: dict[str, object] = {item.name: item for item in system.components}
+        self.components: list[Component] = []
+        self.connections: list[Connection] = []
+        self.inputs: dict[str, float] = {}
+
+    def named(self, name: str, kind: str) -> str:
+        """Return a name for a component, with its kind at its end if another has it."""
+        wanted = identifier(name)
+        return unlike(wanted if wanted not in self.taken else f"{wanted}_{kind}", self.taken)
+
+    def add(self, component: Component, **ends: str) -> None:
+        """Add a component, with its frames connected to others."""
+        self.taken[component.name] = component
+        self.components.append(component)
+        self.connections += [connect(other, f"{component.name}.{frame}") for frame, other in ends.items()]
+
+    def end(self, name: str, body: str, place: Place) -> str:
+        """Return the full name of a frame fixed to a body, adding a bracket of that name if it is not the body's."""
+        frame = self.frames[body]
+        item = bracket(unlike(name, self.taken), Origin.of(place.r, place.R))
+        if item is None:
+            return frame
+        self.add(item, frame_a=frame)
+        return f"{item.name}.frame_b"
+
+
+def added(system: System, model: Model) -> System:
+    """Return a system with what a model has besides its tree.
+
+    Args:
+        system: the tree.
+        model: the model.
+    """
+    robot = model.robot
+    more = _More(system, robot)
+    axial = {name for name, joint in robot.joints.items() if joint.kind in AXIAL}
+    sites = {site.name: _site(more, site) for site in model.found.sites.values()}
+    for closure in model.equalities.closures:
+        _close(more, closure)
+    for coupled in model.equalities.coupled:
+        _couple(more, coupled, axial)
+    for tendon in model.tendons.values():
+        if tendon.stiffness or tendon.damping:
+            axes = _axes(more, dict(zip(tendon.joints, tendon.ratios, strict=True)), axial)
+            lower, upper = tendon.slack
+            name = more.named(tendon.name, "tendon")
+            more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
+    for actuator in model.actuators.found.values():
+        begun = model.keyframe.inputs[model.actuators.places[actuator.name]] if model.keyframe.inputs else 0.0
+        _drive(more, actuator, axial, sites, begun)
+    for body in model.found.bodies.values():
+        if body.gravcomp and body.solid.m:
+            f = tuple(-body.gravcomp * body.solid.m * item for item in robot.gravity)
+            name = more.named(f"{body.name}_gravcomp", "force")
+            r: Any = tuple(float(item) for item in body.solid.r)
+            more.add(ConstantForce(name, f=f, r=r), frame_b=more.frames[body.name])
+    return replace(
+        system,
+        components=(*system.components, *more.components),
+        connections=(*system.connections, *more.connections),
+        input_starts={**system.input_starts, **more.inputs},
+    )
+
+
+def _close(more: _More, closure: Closure) -> None:
+    name = more.named(closure.name, "loop")
+    ends = {
+        f"frame_{side}": more.end(f"{name}_{side}", body, place)
+        for side, body, place in zip("ab", closure.bodies, closure.places, strict=True)
+    }
+    more.add(Fixed(name) if closure.rigid else Coincident(name), **ends)
+
+
+def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
+    name = more.named(coupled.name, "coupling")
+    c = coupled.coefficients
+    if not set(coupled.a) <= axial:
+        return
+    if len(coupled.a) == len(coupled.b) == 1 and not any(c[2:]) and {*coupled.b} <= axial:
+        ((a, one),), ((b, other),) = coupled.a.items(), coupled.b.items()
+        ratio = c[1] * other / one
+        offset = (coupled.references[0] + c[0] - c[1] * coupled.references[1]) / one
+        joint_a, joint_b = more.names["joint", a], more.names["joint", b]
+        more.add(Gear(name, joint_a=joint_a, joint_b=joint_b, ratio=ratio, offset=offset))
+        return
+    axes = {
+        f"{what}_{side}": item
+        for side, given in (("a", coupled.a), ("b", coupled.b))
+        for what, item in _axes(more, given, axial).items()
+    }
+    a_0, b_0 = coupled.references
+    coefficients: dict[str, Any] = {f"c_{power}": value for power, value in enumerate(c)}
+    more.add(PolynomialCoupling(name, **axes, a_0=a_0, b_0=b_0, **coefficients))
+
+
+def _axes(more: _More, given: Mapping[str, float], axial: set[str]) -> dict[str, Any]:
+    """Return joints and ratios of a combination as fields, without joints that are fixed."""
+    kept = {more.names["joint", name]: ratio for name, ratio in given.items() if name in axial}
+    return {"joints": tuple(kept), "ratios": tuple(kept.values())}
+
+
+def _drive(more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str, str], begun: float) -> None:
+    law = actuator.law
+    name = more.named(actuator.name, "actuator")
+    limits = dict(_limits(actuator))
+    fields: dict[str, Any] = {"gain": law.gain[0], "bias": law.bias[0], "bias_v": law.bias[2], **limits}
+    if actuator.site:
+        force, torque = actuator.gear[:3], actuator.gear[3:]
+        more.add(AffineThruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.site])
+    else:
+        fields |= {"gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1]}
+        axes = _axes(more, actuator.joints, axial)
+        if not axes["joints"]:
+            return
+        if law.filtered:
+            more.add(FilteredDrive(name, **axes, **fields, T=law.filtered))
+        else:
+            more.add(AffineDrive(name, **axes, **fields))
+    if actuator.damping and actuator.joints:
+        axes = _axes(more, actuator.joints, axial)
+        more.add(AxesSpring(more.named(f"{actuator.name}_damping", "damper"), **axes, d=actuator.damping))
+    if begun:
+        more.inputs[f"{name}.u"] = begun
+
+
+def _limits(actuator: Actuator) -> Iterator[tuple[str, float]]:
+    for letter, limits in (("u", actuator.inputs), ("f", actuator.forces)):
+        if limits:
+            yield f"{letter}_least", limits[0]
+            yield f"{letter}_greatest", limits[1]
+
+
+def _site(more: _More, site: Site) -> str:
+    """Add the frame of a site, and return its full name."""
+    name = more.named(site.name, "site")
+    item = bracket(name, Origin.of(site.place.r, site.place.R)) or FixedTranslation(name)
+    more.add(item, frame_a=more.frames[site.body])
+    return f"{name}.frame_b"

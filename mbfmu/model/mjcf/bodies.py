@@ -1,0 +1,317 @@
+"""The tree of bodies of a model, with their joints, geoms and sites."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.model.mjcf.defaults import Defaults
+from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
+from mbfmu.model.mjcf.inertials import bounded, inertial_of
+from mbfmu.model.mjcf.joints import ModelJoint, joint_of
+from mbfmu.model.mjcf.poses import HERE, Place, place_of
+from mbfmu.model.mjcf.settings import Settings, flag_of
+from mbfmu.model.mjcf.solids import Solid, merged
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import Visual
+from mbfmu.model.robot.tree import unlike
+from mbfmu.model.robot.xml import Element
+
+WORLD = "world"
+DEEPEST = 250
+"""Largest number of bodies and frames in each other."""
+MOST = 5_000
+"""Largest number of bodies."""
+BODY = {"name", "childclass", "mocap", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "gravcomp", "sleep",
+        "user", "fuse"}  # fmt: skip
+"""Attributes of a body."""
+ALIKE = {"replicate", "composite", "flexcomp", "attach"}
+"""Elements that stand for bodies which are not written out."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site: a frame fixed to a body.
+
+    Args:
+        name: its name.
+        body: name of the body.
+        place: its pose in the body's frame.
+        element: its element.
+    """
+
+    name: str
+    body: str
+    place: Place
+    element: Element
+
+
+@dataclass(frozen=True)
+class ModelBody:
+    """A body.
+
+    Args:
+        name: its name, or one made up.
+        element: its element.
+        parent: name of the body around it.
+        place: its pose in the frame of that body, for all joints at their references.
+        joints: its joints, in their order.
+        solid: its mass.
+        gravcomp: share of its weight that is held.
+        visuals: the looks of its geoms.
+    """
+
+    name: str
+    element: Element
+    parent: str
+    place: Place
+    joints: tuple[ModelJoint, ...]
+    solid: Solid
+    gravcomp: float
+    visuals: tuple[Visual, ...]
+
+
+@dataclass
+class Bodies:
+    """The bodies of a model, each after the one around it.
+
+    Args:
+        bodies: by name.
+        sites: by name.
+        unused: number of elements of each tag that are not used.
+        mocap: names of bodies whose motion is given from outside.
+        touching: number of geoms that others could touch.
+    """
+
+    bodies: dict[str, ModelBody] = field(default_factory=dict)
+    sites: dict[str, Site] = field(default_factory=dict)
+    unused: Counter[str] = field(default_factory=Counter)
+    mocap: list[str] = field(default_factory=list)
+    touching: int = 0
+
+    @property
+    def joints(self) -> dict[str, ModelJoint]:
+        """The joints by name, in the order of the model's coordinates."""
+        return {joint.name: joint for body in self.bodies.values() for joint in body.joints}
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A walk through the elements of the tree, which fills `found`."""
+
+    defaults: Defaults
+    settings: Settings
+    meshes: Meshes
+    colours: Mapping[str, str]
+    found: Bodies
+
+    @property
+    def reader(self) -> Attributes:
+        return self.defaults.reader
+
+    def inside(self, element: Element, frame: Place, inherited: str, depth: int) -> "_Content":
+        """Return what stands in a body or a frame, without the bodies in it."""
+        content = _Content()
+        if depth > DEEPEST:
+            raise self.reader.error(element, ModelError(f"more than {DEEPEST} bodies and frames in each other"))
+        for child in element.children:
+            if child.tag == "frame":
+                filled = place_of(self.reader, child, self.settings)
+                inner = self.inside(child, frame @ filled, child.attributes.get("childclass", inherited), depth + 1)
+                content.add(inner)
+            elif child.tag == "body":
+                content.bodies.append((child, frame, inherited))
+            elif child.tag in {"joint", "freejoint"}:
+                content.joints.append((child, frame, inherited))
+            elif child.tag == "inertial":
+                content.inertials.append(child)
+            elif child.tag == "geom":
+                content.geoms.append(geom_of(child, frame, self.defaults, inherited, self.settings))
+            elif child.tag == "site":
+                content.sites.append((self.defaults.filled(child, inherited), frame))
+            elif child.tag in ALIKE:
+                what = f"<{child.tag}> is not expanded: save the model with MuJoCo first, which writes its bodies out"
+                raise self.reader.error(child, ModelError(what))
+            else:
+                self.found.unused[child.tag] += 1
+        return content
+
+    def body(self, element: Element, frame: Place, parent: str, inherited: str, depth: int) -> None:
+        """Add a body and those in it."""
+        found, reader = self.found, self.reader
+        if wrong := next((name for name in element.attributes if name not in BODY), None):
+            raise reader.error(element, ModelError(f"a <body> has no '{wrong}'; {nearest(wrong, BODY)}"))
+        name = element.attributes.get("name") or unlike(f"body_{len(found.bodies) + 1}", found.bodies)
+        if name in found.bodies or name == WORLD:
+            raise reader.error(element, NameInUseError(f"there are two bodies '{name}': rename one"))
+        if len(found.bodies) >= MOST:
+            raise reader.error(element, ModelError(f"more than {MOST} bodies"))
+        inherited = element.attributes.get("childclass", inherited)
+        self.defaults.chain(Element("body", {}, element.line, source=element.source), inherited)
+        content = self.inside(element, HERE, inherited, depth)
+        joints: list[ModelJoint] = []
+        taken = {**found.joints}
+        for item, inner, own in content.joints:
+            joint = joint_of(item, inner, self.defaults, own, self.settings, f"{name}_joint")
+            if joint.name in taken and "name" in item.attributes:
+                raise reader.error(item, NameInUseError(f"there are two joints '{joint.name}': rename one"))
+            joints.append(joint.named(unlike(joint.name, taken)))
+            taken[joints[-1].name] = joints[-1]
+        self._check_joints(element, parent, joints)
+        if flag_of(reader, element, "mocap", False):
+            found.mocap.append(name)
+        place = frame @ place_of(reader, element, self.settings)
+        looks = tuple(look for geom in content.geoms if (look := visual_of(geom, name, self.meshes, self.colours)))
+        gravcomp = reader.number(element, "gravcomp", "0")
+        solid = self._solid(element, content)
+        found.bodies[name] = ModelBody(name, element, parent, place, tuple(joints), solid, gravcomp, looks)
+        self.finish(content, name, depth)
+
+    def finish(self, content: "_Content", name: str, depth: int) -> None:
+        """Add the sites of a body, and the bodies in it."""
+        self.found.touching += sum(
+            any(self.reader.number(geom.element, key, "1") for key in ("contype", "conaffinity"))
+            for geom in content.geoms
+        )
+        for item, inner in content.sites:
+            site = item.attributes.get("name") or unlike(f"{name}_site", self.found.sites)
+            if site in self.found.sites:
+                raise self.reader.error(item, NameInUseError(f"there are two sites '{site}': rename one"))
+            pose = inner @ place_of(self.reader, item, self.settings) if "fromto" not in item.attributes else inner
+            self.found.sites[site] = Site(site, name, pose, item)
+        for item, inner, own in content.bodies:
+            self.body(item, inner, name, own, depth + 1)
+
+    def _check_joints(self, element: Element, parent: str, joints: list[ModelJoint]) -> None:
+        kinds = [joint.kind for joint in joints]
+        what = ""
+        if "free" in kinds and len(joints) > 1:
+            what = "a body with a free joint has no other"
+        elif "free" in kinds and parent != WORLD:
+            what = "a free joint belongs to a body in the <worldbody>"
+        elif "ball" in kinds and ("hinge" in kinds or kinds.count("ball") > 1):
+            what = "a body with a ball joint has no other that turns"
+        if what:
+            raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {what}"))
+
+    def _solid(self, element: Element, content: "_Content") -> Solid:
+        """Return the mass of a body: as stated, or that of its geoms."""
+        settings, reader = self.settings, self.reader
+        if len(content.inertials) > 1:
+            raise reader.error(content.inertials[1], ModelError("a <body> has one <inertial> at most"))
+        stated = content.inertials[0] if content.inertials else None
+        if stated and settings.inertiafromgeom != "true":
+            solid = inertial_of(reader, stated, settings)
+        elif settings.inertiafromgeom == "false":
+            solid = merged([])
+        else:
+            solid = merged([item for geom in content.geoms if (item := solid_of_geom(geom, self.meshes))])
+            if stated and solid.m == 0:
+                solid = inertial_of(reader, stated, settings)
+        try:
+            return bounded(solid, settings)
+        except ValueRangeError as error:
+            raise reader.error(stated or element, error) from None
+
+
+@dataclass
+class _Content:
+    """Elements that stand in a body, with the pose of the frame around it and the class that this sets."""
+
+    bodies: list[tuple[Element, Place, str]] = field(default_factory=list)
+    joints: list[tuple[Element, Place, str]] = field(default_factory=list)
+    inertials: list[Element] = field(default_factory=list)
+    geoms: list[Geom] = field(default_factory=list)
+    sites: list[tuple[Element, Place]] = field(default_factory=list)
+
+    def add(self, other: "_Content") -> None:
+        self.bodies += other.bodies
+        self.joints += other.joints
+        self.inertials += other.inertials
+        self.geoms += other.geoms
+        self.sites += other.sites
+
+
+def bodies_of(root: Element, defaults: Defaults, settings: Settings, meshes: Meshes) -> Bodies:
+    """Return the bodies of a model.
+
+    Args:
+        root: root element.
+        defaults: the default classes.
+        settings: settings of the model.
+        meshes: its meshes.
+
+    Raises:
+        ModelError: the tree is none that MuJoCo could read.
+    """
+    colours = {
+        filled.attributes.get("name", ""): filled.attributes.get("rgba", "")
+        for asset in root.all("asset")
+        for item in asset.all("material")
+        for filled in [defaults.filled(item)]
+    }
+    walk = _Walk(defaults, settings, meshes, colours, Bodies())
+    for element in root.all("worldbody"):
+        content = walk.inside(element, HERE, element.attributes.get("childclass", ""), 0)
+        if content.joints or content.inertials:
+            wrong = (*(item for item, *_ in content.joints), *content.inertials)[0]
+            raise defaults.reader.error(wrong, ModelError(f"a <{wrong.tag}> belongs to a <body>, not to the world"))
+        looks = tuple(look for geom in content.geoms if (look := visual_of(geom, WORLD, meshes, colours)))
+        walk.finish(content, WORLD, 0)
+        if looks:
+            walk.found.unused["geom of the world"] += len(looks)
+    return replace(walk.found, bodies=scaled(walk.found.bodies, settings))
+
+
+def scaled(bodies: dict[str, ModelBody], settings: Settings) -> dict[str, ModelBody]:
+    """Return bodies with the mass together that the settings ask for, if they do."""
+    total = sum(body.solid.m for body in bodies.values())
+    if not (settings.settotalmass > 0 and total > 0):
+        return bodies
+    factor = settings.settotalmass / total
+    return {name: replace(body, solid=body.solid.scaled(factor)) for name, body in bodies.items()}
+
+
+def places_of(found: Bodies) -> dict[str, Place]:
+    """Return the pose of each body in the world, for all joints at their references, by name."""
+    poses = {WORLD: HERE}
+    for name, body in found.bodies.items():
+        poses[name] = poses[body.parent] @ body.place
+    return poses
+
+
+def joint_path(found: Bodies, body: str) -> list[str]:
+    """Return the names of the joints between the world and a body, the innermost last."""
+    names: list[str] = []
+    while body != WORLD:
+        names = [*(joint.name for joint in found.bodies[body].joints), *names]
+        body = found.bodies[body].parent
+    return names
+
+
+def body_named(found: Bodies, reader: Attributes, element: Element, attribute: str) -> str:
+    """Return the body that an attribute names; the world if there is none.
+
+    Raises:
+        UnknownNameError: there is no such body.
+    """
+    return (
+        known(reader, element, attribute, {WORLD: None, **found.bodies}, "body")
+        if attribute in (element.attributes)
+        else WORLD
+    )
+
+
+def known(reader: Attributes, element: Element, attribute: str, names: Mapping[str, object], what: str) -> str:
+    """Return the name that an attribute gives, which is to be one of some names.
+
+    Raises:
+        UnknownNameError: it is none of them.
+    """
+    name = reader.name(element, attribute)
+    if name not in names:
+        raise reader.error(
+            element,
+            UnknownNameError(f"<{element.tag} {attribute}>: there is no {what} '{name}'; {nearest(name, names)}"),
+        )
+    return name

@@ -1,0 +1,167 @@
+"""Equalities: closed loops and coupled joints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbfmu.errors import ModelError
+from mbfmu.model.mjcf.bodies import Bodies, body_named, joint_path, known, places_of
+from mbfmu.model.mjcf.defaults import Defaults
+from mbfmu.model.mjcf.joints import ModelJoint
+from mbfmu.model.mjcf.poses import Place, turned
+from mbfmu.model.mjcf.settings import Settings, flag_of
+from mbfmu.model.mjcf.tendons import Tendon
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import first_of
+from mbfmu.model.robot.xml import Element
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Two frames that a loop closes on.
+
+    Args:
+        name: its name.
+        rigid: whether they are welded; False: their origins alone coincide.
+        bodies: names of the two bodies.
+        places: pose of each frame in its body.
+    """
+
+    name: str
+    rigid: bool
+    bodies: tuple[str, str]
+    places: tuple[Place, Place]
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """Combinations a and b of joints' axes with ``a - a_0 = sum c_k (b - b_0)^k``.
+
+    Args:
+        name: its name.
+        a, b: names and ratios of the joints.
+        references: a_0 and b_0.
+        coefficients: c_0 to c_4.
+    """
+
+    name: str
+    a: Mapping[str, float]
+    b: Mapping[str, float]
+    references: tuple[float, float]
+    coefficients: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Equalities:
+    """The equalities of a model.
+
+    Args:
+        closures: the closed loops.
+        coupled: the coupled axes.
+        guessed: names of the joints that are in loops or follow others.
+        notices: what was left out.
+    """
+
+    closures: tuple[Closure, ...]
+    coupled: tuple[Coupled, ...]
+    guessed: frozenset[str]
+    notices: tuple[str, ...]
+
+
+def equalities_of(
+    root: Element, defaults: Defaults, settings: Settings, found: Bodies, tendons: Mapping[str, Tendon]
+) -> Equalities:
+    """Return the equalities of a model.
+
+    Args:
+        root: root element.
+        defaults: the default classes.
+        settings: settings of the model.
+        found: its bodies.
+        tendons: its fixed tendons, by name.
+
+    Raises:
+        ModelError: an equality names what is not there, or is of a kind that is not modelled.
+    """
+    reader, joints = defaults.reader, found.joints
+    closures: list[Closure] = []
+    coupled: list[Coupled] = []
+    idle: list[str] = []
+    guessed: set[str] = set()
+    on = settings.flags["equality"] and settings.flags["constraint"]
+    count = 0
+    for group in root.all("equality"):
+        for item in group.children:
+            count += 1
+            filled = defaults.filled(item, tag="equality")
+            name = item.attributes.get("name") or f"{item.tag}_{count}"
+            if not on or not flag_of(reader, filled, "active", True):
+                idle.append(f"'{name}'")
+            elif item.tag in {"connect", "weld"}:
+                closures.append(_closure(reader, filled, name, found))
+                first, second = (joint_path(found, body) for body in closures[-1].bodies)
+                guessed |= set(first) ^ set(second)
+            elif item.tag == "joint":
+                coupled.append(_of_joints(reader, filled, name, joints))
+                guessed |= set(coupled[-1].a)
+            elif item.tag == "tendon":
+                coupled.append(_of_tendons(reader, filled, name, tendons))
+                guessed |= set(coupled[-1].a)
+            else:
+                raise reader.error(item, ModelError(f"the equality <{item.tag}> '{name}' is not modelled: remove it"))
+    notices = (f"equalities that are not active are left out: {first_of(idle)}",) if idle else ()
+    return Equalities(tuple(closures), tuple(coupled), frozenset(guessed), notices)
+
+
+def _closure(reader: Attributes, element: Element, name: str, found: Bodies) -> Closure:
+    rigid = element.tag == "weld"
+    if "site1" in element.attributes or "site2" in element.attributes:
+        sites = [found.sites[known(reader, element, key, found.sites, "site")] for key in ("site1", "site2")]
+        return Closure(name, rigid, (sites[0].body, sites[1].body), (sites[0].place, sites[1].place))
+    reader.name(element, "body1")
+    bodies = (body_named(found, reader, element, "body1"), body_named(found, reader, element, "body2"))
+    if bodies[0] == bodies[1]:
+        raise reader.error(element, ModelError(f"the equality '{name}' ties the body '{bodies[0]}' to itself"))
+    poses = places_of(found)
+    between = poses[bodies[0]].inverse() @ poses[bodies[1]]
+    if not rigid:
+        reader.name(element, "anchor")
+        anchor = Place(np.array(reader.numbers(element, "anchor", "", 3)), np.eye(3))
+        return Closure(name, False, bodies, (anchor, between.inverse() @ anchor))
+    anchor = Place(np.array(reader.numbers(element, "anchor", "0 0 0", 3)), np.eye(3))
+    pose = reader.numbers(element, "relpose", "0 1 0 0 0 0 0", 7)
+    if not any(pose[3:]):
+        return Closure(name, True, bodies, (between @ anchor, anchor))
+    Q = np.array(pose[3:])
+    return Closure(name, True, bodies, (Place(np.array(pose[:3]), turned(Q / np.linalg.norm(Q))), anchor))
+
+
+def _of_joints(reader: Attributes, element: Element, name: str, joints: Mapping[str, ModelJoint]) -> Coupled:
+    names = [known(reader, element, key, joints, "joint") for key in ("joint1", "joint2") if key in element.attributes]
+    reader.name(element, "joint1")
+    for joint in names:
+        if joints[joint].kind not in {"hinge", "slide"}:
+            raise reader.error(element, ModelError(f"the equality '{name}': the joint '{joint}' has no axis"))
+    if len(set(names)) < len(names):
+        raise reader.error(element, ModelError(f"the equality '{name}' couples the joint '{names[0]}' with itself"))
+    references = (joints[names[0]].ref, joints[names[1]].ref if len(names) == 2 else 0.0)
+    return Coupled(name, {names[0]: 1.0}, dict.fromkeys(names[1:], 1.0), references, _polynomial(reader, element))
+
+
+def _of_tendons(reader: Attributes, element: Element, name: str, tendons: Mapping[str, Tendon]) -> Coupled:
+    reader.name(element, "tendon1")
+    pair = [
+        tendons[known(reader, element, key, tendons, "fixed tendon")]
+        for key in ("tendon1", "tendon2")
+        if key in element.attributes
+    ]
+    ratios = [dict(zip(item.joints, item.ratios, strict=True)) for item in pair] + [{}]
+    references = (pair[0].length, pair[1].length if len(pair) == 2 else 0.0)
+    return Coupled(name, ratios[0], ratios[1], references, _polynomial(reader, element))
+
+
+def _polynomial(reader: Attributes, element: Element) -> tuple[float, ...]:
+    words = element.attributes.get("polycoef", "").split()
+    given = reader.numbers(element, "polycoef", "", len(words))
+    return (*given[:5], *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :])

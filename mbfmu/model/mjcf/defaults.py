@@ -1,0 +1,94 @@
+"""Default classes: attributes that elements take over from the classes they belong to."""
+
+from dataclasses import dataclass, field, replace
+
+from mbfmu.errors import NameInUseError, UnknownNameError, nearest
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.xml import Element
+
+MAIN = "main"
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+"""Attributes that state an orientation, each in its own way: one of an element replaces any other of its class."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The default classes of a model.
+
+    Args:
+        reader: reader of attributes.
+        parents: name of the class that each class is in; empty for the outermost.
+        given: the elements of each class, in the order of the file.
+    """
+
+    reader: Attributes
+    parents: dict[str, str] = field(default_factory=lambda: {MAIN: ""})
+    given: dict[str, list[Element]] = field(default_factory=lambda: {MAIN: []})
+
+    def chain(self, element: Element, inherited: str) -> list[str]:
+        """Return the classes that an element takes attributes from, the outermost first.
+
+        Args:
+            element: the element, which may name a class.
+            inherited: class that the elements around it set; empty for none.
+
+        Raises:
+            UnknownNameError: there is no such class.
+        """
+        name = element.attributes.get("class", inherited) or MAIN
+        if name not in self.parents:
+            what = UnknownNameError(
+                f"<{element.tag}>: there is no default class '{name}'; {nearest(name, self.parents)}"
+            )
+            raise self.reader.error(element, what)
+        found: list[str] = []
+        while name:
+            found.insert(0, name)
+            name = self.parents[name]
+        return found
+
+    def elements(self, element: Element, tags: tuple[str, ...], inherited: str) -> list[Element]:
+        """Return the elements of some tags in the classes of an element, the outermost first."""
+        return [item for name in self.chain(element, inherited) for item in self.given[name] if item.tag in tags]
+
+    def filled(self, element: Element, inherited: str = "", tag: str = "") -> Element:
+        """Return an element with the attributes of its classes, where it has none of its own.
+
+        Args:
+            element: the element.
+            inherited: class that the elements around it set.
+            tag: tag of such elements in the classes; empty for its own.
+        """
+        merged: dict[str, str] = {}
+        for item in (*self.elements(element, (tag or element.tag,), inherited), element):
+            if any(name in item.attributes for name in ORIENTATIONS):
+                merged = {name: value for name, value in merged.items() if name not in ORIENTATIONS}
+            merged |= item.attributes
+        return replace(element, attributes=merged)
+
+
+def defaults_of(root: Element, reader: Attributes) -> Defaults:
+    """Return the default classes of a model.
+
+    Raises:
+        ModelError: a class has no name, or a name that another class has.
+    """
+    found = Defaults(reader)
+
+    def read(element: Element, name: str) -> None:
+        for item in element.children:
+            if item.tag != "default":
+                found.given[name].append(item)
+                continue
+            inner = reader.name(item, "class")
+            if inner in found.parents:
+                raise reader.error(item, NameInUseError(f"there are two default classes '{inner}': rename one"))
+            found.parents[inner], found.given[inner] = name, []
+            read(item, inner)
+
+    for number, element in enumerate(root.all("default")):
+        outermost = element.attributes.get("class", MAIN)
+        if number == 0 and outermost != MAIN:  # older files name it as they like
+            found.parents[outermost], found.given[outermost] = MAIN, []
+        read(element, MAIN)
+    return found

@@ -1,0 +1,95 @@
+"""Keyframes: the start of a model."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbfmu.errors import ModelError
+from mbfmu.model.mjcf.joints import SIZES, ModelJoint
+from mbfmu.model.mjcf.poses import turned
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.xml import Element
+
+HOME = "home"
+"""Name of the keyframe that is preferred to the first."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Coordinates and rates of a joint at the start, as a `RobotJoint` has them; empty: none are given."""
+
+    position: tuple[float, ...] = ()
+    rate: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """The start of a model.
+
+    Args:
+        name: name of the keyframe; empty: there is none, or it has no name.
+        joints: starts of the joints, by name.
+        inputs: values of the actuators' inputs, in the order of the file; empty: none are given.
+    """
+
+    name: str
+    joints: Mapping[str, Start]
+    inputs: tuple[float, ...] = ()
+
+
+def keyframe_of(root: Element, reader: Attributes, joints: Mapping[str, ModelJoint], inputs: int) -> Keyframe:
+    """Return the keyframe named `home`, or else the first one.
+
+    Args:
+        root: root element.
+        reader: reader of attributes.
+        joints: the joints by name, in the order of the model's coordinates.
+        inputs: number of actuators.
+
+    Raises:
+        ModelError: it has a wrong number of values.
+    """
+    keys = [item for group in root.all("keyframe") for item in group.all("key")]
+    if not keys:
+        return Keyframe("", {})
+    element = next((item for item in keys if item.attributes.get("name") == HOME), keys[0])
+    counts = [sum(SIZES[joint.kind][k] for joint in joints.values()) for k in range(2)]
+    q, v, u = (
+        _values(reader, element, name, count)
+        for name, count in (("qpos", counts[0]), ("qvel", counts[1]), ("ctrl", inputs))
+    )
+    starts, at = {}, [0, 0]
+    for name, joint in joints.items():
+        n_q, n_v = SIZES[joint.kind]
+        mine = Start(q[at[0] : at[0] + n_q], v[at[1] : at[1] + n_v])
+        starts[name] = _turned(reader, element, mine) if joint.kind in {"ball", "free"} else mine
+        at = [at[0] + n_q, at[1] + n_v]
+    return Keyframe(element.attributes.get("name", ""), starts, u)
+
+
+def _values(reader: Attributes, element: Element, name: str, count: int) -> tuple[float, ...]:
+    if name not in element.attributes:
+        return ()
+    found = len(element.attributes[name].split())
+    if found != count:
+        which = element.attributes.get("name", "")
+        what = f'<key name="{which}" {name}> has {found} numbers, and the model {count}'
+        raise reader.error(element, ModelError(what))
+    return reader.numbers(element, name, "", count)
+
+
+def _turned(reader: Attributes, element: Element, start: Start) -> Start:
+    """Return a start with a unit quaternion, and with the angular velocity resolved in the joint's outer frame."""
+    Q = np.array(start.position[-4:] or (1.0, 0.0, 0.0, 0.0))
+    length = np.linalg.norm(Q)
+    if length < 1e-14:
+        raise reader.error(element, ModelError("<key qpos> has a quaternion without a direction"))
+    R = turned(Q / length)
+    position = (*start.position[:-4], *map(float, Q / length)) if start.position else ()
+    return Start(position, tuple(_spun(R, start.rate)) if start.rate else ())
+
+
+def _spun(R: np.ndarray, rate: tuple[float, ...]) -> Iterator[float]:
+    yield from rate[:-3]
+    yield from (float(item) for item in R @ np.array(rate[-3:]))

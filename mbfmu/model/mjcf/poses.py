@@ -1,0 +1,114 @@
+"""Positions and orientations of elements, in all the ways that MJCF states them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbfmu.errors import AxisError, ModelError
+from mbfmu.model.mjcf.defaults import ORIENTATIONS
+from mbfmu.model.mjcf.settings import Settings
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import Array
+from mbfmu.model.robot.xml import Element
+
+SMALLEST = 1e-14
+"""Smallest length of a vector with a direction."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A pose: position r, m, shape (3,), and rotation matrix R, shape (3, 3)."""
+
+    r: Array
+    R: Array
+
+    def __matmul__(self, other: "Place") -> "Place":
+        """Return the pose of another pose seen from this one's frame."""
+        return Place(self.r + self.R @ other.r, self.R @ other.R)
+
+    def inverse(self) -> "Place":
+        """Return the pose of the outer frame seen from this one."""
+        return Place(-self.R.T @ self.r, self.R.T)
+
+
+HERE = Place(np.zeros(3), np.eye(3))
+
+
+def place_of(reader: Attributes, element: Element, settings: Settings) -> Place:
+    """Return the pose of an element in the frame it stands in.
+
+    Raises:
+        ModelError: it has two orientations, or one without a direction.
+    """
+    r = np.array(reader.numbers(element, "pos", "0 0 0", 3))
+    given = [name for name in ORIENTATIONS if name in element.attributes]
+    if not given:
+        return Place(r, np.eye(3))
+    if len(given) > 1:
+        raise reader.error(element, ModelError(f"<{element.tag}> has two orientations, {given[0]} and {given[1]}"))
+    (name,) = given
+    count = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}[name]
+    x = np.array(reader.numbers(element, name, "", count))
+    if name == "euler":
+        return Place(r, _euler(x * settings.angle, settings.eulerseq))
+    if name == "quat":
+        return Place(r, turned(_unit(reader, element, name, x)))
+    if name == "axisangle":
+        return Place(r, about(_unit(reader, element, name, x[:3]), x[3] * settings.angle))
+    if name == "zaxis":
+        return Place(r, towards(_unit(reader, element, name, x)))
+    e_x = _unit(reader, element, name, x[:3])
+    e_y = _unit(reader, element, name, x[3:] - e_x * (e_x @ x[3:]))
+    return Place(r, np.array([e_x, e_y, np.cross(e_x, e_y)]).T)
+
+
+def direction_of(reader: Attributes, element: Element, attribute: str, default: str) -> Array:
+    """Return an attribute that is a direction, made a unit vector.
+
+    Raises:
+        AxisError: it has no direction.
+    """
+    return _unit(reader, element, attribute, np.array(reader.numbers(element, attribute, default, 3)))
+
+
+def _unit(reader: Attributes, element: Element, name: str, x: Array) -> Array:
+    length = float(np.linalg.norm(x))
+    if length < SMALLEST:
+        text = element.attributes.get(name, "")
+        raise reader.error(element, AxisError(f'<{element.tag} {name}="{text}"> has no direction'))
+    return np.array(x / length)
+
+
+def turned(Q: Array) -> Array:
+    """Return the rotation matrix of a unit quaternion, scalar first."""
+    s, (x, y, z) = Q[0], Q[1:]
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - s * z), 2 * (x * z + s * y)],
+            [2 * (x * y + s * z), 1 - 2 * (x * x + z * z), 2 * (y * z - s * x)],
+            [2 * (x * z - s * y), 2 * (y * z + s * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def about(n: Array, angle: float) -> Array:
+    """Return the rotation matrix of a turn about a unit vector, rad."""
+    return turned(np.array([math.cos(angle / 2), *(math.sin(angle / 2) * n)]))
+
+
+def towards(n: Array) -> Array:
+    """Return the rotation matrix of the least turn that brings z to a unit vector."""
+    axis = np.cross((0.0, 0.0, 1.0), n)
+    s = float(np.linalg.norm(axis))
+    if s < 1e-10:
+        return np.eye(3) if n[2] > 0 else np.diag([1.0, -1.0, -1.0])
+    return about(axis / s, math.atan2(s, float(n[2])))
+
+
+def _euler(angles: Array, sequence: str) -> Array:
+    R = np.eye(3)
+    for letter, angle in zip(sequence, angles, strict=True):
+        turn = about(np.eye(3)["xyz".index(letter.lower())], float(angle))
+        R = R @ turn if letter.islower() else turn @ R
+    return R

@@ -1,0 +1,113 @@
+"""Fixed tendons: combinations of the axes of joints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mbfmu.errors import ModelError, NameInUseError
+from mbfmu.model.mjcf.bodies import known
+from mbfmu.model.mjcf.defaults import Defaults
+from mbfmu.model.mjcf.joints import ModelJoint
+from mbfmu.model.mjcf.settings import Settings
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import first_of
+from mbfmu.model.robot.xml import Element
+
+PASSIVE = ("frictionloss", "armature", "springyield")
+"""Properties of tendons that a system here cannot have."""
+
+
+@dataclass(frozen=True)
+class Tendon:
+    """A fixed tendon: ``length = sum coef_k q_k``.
+
+    Args:
+        name: its name.
+        element: its element, with its defaults filled in.
+        joints: names of the joints.
+        ratios: coefficient of each.
+        stiffness, damping: of the spring and the damper along it.
+        slack: least and greatest length without spring force.
+        length: length at the references of the joints.
+    """
+
+    name: str
+    element: Element
+    joints: tuple[str, ...]
+    ratios: tuple[float, ...]
+    stiffness: float
+    damping: float
+    slack: tuple[float, float]
+    length: float
+
+
+def tendons_of(
+    root: Element, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint]
+) -> tuple[dict[str, Tendon], set[str], list[str]]:
+    """Return the fixed tendons of a model by name, the names of the spatial ones, and notices.
+
+    Raises:
+        ModelError: a tendon acts on the motion in a way that a system here cannot have.
+    """
+    reader = defaults.reader
+    fixed: dict[str, Tendon] = {}
+    spatial: set[str] = set()
+    limited: list[str] = []
+    count = 0
+    for group in root.all("tendon"):
+        for item in group.children:
+            count += 1
+            name = item.attributes.get("name") or f"tendon_{count}"
+            if name in fixed or name in spatial:
+                raise reader.error(item, NameInUseError(f"there are two tendons '{name}': rename one"))
+            filled = defaults.filled(item, tag="tendon")
+            if item.tag == "fixed":
+                fixed[name] = _fixed(reader, filled, name, settings, joints)
+            elif item.tag == "spatial":
+                active = (*PASSIVE, "stiffness", "damping")
+                if acting := next((key for key in active if _first(reader, filled, key)), None):
+                    what = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, are modelled"
+                    raise reader.error(item, ModelError(what))
+                spatial.add(name)
+            else:
+                raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
+            if settings.limited(reader, filled, "limited", "range"):
+                limited.append(f"'{name}'")
+    return fixed, spatial, [f"limits of tendons are left out: {first_of(limited)}"] if limited else []
+
+
+def _fixed(
+    reader: Attributes, element: Element, name: str, settings: Settings, joints: Mapping[str, ModelJoint]
+) -> Tendon:
+    if acting := next((key for key in PASSIVE if _first(reader, element, key)), None):
+        raise reader.error(element, ModelError(f"tendon '{name}' has {acting}, which is not modelled: set it to 0"))
+    names, ratios = [], []
+    for item in element.all("joint"):
+        joint = known(reader, item, "joint", joints, "joint")
+        if joints[joint].kind not in {"hinge", "slide"}:
+            raise reader.error(item, ModelError(f"tendon '{name}': the joint '{joint}' has no axis"))
+        names.append(joint)
+        ratios.append(reader.number(item, "coef", ""))
+    if not names:
+        raise reader.error(element, ModelError(f"tendon '{name}' needs a <joint>"))
+    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and settings.flags["passive"] else 0.0
+    damping = _first(reader, element, "damping") if settings.flags["damper"] and settings.flags["passive"] else 0.0
+    words = element.attributes.get("springlength", "-1").split()
+    lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
+    rest = sum(ratio * joints[joint].rest for joint, ratio in zip(names, ratios, strict=True))
+    slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
+    reference = sum(ratio * joints[joint].ref for joint, ratio in zip(names, ratios, strict=True))
+    return Tendon(name, element, tuple(names), tuple(ratios), stiffness, damping, slack, reference)
+
+
+def _first(reader: Attributes, element: Element, attribute: str) -> float:
+    """Return a coefficient; those of higher powers have to be zero.
+
+    Raises:
+        ModelError: they are not.
+    """
+    words = element.attributes.get(attribute, "0").split()
+    found = reader.numbers(element, attribute, "0", len(words) or 1)
+    if any(found[1:]):
+        what = f"<{element.tag} {attribute}>: only the first coefficient is taken, set the others to 0"
+        raise reader.error(element, ModelError(what))
+    return found[0]

@@ -1,0 +1,1 @@
+"""Robots: trees of links and joints, whichever format their file has, and the systems they become."""

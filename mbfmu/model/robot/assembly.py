@@ -1,0 +1,292 @@
+"""Robot -> System.
+
+A link with inertia becomes a `Body` of its name, and a joint becomes the joint component of its name. Fixed joints, and
+the origins of other joints, become `FixedTranslation` or `FixedRotation`; a link without inertia is only a frame.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mbfmu.errors import NameInUseError, UnknownNameError, nearest
+from mbfmu.model.component import Component, Value, guess
+from mbfmu.model.couplings import Gear
+from mbfmu.model.forces import (
+    Bushing,
+    LimitedForce,
+    LimitedTorque,
+    RotationalDamper,
+    RotationalFriction,
+    RotationalRotor,
+    RotationalSpring,
+    RotationalStop,
+    TranslationalDamper,
+    TranslationalFriction,
+    TranslationalRotor,
+    TranslationalSpring,
+    TranslationalStop,
+    WorldForce,
+    WorldTorque,
+)
+from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute, Spherical
+from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
+from mbfmu.model.robot.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint
+from mbfmu.model.robot.stiffness import bounds_of, start_of, suited
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.system import Connection, System, connect
+
+WORLD = "world"
+VELOCITY = 1.0
+"""Default of the greatest rate, rad/s or m/s, also used in place of rates close to zero."""
+
+
+def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
+    """Return a robot as a system.
+
+    Args:
+        robot: the robot, with the options applied that change it.
+        options: those that add components to it.
+
+    Raises:
+        NameInUseError: two names are the same when written as identifiers.
+        UnknownNameError: a wrench is asked for on a link that is not there.
+    """
+    asked = options or RobotOptions()
+    names, suits = names_of(robot), suited(robot)
+    frames = frames_of(robot, names)
+    components: list[Component] = [_world(robot.gravity)]
+    connections: list[Connection] = []
+    if robot.links[robot.root].massive:
+        components.append(_body(names["link", robot.root], robot.links[robot.root]))
+        connections.append(connect(f"{WORLD}.frame_b", frames[robot.root]))
+    for joint in robot.joints.values():
+        end = frames[joint.parent]
+        holder = bracket(names["origin", joint.name], joint.origin)
+        if holder is not None:
+            components.append(holder)
+            connections.append(connect(end, f"{holder.name}.frame_a"))
+            end = f"{holder.name}.frame_b"
+        if joint.kind != "fixed":
+            name = names["joint", joint.name]
+            components.append(_joint(name, joint, asked))
+            connections.append(connect(end, f"{name}.frame_a"))
+            if joint.kind in {"ball", "floating"} and joint.damping:
+                about: dict[str, Any] = dict.fromkeys(("d_phi_1", "d_phi_2", "d_phi_3"), joint.damping)
+                along = (joint.damping,) * 3 if joint.kind == "floating" else (0.0,) * 3
+                damper = Bushing(names["damper", joint.name], d=along, **about)
+                components.append(damper)
+                connections.append(connect(end, f"{damper.name}.frame_a"))
+                connections.append(connect(f"{name}.frame_b", f"{damper.name}.frame_b"))
+            end = f"{name}.frame_b"
+        link = robot.links[joint.child]
+        if link.massive:
+            components.append(_body(names["link", link.name], link))
+            connections.append(connect(end, frames[link.name]))
+    for joint in robot.joints.values():
+        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0))
+    for target in asked.wrenches:
+        if target not in robot.links:
+            raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
+        for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
+            components.append(acting)
+            connections.append(connect(frames[target], f"{acting.name}.frame_b"))
+    name = identifier(robot.name)
+    description = f"{robot.name}, from {'an' if robot.format == 'MJCF' else 'a'} {robot.format}"
+    return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
+
+
+def _world(gravity: tuple[float, float, float]) -> World:
+    g = math.hypot(*gravity)
+    x, y, z = (item / g for item in gravity) if g else (0.0, 0.0, -1.0)
+    return World(WORLD, g=g, n=(x, y, z))
+
+
+def names_of(robot: Robot) -> dict[tuple[str, str], str]:
+    """Return the name of each component, by kind (``link``, ``joint``, ``origin`` and so on) and name in the URDF.
+
+    Joints keep their names; ``_link`` is appended to the name of a link that a joint has too.
+    """
+    found: dict[tuple[str, str], str] = {}
+    taken = {WORLD: "the world"}
+
+    def take(kind: str, name: str, wanted: str, line: int) -> None:
+        if wanted in taken:
+            what = f"{kind} '{name}' and {taken[wanted]} are both '{wanted}' as a name of a component: rename one"
+            raise robot.source.error(line, NameInUseError(what))
+        taken[wanted] = f"{kind} '{name}'"
+        found[kind, name] = wanted
+
+    for joint in robot.joints.values():
+        if joint.kind != "fixed":
+            take("joint", joint.name, identifier(joint.name), joint.line)
+    own = set(taken)
+    for link in robot.links.values():
+        if link.massive:
+            name = identifier(link.name)
+            take("link", link.name, f"{name}_link" if name in own else name, link.line)
+    for items, kinds in (
+        (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive")),
+        (robot.links.values(), ("force", "torque")),
+    ):
+        for item in items:
+            for kind in kinds:
+                wanted = f"{identifier(item.name)}_{kind}"
+                while wanted in taken:
+                    wanted += "_"
+                take(kind, item.name, wanted, item.line)
+    return found
+
+
+def frames_of(robot: Robot, names: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Return the full name of each link's frame in the system, by the link's name in the URDF."""
+    found: dict[str, str] = {}
+    carriers = {joint.child: joint for joint in robot.joints.values()}
+    for link in (robot.root, *(joint.child for joint in robot.joints.values())):
+        carrier = carriers.get(link)
+        if robot.links[link].massive:
+            found[link] = f"{names['link', link]}.frame_a"
+        elif carrier is None:
+            found[link] = f"{WORLD}.frame_b"
+        elif carrier.kind != "fixed":
+            found[link] = f"{names['joint', carrier.name]}.frame_b"
+        elif _moved(carrier.origin):
+            found[link] = f"{names['origin', carrier.name]}.frame_b"
+        else:
+            found[link] = found[carrier.parent]
+    return found
+
+
+def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
+    """Return unit axis and angle (rad, 0 to pi) of a rotation matrix, shape (3, 3); for angle 0 any axis."""
+    trace = float(np.trace(R))
+    squares = np.array([1 + trace, *(1 + 2 * R[k, k] - trace for k in range(3))])  # 4 Q_k^2
+    first = int(np.argmax(squares))
+    spin = (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    if first == 0:
+        Q = np.array([squares[0], *spin])
+    else:
+        Q = np.array([spin[first - 1], *(R[first - 1, k] + R[k, first - 1] for k in range(3))])
+        Q[first] = squares[first]
+    Q *= math.copysign(1.0, Q[0]) / np.linalg.norm(Q)
+    length = float(np.linalg.norm(Q[1:]))
+    if length < 1e-100:  # no turn that a rotation matrix could show
+        return (0.0, 0.0, 1.0), 0.0
+    return tuple(float(item) for item in Q[1:] / length), 2 * math.atan2(length, float(Q[0]))
+
+
+def identifier(name: str) -> str:
+    """Return a name as an ASCII identifier: underscores replace what cannot be in one."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return found if found.isidentifier() else f"_{found}"
+
+
+def _moved(origin: Origin) -> bool:
+    return any(origin.xyz) or any(origin.rpy)
+
+
+def bracket(name: str, origin: Origin) -> FixedTranslation | None:
+    """Return the part that holds an origin; None if that is no move."""
+    if not _moved(origin):
+        return None
+    n, angle = axis_angle(origin.R)
+    if angle == 0:
+        return FixedTranslation(name, r=origin.xyz)
+    return FixedRotation(name, r=origin.xyz, n=n, angle=angle)
+
+
+def _body(name: str, link: Link) -> Body:
+    inertia: dict[str, Any] = {f"I_{k + 1}{j + 1}": float(link.inertia[k, j]) for k in range(3) for j in range(k + 1)}
+    return Body(name, m=link.m, r_CM=link.r_CM, **inertia)
+
+
+def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
+    begin = guess if joint.guessed else _given
+    if joint.kind in {"floating", "ball"}:
+        whole = (0.0,) * 3 * (joint.kind == "floating")
+        start, moving = joint.start or (*whole, 1.0, 0.0, 0.0, 0.0), joint.rate or (*whole, 0.0, 0.0, 0.0)
+        turn: dict[str, Any] = {
+            "Q_rel": tuple(begin(item) for item in start[-4:]),
+            "w_rel": None if joint.guessed else moving[-3:],
+        }
+        if joint.kind == "ball":
+            return Spherical(name, actuated=joint.driven, **turn)
+        shift: dict[str, Any] = {
+            "r_rel": tuple(begin(item) for item in start[:3]),
+            "v_rel": None if joint.guessed else moving[:3],
+        }
+        return FreeMotion(name, **shift, **turn)
+    if joint.kind == "planar":
+        zero: dict[str, Any] = dict.fromkeys(("s_x", "s_y", "phi", "v_x", "v_y", "w"), 0.0)
+        return Planar(name, n=joint.axis, n_x=_across(joint.axis), **zero)
+    coordinate = None if joint.mimic else begin(start_of(joint))
+    rate = None if joint.mimic or joint.guessed else (joint.rate or (0.0,))[0]
+    driven = joint.driven and joint.mimic is None and not (options.effort_limits and joint.limit.effort)
+    if joint.kind == "prismatic":
+        return Prismatic(name, n=joint.axis, s=coordinate, v=rate, actuated=driven)
+    return Revolute(name, n=joint.axis, phi=coordinate, w=rate, actuated=driven)
+
+
+def _given(value: float) -> Value:
+    return value
+
+
+def _across(n: tuple[float, ...]) -> tuple[float, ...]:
+    """Return x, made perpendicular to a unit vector; y if they are parallel."""
+    normal = np.array(n)
+    for direction in np.eye(3)[:2]:
+        rest = direction - normal * (normal @ direction)
+        length = np.linalg.norm(rest)
+        if length > 1e-6:
+            return tuple(float(item) for item in rest / length)
+    raise AssertionError("x and y are both parallel to n")
+
+
+def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float) -> list[Component]:
+    """Return the components on the axis of a joint: its drive, spring, damping, friction, stops, and what it mimics.
+
+    Args:
+        joint: the joint.
+        names: names of the components.
+        options: what is asked of the robot.
+        c: stiffness of the joint's stop.
+    """
+    if joint.kind not in AXIAL:
+        return []
+    name = names["joint", joint.name]
+    sliding = joint.kind == "prismatic"
+    damper: Any = TranslationalDamper if sliding else RotationalDamper
+    spring: Any = TranslationalSpring if sliding else RotationalSpring
+    friction: Any = TranslationalFriction if sliding else RotationalFriction
+    stop: Any = TranslationalStop if sliding else RotationalStop
+    rotor: Any = TranslationalRotor if sliding else RotationalRotor
+    drive: Any = LimitedForce if sliding else LimitedTorque
+    found: list[Component] = []
+    if joint.damping:
+        found.append(damper(names["damper", joint.name], joint=name, d=joint.damping))
+    if joint.stiffness:
+        rest = {"s_rel0" if sliding else "phi_rel0": joint.rest}
+        found.append(spring(names["spring", joint.name], joint=name, c=joint.stiffness, **rest))
+    if joint.friction:
+        found.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
+    if joint.rotor:
+        found.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
+    if options.effort_limits and joint.limit.effort and joint.driven and not joint.mimic:
+        found.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
+    lower, upper = bounds_of(joint)
+    if math.isfinite(lower):
+        d = c / (joint.limit.velocity if joint.limit.velocity > 1e-3 * VELOCITY else VELOCITY)
+        found.append(stop(names["stop", joint.name], joint=name, lower=lower, upper=upper, c=c, d=d))
+    if joint.mimic:
+        found.append(
+            Gear(
+                names["mimic", joint.name],
+                joint_a=name,
+                joint_b=names["joint", joint.mimic.joint],
+                ratio=joint.mimic.multiplier,
+                offset=joint.mimic.offset,
+            )
+        )
+    return found

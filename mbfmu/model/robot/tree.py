@@ -1,0 +1,142 @@
+"""The tree of a robot: what carries what, and the changes that make it move."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mbfmu.errors import ModelError, nearest
+from mbfmu.model.robot.robot import AXIAL, MOST_SAID, Limit, Link, Origin, Robot, RobotJoint, first_of
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.source import Source
+
+
+def mended(
+    links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
+) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
+    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning."""
+    massive = {name for name, link in links.items() if link.massive}
+    found = dict(joints)
+    idle: list[str] = []
+    aimless: list[str] = []
+    free: list[str] = []
+    for name, joint in reversed(list(joints.items())):
+        if joint.child in massive or joint.rotor:
+            massive.add(joint.parent)
+        elif joint.kind != "fixed":
+            found[name] = replace(joint, kind="fixed", mimic=None)
+            idle.insert(0, f"'{name}'")
+    axial = {name for name, joint in found.items() if joint.kind in AXIAL}
+    for name, joint in found.items():
+        if joint.mimic and name not in axial:
+            aimless.append(f"'{name}'")
+        elif joint.mimic and joint.mimic.joint not in axial:
+            other = joint.mimic.joint
+            hint = f" ({nearest(other, axial - {name})})" if len(free) < MOST_SAID else ""
+            free.append(f"'{name}' of '{other}'{hint}")
+        else:
+            continue
+        found[name] = replace(joint, mimic=None)
+    kinds = {
+        "fixed, as they move nothing with mass": idle,
+        "mimicking of joints without an axis is left out": aimless,
+        "mimicking of what is no joint with an axis is left out": free,
+    }
+    return found, tuple(f"{what}: {first_of(names)}" for what, names in kinds.items() if names)
+
+
+def eased(robot: Robot, options: RobotOptions) -> Robot:
+    """Return a robot without the limits and the friction that are not wanted."""
+    joints = {}
+    for name, joint in robot.joints.items():
+        limit = joint.limit if options.limits else replace(joint.limit, lower=None, upper=None)
+        joints[name] = replace(joint, limit=limit, friction=joint.friction if options.friction else 0.0)
+    return replace(robot, joints=joints)
+
+
+def based(robot: Robot, base: str) -> Robot:
+    """Return a robot whose root is fixed to the world or floats, as asked; tell of one that is fixed without a word."""
+    root = robot.links[robot.root]
+    floating = [item for item in robot.joints.values() if item.parent == root.name and item.kind == "floating"]
+    if base == "fixed":
+        fixed = {joint.name: replace(joint, kind="fixed") for joint in floating}
+        return replace(robot, joints={**robot.joints, **fixed})
+    carried = {root.name}
+    for joint in robot.joints.values():
+        if joint.kind == "fixed" and joint.parent in carried:
+            carried.add(joint.child)
+    m = sum(robot.links[name].m for name in carried)
+    if base == "floating" and (m or not floating):
+        ground, name = unlike("world", robot.links), unlike("root_joint", robot.joints)
+        still = Link(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+        joint = RobotJoint(
+            name, root.line, "floating", ground, root.name, Origin(), (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None
+        )
+        links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
+        return replace(robot, links=links, joints=joints, root=ground)
+    if m:
+        what = f"the root link '{root.name}' ({m:g} kg with what is fixed to it) is fixed to the world: "
+        return replace(robot, notices=(*robot.notices, f"{what}--floating frees it, --fixed says that it is meant"))
+    return robot
+
+
+def unlike(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that is not taken: the given one, with underscores at its end if need be."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
+    """Raise an error if a joint mimics itself, directly or over others."""
+    axial = {name: joint for name, joint in joints.items() if joint.kind in AXIAL}
+    good: set[str] = set()
+    for first in axial:
+        name = first
+        way: set[str] = set()
+        while name not in good:
+            way.add(name)
+            mimic = axial[name].mimic
+            if mimic is None:
+                break
+            if mimic.joint in way:
+                what = f"joint '{name}' mimics itself, directly or over others"
+                raise source.error(mimic.line, ModelError(what))
+            name = mimic.joint
+        good |= way
+
+
+def root_of(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], source: Source, line: int) -> str:
+    """Return the link that no joint carries."""
+    carriers: dict[str, RobotJoint] = {}
+    for joint in joints.values():
+        if joint.child in carriers:
+            other = carriers[joint.child].name
+            what = f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}': a URDF is a tree"
+            raise source.error(joint.line, ModelError(what))
+        carriers[joint.child] = joint
+    roots = [name for name in links if name not in carriers]
+    if not roots:
+        raise source.error(line, ModelError("every link is the child of a joint: a tree needs a root"))
+    if len(roots) > 1:
+        what = f"both '{roots[0]}' and '{roots[1]}' are the child of no joint: join them; a URDF has one root"
+        raise source.error(links[roots[1]].line, ModelError(what))
+    return roots[0]
+
+
+def outward(joints: Mapping[str, RobotJoint], root: str, source: Source) -> dict[str, RobotJoint]:
+    """Return the joints in the order of the tree."""
+    leaving: dict[str, list[RobotJoint]] = {}
+    for joint in joints.values():
+        leaving.setdefault(joint.parent, []).append(joint)
+    order: dict[str, RobotJoint] = {}
+    reached = [root]
+    for name in reached:  # grows in the loop
+        for joint in leaving.get(name, ()):
+            order[joint.name] = joint
+            reached.append(joint.child)
+    lost = next((joint for joint in joints.values() if joint.name not in order), None)
+    if lost:
+        what = f"joint '{lost.name}' is in a circle of joints that nothing carries: a URDF is a tree"
+        raise source.error(lost.line, ModelError(what))
+    return order

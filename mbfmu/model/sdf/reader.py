@@ -1,0 +1,32 @@
+"""SDF -> System."""
+
+import warnings
+from pathlib import Path
+
+from mbfmu.model.robot.assembly import system_of
+from mbfmu.model.robot.masses import told_masses
+from mbfmu.model.robot.stiffness import suited
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.sdf.robot import read_robot
+from mbfmu.model.system import System
+
+
+def read_sdf(path: Path, options: RobotOptions | None = None) -> System:
+    """Read the model of an SDF file as a spatial system.
+
+    One warning lists what was left out or decided.
+
+    Args:
+        path: path of the file.
+        options: what is asked of it.
+
+    Raises:
+        ModelFileError: the file is missing, or is no SDF.
+        ModelError: the model is invalid, or has what is not read; the message begins with file and line.
+    """
+    robot = read_robot(path, options)
+    system = system_of(robot, options)
+    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
+    if notices:
+        warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
+    return system

@@ -1,0 +1,334 @@
+"""SDF -> Robot: links, joints and visuals as checked numbers, and notices of what is not used."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mbfmu.errors import AxisError, MbfmuError, ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.model.forces.stop import NO_LIMIT
+from mbfmu.model.physical import inertia_matrix
+from mbfmu.model.robot.assembly import axis_angle
+from mbfmu.model.robot.robot import Array, Limit, Link, Mimic, Origin, Robot, RobotJoint, Visual, first_of
+from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
+from mbfmu.model.robot.xml import Element, elements_of
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
+from mbfmu.model.sdf.texts import INFINITE, Texts
+from mbfmu.model.source import Source, read_bytes
+
+LARGEST = 10_000_000
+"""Largest number of bytes of a file."""
+KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
+         "universal": "revolute", "revolute2": "revolute"}  # fmt: skip
+"""Kind of a robot's joint for each type; the last two are two such joints."""
+DOUBLE = ("universal", "revolute2")
+SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
+          "capsule": (("radius", 1), ("length", 1)), "mesh": (("scale", 3),)}  # fmt: skip
+USED = {
+    "model": {"link", "joint", "frame", "pose", "static"},
+    "link": {"pose", "inertial", "visual", "gravity"},
+    "joint": {"pose", "parent", "child", "axis", "axis2"},
+}
+"""Elements that are read, by the element they stand in."""
+QUIET = {"self_collide", "allow_auto_disable", "enable_wind", "kinematic"}
+"""Elements that have no effect on the motion of what is read, if they are false."""
+
+
+def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
+    """Read the model of an SDF file: the one in it, or the only one of its world.
+
+    Args:
+        path: path of the file.
+        options: what is asked of it.
+
+    Raises:
+        ModelFileError: the file is missing, or is no SDF.
+        ModelError: the model is invalid, or has what is not read; the message begins with file and line.
+    """
+    asked = options or RobotOptions()
+    source = Source(str(path), path.parent)
+    root = elements_of(read_bytes(path, LARGEST), source)
+    reader = Texts(source)
+    if root.tag != "sdf":
+        raise source.error(root.line, f"the root of an SDF file is <sdf>, not <{root.tag}>")
+    worlds = list(root.all("world"))
+    models = [*root.all("model"), *(item for world in worlds for item in world.all("model"))]
+    include = next((item for place in (root, *worlds, *models) for item in place.all("include")), None)
+    if include is not None:
+        raise reader.error(
+            include, ModelError("an <include> is not resolved: write the model that it names in its place")
+        )
+    if len(models) != 1:
+        what = f"a file has one <model>, not {len(models)}: write each in a file of its own"
+        raise source.error(root.line, ModelError(what))
+    x, y, z = reader.values(worlds[0], "gravity", "0 0 -9.81", 3) if worlds else (0.0, 0.0, -9.81)
+    version = root.attributes.get("version", "1.7")
+    robot = _Model(reader, models[0], version, asked).robot(source)
+    return eased(replace(robot, gravity=(x, y, z)), asked)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The model of a file, with the version of its format."""
+
+    reader: Texts
+    element: Element
+    version: str
+    asked: RobotOptions
+
+    def robot(self, source: Source) -> Robot:
+        """Return the links and joints of the model.
+
+        Raises:
+            ModelError: the model is invalid.
+        """
+        reader, model = self.reader, self.element
+        if nested := next(model.all("model"), None):
+            raise reader.error(nested, ModelError("a <model> in another is not read: write its links in the outer one"))
+        named: dict[str, Element] = {}
+        for item in model.children:
+            if item.tag in {"link", "joint", "frame"}:
+                name = reader.name(item)
+                if name in named or name in {WORLD, MODEL}:
+                    raise reader.error(item, NameInUseError(f"there are two things named '{name}': rename one"))
+                named[name] = item
+        links = {name: item for name, item in named.items() if item.tag == "link"}
+        if not links:
+            raise reader.error(model, ModelError("a <model> needs at least one <link>"))
+        ends = {name: self.ends(name, item, named, links) for name, item in named.items() if item.tag == "joint"}
+        poses = Poses(reader, named, {name: child for name, (_, child) in ends.items()})
+        told: list[str] = []
+        found = {WORLD: Link(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
+        found |= {name: self.link(name, item, poses, told) for name, item in links.items()}
+        joints: dict[str, RobotJoint] = {}
+        carried: dict[str, str] = {}
+        for name, (parent, child) in ends.items():
+            if child in carried:
+                what = f"link '{child}' is the child of two joints, '{carried[child]}' and '{name}': loops are not read"
+                raise reader.error(named[name], ModelError(what))
+            carried[child] = name
+            for part in self.joint(name, named[name], parent, child, poses, {**found, **named}):
+                joints[part.name] = part
+                if part.child not in found:
+                    found[part.child] = Link(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+        joints |= self.roots([name for name in links if name not in carried], poses, {**joints, **named})
+        joints, fixed = mended(found, outward(joints, WORLD, source))
+        check_mimics(joints, source)
+        notices = (*self.unused(), *told, *fixed, *(text for link in found.values() for text in link.unseen))
+        return Robot(model.attributes.get("name", "model"), source, found, joints, WORLD, notices, "SDF")
+
+    def ends(
+        self, name: str, element: Element, named: Mapping[str, Element], links: Mapping[str, Element]
+    ) -> tuple[str, str]:
+        """Return the links that a joint joins; a frame stands for the link it is attached to."""
+        found = []
+        for tag in ("parent", "child"):
+            item = self.reader.one(element, tag)
+            end = item.text or item.attributes.get("link", "")
+            for _ in named:  # frames attached to frames; a circle of them ends as an unknown link
+                if end in named and named[end].tag == "frame":
+                    end = named[end].attributes.get("attached_to", end)
+            if end not in links and not (tag == "parent" and end == WORLD):
+                what = f"joint '{name}': there is no link '{end}' for its <{tag}>; {nearest(end, links)}"
+                raise self.reader.error(item, UnknownNameError(what))
+            found.append(end)
+        if found[0] == found[1]:
+            raise self.reader.error(element, ModelError(f"joint '{name}' joins the link '{found[0]}' with itself"))
+        return found[0], found[1]
+
+    def link(self, name: str, element: Element, poses: Poses, told: list[str]) -> Link:
+        """Return a link; one without <inertial> has 1 kg and 1 kg.m2, as the format has it."""
+        reader = self.reader
+        visuals, unseen = self.visuals(name, element, poses)
+        if not reader.flag(element, "gravity", True):
+            what = f"link '{name}' without gravity is not modelled: remove <gravity>, or set that of the world to 0"
+            raise reader.error(element, ModelError(what))
+        inertial = reader.one(element, "inertial")
+        if inertial.attributes.get("auto", "false").lower() in {"true", "1"}:
+            what = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
+            raise reader.error(inertial, ModelError(what))
+        if not any(element.all("inertial")):
+            told.append(f"link '{name}' has no <inertial>: 1 kg and 1 kg.m2, as SDF says")
+        m = reader.value(inertial, "mass", "1", least=0.0)
+        tensor = reader.one(inertial, "inertia")
+        moments = [reader.values(tensor, key, "1", 1)[0] for key in ("ixx", "iyy", "izz")]
+        inertia = inertia_matrix(moments, [reader.values(tensor, key, "0", 1)[0] for key in ("ixy", "ixz", "iyz")])
+        if min(moments) < 0:
+            what = f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0"
+            raise reader.error(tensor, ValueRangeError(what))
+        pose = poses.in_frame(inertial, name)
+        R = pose[:3, :3]
+        turned = R @ inertia @ R.T if np.abs(R - np.eye(3)).max() else inertia
+        r = tuple(float(item) for item in pose[:3, 3])
+        return Link(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen)
+
+    def joint(
+        self, name: str, element: Element, parent: str, child: str, poses: Poses, taken: Mapping[str, object]
+    ) -> Iterator[RobotJoint]:
+        """Yield a joint as one or two, and the bracket from its frame to that of the child."""
+        reader = self.reader
+        kind = reader.name(element, "type")
+        if kind not in KINDS:
+            what = f"joint '{name}': the type '{kind}' is not read; it is one of {', '.join(KINDS)}"
+            raise reader.error(element, UnknownNameError(what))
+        at, line = poses.of(name, element), element.line
+        base = poses.of(parent, element) if parent != WORLD else np.eye(4)
+        before, after = np.linalg.inv(base) @ at, np.linalg.inv(at) @ poses.of(child, element)
+        moves = {"fixed": 0, "ball": 0}.get(kind, 2 if kind in DOUBLE else 1)
+        plain = bool(np.abs(after - np.eye(4)).max() < 1e-15)
+        if kind == "fixed":
+            yield _bare(name, line, "fixed", parent, child, before @ after)
+            return
+        steps = max(moves, 1)
+        for number in range(steps):
+            last = number == steps - 1
+            end = child if last and plain else unlike(f"{child}_part{number + 1}", taken)
+            label = name if steps == 1 else f"{name}_{number + 1}"
+            part = _bare(label, line, KINDS[kind], parent, end, before)
+            yield self.axis(part, element, "axis" if number == 0 else "axis2", at, poses) if moves else part
+            parent, before = end, np.eye(4)
+        if not plain:
+            yield _bare(unlike(f"{name}_end", taken), line, "fixed", parent, child, after)
+
+    def axis(self, joint: RobotJoint, element: Element, tag: str, at: Array, poses: Poses) -> RobotJoint:
+        """Return a joint with what its <axis> says.
+
+        Args:
+            joint: the joint.
+            element: its element.
+            tag: ``axis`` or ``axis2``.
+            at: pose of the joint in the frame of the model.
+            poses: poses by name.
+        """
+        reader = self.reader
+        axis = reader.one(element, tag)
+        way = reader.one(axis, "xyz")
+        n = np.array(reader.values(axis, "xyz", "0 0 1", 3))
+        length = float(np.linalg.norm(n))
+        if length < 1e-14:
+            raise reader.error(way, AxisError(f"joint '{joint.name}': the axis has no direction"))
+        frame = way.attributes.get("expressed_in", "")
+        if not frame and (reader.flag(axis, "use_parent_model_frame", False) or _older(self.version)):
+            frame = MODEL
+        if frame:
+            n = at[:3, :3].T @ poses.of(frame, way)[:3, :3] @ n
+        limit, dynamics = reader.one(axis, "limit"), reader.one(axis, "dynamics")
+        effort, velocity = (reader.value(limit, key, "inf") for key in ("effort", "velocity"))
+        x, y, z = (float(item) for item in n / length)
+        return replace(
+            joint,
+            axis=(x, y, z),
+            damping=reader.value(dynamics, "damping", "0", least=0.0),
+            friction=reader.value(dynamics, "friction", "0", least=0.0),
+            stiffness=reader.value(dynamics, "spring_stiffness", "0", least=0.0),
+            rest=reader.value(dynamics, "spring_reference", "0"),
+            limit=Limit(
+                *self.bounds(joint, limit),
+                effort=effort if 0 < effort < INFINITE else 0.0,
+                velocity=velocity if 0 < velocity < INFINITE else 0.0,
+            ),
+            mimic=self.mimic(axis),
+        )
+
+    def bounds(self, joint: RobotJoint, limit: Element) -> tuple[float | None, float | None]:
+        """Return least and greatest coordinate of a joint; None if it has neither."""
+        lower, upper = self.reader.value(limit, "lower", "-inf"), self.reader.value(limit, "upper", "inf")
+        if joint.kind == "continuous" or (lower <= -INFINITE and upper >= INFINITE):
+            return None, None
+        if lower > upper:
+            what = f"joint '{joint.name}': its lower limit {lower:g} is above its upper limit {upper:g}"
+            raise self.reader.error(limit, ValueRangeError(what))
+        return max(lower, -NO_LIMIT), min(upper, NO_LIMIT)
+
+    def mimic(self, axis: Element) -> Mimic | None:
+        """Return the rule of a joint that follows another: ``multiplier (other - reference) + offset``."""
+        if not any(axis.all("mimic")):
+            return None
+        item = self.reader.one(axis, "mimic")
+        ratio, offset, reference = (
+            self.reader.values(item, key, default, 1)[0]
+            for key, default in (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
+        )
+        return Mimic(self.reader.name(item, "joint"), ratio, offset - ratio * reference, item.line)
+
+    def roots(self, names: list[str], poses: Poses, taken: Mapping[str, object]) -> dict[str, RobotJoint]:
+        """Return the joints to the world of the links that no joint carries: they float, unless they are fixed."""
+        reader = self.reader
+        found: dict[str, RobotJoint] = {}
+        still = reader.flag(self.element, "static", False)
+        fixed = self.asked.base == "fixed" or (still and self.asked.base != "floating")
+        placed = own_pose(reader, self.element)
+        for name in names:
+            pose = placed @ poses.of(name, self.element)
+            label = unlike("root_joint" if len(names) == 1 else f"{name}_root_joint", {**taken, **found})
+            line = self.element.line
+            if fixed:
+                found[label] = _bare(label, line, "fixed", WORLD, name, pose)
+                continue
+            n, angle = axis_angle(pose[:3, :3])
+            Q = (math.cos(angle / 2), *(math.sin(angle / 2) * item for item in n))
+            start = (*(float(item) for item in pose[:3, 3]), *Q)
+            found[label] = replace(_bare(label, line, "floating", WORLD, name, np.eye(4)), start=start)
+        return found
+
+    def visuals(self, name: str, element: Element, poses: Poses) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+        """Return the visuals of a link, and what is wrong with those that cannot be drawn."""
+        found, unseen = [], []
+        for item in element.all("visual"):
+            try:
+                found.append(self.visual(name, item, poses))
+            except MbfmuError as error:
+                unseen.append(f"a <visual> of the link '{name}' is left out: {error}")
+        return tuple(found), tuple(unseen)
+
+    def visual(self, name: str, element: Element, poses: Poses) -> Visual:
+        """Return the look of a link.
+
+        Raises:
+            ModelError: its shape is not drawn.
+        """
+        reader = self.reader
+        geometry = reader.one(element, "geometry")
+        shape = next((item for item in geometry.children if item.tag in SHAPES), None)
+        if shape is None:
+            raise reader.error(geometry, ModelError(f"a <geometry> needs one of {', '.join(SHAPES)}"))
+        default = {"scale": "1 1 1"}
+        size = tuple(
+            number
+            for key, count in SHAPES[shape.tag]
+            for number in reader.values(shape, key, default.get(key, ""), count)
+        )
+        mesh = reader.text(shape, "uri").replace("model://", "package://") if shape.tag == "mesh" else ""
+        material = reader.one(element, "material")
+        tone = next(material.all("diffuse"), None)
+        colour = None
+        if tone is not None:
+            words = tone.text.split()
+            colour = reader.parsed(tone, "<diffuse>", " ".join([*words, "1"] if len(words) == 3 else words), 4)
+        pose = poses.in_frame(element, name)
+        return Visual(name, "", Origin.of(pose[:3, 3], pose[:3, :3]), shape.tag, size, mesh, colour)
+
+    def unused(self) -> Iterator[str]:
+        """Yield the elements that are not read, if there are any."""
+        model = self.element
+        places = (model, *model.all("link"), *model.all("joint"))
+        items = [item for place in places for item in place.children if item.tag not in USED[place.tag]]
+        found = Counter(item.tag for item in items if item.tag not in QUIET or item.text.lower() in {"true", "1"})
+        if found:
+            yield "not used: " + first_of([f"{count} <{tag}>" for tag, count in found.most_common()])
+
+
+def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array) -> RobotJoint:
+    """Return a joint without anything on its axis."""
+    origin = Origin.of(pose[:3, 3], pose[:3, :3])
+    return RobotJoint(name, line, kind, parent, child, origin, (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None)
+
+
+def _older(version: str) -> bool:
+    """Return whether the axes of joints are resolved in the model's frame, as before version 1.5."""
+    words = version.split(".")
+    return words[0] == "1" and len(words) > 1 and words[1].isdigit() and int(words[1]) < 5
