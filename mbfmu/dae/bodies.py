@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -380,9 +381,18 @@ class Bodies:
 
     def numbers(self, *expressions: SX) -> list[Any]:
         """Return the values of expressions of the parameters, each as a matrix DM."""
-        values = ca.vertcat(ca.SX(0, 1), *(float(entry.value) for entry in self.entries))
-        symbols = ca.vertcat(ca.SX(0, 1), *self.symbols.values())
-        return [ca.DM(ca.evalf(ca.substitute(ca.densify(item), symbols, values))) for item in expressions]
+        found = []
+        for item in expressions:
+            symbols = ca.symvar(item)
+            values = [self._values[symbol.element_hash()] for symbol in symbols]
+            found.append(ca.Function("value", symbols, [ca.densify(item)]).call([ca.DM(value) for value in values])[0])
+        return found
+
+    @cached_property
+    def _values(self) -> dict[int, float]:
+        """The values of the parameters by the hashes of their symbols."""
+        symbols = ca.vertcat(ca.SX(0, 1), *self.symbols.values()).nonzeros()
+        return {symbol.element_hash(): float(entry.value) for symbol, entry in zip(symbols, self.entries, strict=True)}
 
     def frame(self, group: int, pose: Pose) -> Frame:
         """Return a frame fixed to a group, for its pose seen from the group's origin."""
