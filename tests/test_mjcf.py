@@ -1,6 +1,7 @@
 """Robots as MJCF: they accelerate as in MuJoCo, what is left out is told, and every mistake is one clear line."""
 
 import contextlib
+import importlib.util
 import json
 import math
 import re
@@ -294,6 +295,20 @@ def test_the_files_of_meshes_are_sought_in_the_folder_of_the_compiler(tmp_path: 
     with_name = text.replace("<mesh file=", '<mesh name="brick" file=')
     (body,) = of(loaded(written(tmp_path, with_name)), Body)
     assert float(body.m) == pytest.approx(1000 * 8 * 0.25 * 0.5 * 0.75)
+
+
+@pytest.mark.slow
+def test_the_models_of_gymnasium_are_read_whole() -> None:
+    """Every body of theirs has mass, and every actuator is an input."""
+    package = importlib.util.find_spec("gymnasium")
+    assert package
+    assert package.origin
+    paths = sorted((Path(package.origin).parent / "envs" / "mujoco" / "assets").glob("*.xml"))
+    assert len(paths) >= 14
+    for path in paths:
+        model, system = read_model(path), loaded(path)
+        assert len(of(system, Body)) == sum(body.solid.m > 0 for body in model.found.bodies.values()) > 0
+        assert len(of(system, AffineDrive)) == model.actuators.count == len(model.actuators.found) > 0
 
 
 def test_springs_friction_and_limits_become_components_as_asked(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Actuators: what drives a model, as affine drives on axes and affine thrusters at sites."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -132,7 +133,10 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
     notices = [f"actuators are left out: {first_of(left)}"] if left else []
     if elements and not settings.flags["actuation"]:
         notices.append("actuators are left out, as the option actuation is off")
-    return Actuators(_shared(found, ends.joints), len(elements), places, tuple(notices))
+    shared = Counter(joint for item in found.values() for joint in item.joints if ends.joints[joint].efforts)
+    if several := [f"'{joint}'" for joint, count in shared.items() if count > 1]:
+        notices.append(f"limits of efforts on joints with several actuators hold for each: {first_of(several)}")
+    return Actuators(_held(found, ends.joints), len(elements), places, tuple(notices))
 
 
 def _filled(defaults: Defaults, element: Element) -> Element:
@@ -228,6 +232,8 @@ def _actuator(
         unknown = unknown or "it has a delay"
     if armature and len(joints) != 1:
         unknown = unknown or "it has an armature, and acts on more than one joint"
+    if law.filtered and settings.limited(reader, element, "actlimited", "actrange"):
+        unknown = unknown or "limits of its filter"
     if site and law.filtered:
         unknown = unknown or "a filter at a site"
     unknown = law.unknown or unknown
@@ -254,7 +260,7 @@ def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: End
             if tendon in ends.spatial:
                 return {}, "", "on a spatial tendon"
             pulled = ends.tendons[tendon]
-            return {item: gear * ratio for item, ratio in zip(pulled.joints, pulled.ratios, strict=True)}, "", ""
+            return {item: gear * ratio for item, ratio in pulled.ratios.items()}, "", ""
         case "site":
             site = known(reader, element, on, ends.sites, "site")
             return {}, site, "refsite" if "refsite" in element.attributes else ""
@@ -283,7 +289,7 @@ def _inherited(
     return middle - half, middle + half
 
 
-def _shared(found: dict[str, Actuator], joints: Mapping[str, ModelJoint]) -> dict[str, Actuator]:
+def _held(found: dict[str, Actuator], joints: Mapping[str, ModelJoint]) -> dict[str, Actuator]:
     """Return actuators whose forces are within what their joints take."""
     held = {}
     for name, actuator in found.items():

@@ -69,7 +69,7 @@ def added(system: System, model: Model) -> System:
         _couple(more, coupled, axial)
     for tendon in model.tendons.values():
         if tendon.stiffness or tendon.damping:
-            axes = _axes(more, dict(zip(tendon.joints, tendon.ratios, strict=True)), axial)
+            axes = _axes(more, tendon.ratios, axial)
             lower, upper = tendon.slack
             name = more.named(tendon.name, "tendon")
             more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
@@ -104,7 +104,7 @@ def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
     c = coupled.coefficients
     if not set(coupled.a) <= axial:
         return
-    if len(coupled.a) == len(coupled.b) == 1 and not any(c[2:]) and {*coupled.b} <= axial:
+    if len(coupled.a) == len(coupled.b) == 1 and not any(c[2:]) and {*coupled.b} <= axial and any(coupled.a.values()):
         ((a, one),), ((b, other),) = coupled.a.items(), coupled.b.items()
         ratio = c[1] * other / one
         offset = (coupled.references[0] + c[0] - c[1] * coupled.references[1]) / one

@@ -156,7 +156,7 @@ def _of_tendons(reader: Attributes, element: Element, name: str, tendons: Mappin
         for key in ("tendon1", "tendon2")
         if key in element.attributes
     ]
-    ratios = [dict(zip(item.joints, item.ratios, strict=True)) for item in pair] + [{}]
+    ratios = [*(item.ratios for item in pair), {}]
     references = (pair[0].length, pair[1].length if len(pair) == 2 else 0.0)
     return Coupled(name, ratios[0], ratios[1], references, _polynomial(reader, element))
 

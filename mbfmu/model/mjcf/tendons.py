@@ -23,8 +23,7 @@ class Tendon:
     Args:
         name: its name.
         element: its element, with its defaults filled in.
-        joints: names of the joints.
-        ratios: coefficient of each.
+        ratios: coefficient of each joint, by its name.
         stiffness, damping: of the spring and the damper along it.
         slack: least and greatest length without spring force.
         length: length at the references of the joints.
@@ -32,8 +31,7 @@ class Tendon:
 
     name: str
     element: Element
-    joints: tuple[str, ...]
-    ratios: tuple[float, ...]
+    ratios: Mapping[str, float]
     stiffness: float
     damping: float
     slack: tuple[float, float]
@@ -80,23 +78,22 @@ def _fixed(
 ) -> Tendon:
     if acting := next((key for key in PASSIVE if _first(reader, element, key)), None):
         raise reader.error(element, ModelError(f"tendon '{name}' has {acting}, which is not modelled: set it to 0"))
-    names, ratios = [], []
+    ratios: dict[str, float] = {}
     for item in element.all("joint"):
         joint = known(reader, item, "joint", joints, "joint")
         if joints[joint].kind not in {"hinge", "slide"}:
             raise reader.error(item, ModelError(f"tendon '{name}': the joint '{joint}' has no axis"))
-        names.append(joint)
-        ratios.append(reader.number(item, "coef", ""))
-    if not names:
+        ratios[joint] = ratios.get(joint, 0.0) + reader.number(item, "coef", "")
+    if not ratios:
         raise reader.error(element, ModelError(f"tendon '{name}' needs a <joint>"))
     stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and settings.flags["passive"] else 0.0
     damping = _first(reader, element, "damping") if settings.flags["damper"] and settings.flags["passive"] else 0.0
     words = element.attributes.get("springlength", "-1").split()
     lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
-    rest = sum(ratio * joints[joint].rest for joint, ratio in zip(names, ratios, strict=True))
+    rest = sum(ratio * joints[joint].rest for joint, ratio in ratios.items())
     slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
-    reference = sum(ratio * joints[joint].ref for joint, ratio in zip(names, ratios, strict=True))
-    return Tendon(name, element, tuple(names), tuple(ratios), stiffness, damping, slack, reference)
+    reference = sum(ratio * joints[joint].ref for joint, ratio in ratios.items())
+    return Tendon(name, element, ratios, stiffness, damping, slack, reference)
 
 
 def _first(reader: Attributes, element: Element, attribute: str) -> float:
