@@ -387,7 +387,9 @@ DOCUMENTS = {
     "kinematics two_link --frame link2 --grid shoulder.phi=0:1:2 --grid elbow.phi=0:1:2": {
         *("model", "frame", "axes", "reached", "position", "regularity", "wrote"),
     },
-    "modes two_link": {*("model", "states", "values", "steady", "stability", "modes", "wrote")},
+    "modes two_link --animate page.html --mode 2": {
+        *("model", "states", "values", "steady", "stability", "modes", "wrote")
+    },
     "bode two_link --frequency 1:2:3 --from shoulder.tau": {
         *("model", "period", "rest", "frequency", "responses", "margins", "wrote"),
     },

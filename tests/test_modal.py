@@ -14,7 +14,22 @@ from mbfmu.formats import read_columns
 from mbfmu.linearization.mechanism import point_of
 from mbfmu.modal import Locus, Modes
 from mbfmu.modal.shapes import BodySlopes
-from mbfmu.model import Block, Body, BodyShape, Defined, Parameter, Revolute, State, System, World, connect
+from mbfmu.model import (
+    Block,
+    Body,
+    BodyShape,
+    Defined,
+    Parameter,
+    Port,
+    Revolute,
+    Sampled,
+    State,
+    Subsystem,
+    System,
+    World,
+    connect,
+    wire,
+)
 from mbfmu.prepared.prepare import prepare
 from mbfmu.viewer.geometry import poses_of
 
@@ -201,7 +216,7 @@ def test_a_damper_that_pushes_makes_an_oscillation_unstable_where_its_factor_is_
     """Over a parameter and over an input: s^2 + (c - u) s + 9 = 0."""
     block = Block(
         "pushed",
-        inputs=(mbfmu.model.Port("u"),),
+        inputs=(Port("u"),),
         states=(State("x", "v"), State("v", "-9*x - (c - u - 0.3)*v")),
         defined=(Defined("y", "x", output=True),),
         parameters=(Parameter("c", 0.0, "1", "damping"),),
@@ -213,6 +228,26 @@ def test_a_damper_that_pushes_makes_an_oscillation_unstable_where_its_factor_is_
     assert critical.unstable == ((2, 0) if name == "c" else (0, 2))
     roots = np.array([np.roots([1, (value if name == "c" else -value) - 0.3, 9]) for value in found.values])
     np.testing.assert_allclose(np.sort_complex(found.branches), np.sort_complex(roots), atol=1e-12)
+
+
+def test_a_sampled_loop_becomes_unstable_at_the_gain_of_the_jury_criterion() -> None:
+    """x' = u, u held at -K x every T: z = 1 - K T, which leaves the unit circle at -1 for K = 2/T."""
+    T = 0.1
+    plant = Block("plant", inputs=(Port("u"),), states=(State("x", "u"),), defined=(Defined("y", "x", output=True),))
+    control = Block(
+        "control", inputs=(Port("y"),), defined=(Defined("u", "-K*y", output=True),),
+        parameters=(Parameter("K", 1.0, "1", "gain"),),
+    )  # fmt: skip
+    loop = System(
+        "loop",
+        (Subsystem("plant", plant), Subsystem("control", Sampled(control, T))),
+        wires=(wire("plant.y", "control.y"), wire("control.u", "plant.u")),
+    )
+    found = mbfmu.locus(loop, {"control.K": [5.0, 15.0, 25.0]})
+    (critical,) = found.critical
+    assert critical.value == pytest.approx(2 / T, rel=1e-12)
+    assert critical.eigenvalue.imag == pytest.approx(math.pi / T)
+    assert critical.unstable == (0, 1)
 
 
 def test_a_locus_runs_over_an_argument_of_the_models_function() -> None:

@@ -29,6 +29,8 @@ from mbfmu.model.library import model_of
 Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 
+ALONE = 1e-9
+"""Distance of a frequency from half that of the sampling, as a part of it, up to which they are the same."""
 SHORT = 1e-3
 """Length, relative to that between two values, of an interval in which Brent's method takes over."""
 
@@ -220,13 +222,16 @@ def _at(name: str, machine: Machine, value: float, before: Found | None, **given
     except (EquilibriumError, StartError) as error:
         raise type(error)(f"{name} = {value:g}: {error}") from None
     linear = machine.linear(operating)
-    return _At(value, clean_of(linear), linear.eigenvalues, operating.found)
+    raw = linear.eigenvalues
+    return _At(value, clean_of(linear), raw[np.isfinite(raw)], operating.found)
 
 
 def clean_of(linear: Linear) -> Complex:
-    """Return all eigenvalues of a form, 1/s, in which round-off is zero."""
+    """Return all eigenvalues of a form, 1/s, in which round-off is zero; none that are forgotten at once."""
     upper = np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
-    return np.concatenate([upper, upper[upper.imag > 0].conj()])
+    upper = upper[np.isfinite(upper)]
+    fastest = np.pi / linear.period if linear.period else np.inf  # of a negative real z, which has no conjugate
+    return np.concatenate([upper, upper[(upper.imag > 0) & (upper.imag < fastest * (1 - ALONE))].conj()])
 
 
 def _crossings(evaluate: Evaluate, low: _At, high: _At, least: float) -> Iterator[Critical]:
