@@ -128,6 +128,7 @@ PICTURES = (
     Picture("examples/hits.png", "examples/hits.py", ("models/woodpecker.py", "models/slider_crank_clearance.py")),
     Picture("examples/robot.png", "examples/robot.py", ("models/robot.urdf",)),
     Picture("examples/design.png", "examples/design.py", ("models/quarter_car.py",)),
+    Picture("examples/synthesis.png", "examples/synthesis.py"),
     Picture("swing.png", "examples/swing.py", ("models/two_link.py",)),
     Picture(
         "coupled/arm.png",

@@ -185,7 +185,8 @@ def optimize(
         minimize: expression of measures and free values, such as ``"rms(rail.s) + 0.1*max(rail.f)**2"``; measures are
             ``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output or an input at the output points.
         free: names of the parameters and start values; the search begins at the model's values.
-        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"max(elbow.w) <= 3"``.
+        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"max(elbow.w) <= 3"``, or on free
+            values alone, as ``"l1 + l2 <= 3"``.
         knots: inputs that are free over time: by name the number of their knots, evenly over the run, or the times of
             these, s. The search begins at the values of `inputs`.
         knots_hold: whether the value of a knot stays until the next one; False: lines lead from value to value.
@@ -214,7 +215,7 @@ def optimize(
     outputs, driven = [item.name for item in outline.outputs], tuple(knots or {})
     goals = [_Goal(minimize, outputs, tuple(free), driven)]
     conditions = [_condition(text) for text in subject]
-    goals += [_Goal(text, outputs, tuple(free), driven) for text, _ in conditions]
+    goals += [_Goal(text, outputs, tuple(free), driven, condition=True) for text, _ in conditions]
     shown = dict.fromkeys(name for goal in goals for name in goal.outputs)
     run = Sensitivity(
         system, stop, free, outputs=tuple(shown) or outputs[:1], stepper=stepper, options=options, step=step or 1e-3,
@@ -326,12 +327,15 @@ class _Goal:
         outputs: names of the model's outputs.
         free: names of the free values.
         driven: names of the inputs that are free over time.
+        condition: whether it is of a condition, which may be on the free values alone.
 
     Attributes:
         outputs: names of those that are measured.
     """
 
-    def __init__(self, text: str, outputs: Sequence[str], free: tuple[str, ...], driven: tuple[str, ...]) -> None:
+    def __init__(
+        self, text: str, outputs: Sequence[str], free: tuple[str, ...], driven: tuple[str, ...], condition: bool = False
+    ) -> None:
         self.text = text
         self._free = len(free)
         self._measures: list[tuple[str, str]] = []
@@ -355,7 +359,7 @@ class _Goal:
         for name in expression.names - symbols.keys():
             if name not in free:
                 raise _unknown(text, name, outputs)
-        if not self._measures:
+        if not (self._measures or (condition and expression.names)):
             raise UsageError(f"'{text}' measures no output: write such as rms(NAME); {nearest(text, outputs)}")
         symbols |= {name: ca.SX.sym(name) for name in free}
         value = ca.densify(ca.SX(expression.evaluate(lambda name: symbols[name])))

@@ -12,14 +12,14 @@ from harness import thorough
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, design, hits, report, robot, rolling, swing
+from examples import animation, closed_loop, design, hits, report, robot, rolling, swing, synthesis
 from examples.moving import gripper, pile, walker
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits, swing)
+EXAMPLES = (rolling, robot, design, hits, swing, synthesis)
 """Those with a table and a figure."""
 
 
@@ -112,12 +112,12 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
     missing = [name for name in names if f"python -m {name}" not in page]
     assert not missing
     figures = [ROOT / "docs" / name for name in re.findall(r"\]\((examples/\w+\.png)\)", page)]
-    assert len(figures) == 3
+    assert len(figures) == 4
     assert max(figure.stat().st_size for figure in figures) < 150e3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits", "swing"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits", "swing", "synthesis"])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +169,19 @@ def test_an_arm_swings_up_with_less_effort_the_freer_its_torques_are() -> None:
     assert efforts == sorted(efforts, reverse=True)
     assert efforts[-1] == pytest.approx(18.0, abs=0.01)
     assert found["run again"] < 1e-10
+
+
+@pytest.mark.slow
+def test_a_linkage_for_a_line_has_the_lengths_that_its_circles_give() -> None:
+    found = run(synthesis).numbers
+    assert found["circles, Hoeken"] < 1e-13
+    assert found["circles, optimum"] < 1e-13
+    assert found["away"] < 1e-4
+    assert found["symmetry"] < 1e-4
+    assert found["rms, optimum"] < found["rms, Hoeken"] / 4
+    assert found["angle, optimum"] > synthesis.LEAST_ANGLE
+    d, l1, l2, l3 = (found[name] for name in ("d", "l1", "l2", "l3"))
+    assert l1 + max(d, l2, l3) < d + l2 + l3 - max(d, l2, l3)
 
 
 @pytest.mark.slow

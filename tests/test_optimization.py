@@ -144,6 +144,14 @@ def test_an_arm_swings_from_rest_to_rest_and_simulate_repeats_it(tmp_path: Path)
     assert straight.least == 0.0 < found.least
 
 
+def test_conditions_on_free_values_alone_hold() -> None:
+    found = mbfmu.optimize(
+        line(), 1.0, "(last(y) - 3)**2 + (c - x)**2/100", ["c", "x"], subject=["c + x <= 2"], step=0.05
+    )
+    assert found.values == pytest.approx({"c": 1.0, "x": 1.0}, abs=1e-6)
+    assert not found.notices
+
+
 def test_conditions_that_are_inequalities_bind_or_do_not() -> None:
     most = mbfmu.optimize(line(), 1.0, "(last(y) - 2)**2", ["c"], subject=["max(y) <= 1", "min(y) >= -1"], step=0.05)
     assert most["c"] == pytest.approx(1.0, abs=1e-6)
@@ -171,6 +179,7 @@ def test_conditions_that_no_run_meets_are_told() -> None:
         ({"knots": {"u": [0.0, 0.5, 0.5]}}, "times that increase"),
         ({"knots": {"u": 3}, "subject": ["last(y)"]}, "is no condition"),
         ({"knots": {"u": 3}, "subject": ["last(q) = 1"]}, "'q' is neither"),
+        ({"knots": {"u": 3}, "subject": ["1 <= 2"]}, "measures no output"),
         ({"knots": {"u": 3}, "bounds": {"v": (0.0, 1.0)}}, "'v' is not free"),
     ],
 )
