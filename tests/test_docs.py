@@ -8,7 +8,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -17,13 +17,18 @@ import mbfmu
 from mbfmu import model
 from mbfmu.model import System
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]\d)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
-QUICK = ("modelling", "import")
+QUICK = ("modelling", "import", "from_other_tools")
 """Pages whose code is run by default; that of the others takes longer."""
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),
@@ -121,6 +126,22 @@ def missing(shown: str, printed: str) -> list[str]:
         for line in shown.splitlines()
         if line.strip(". ") and not any(agree(line, other) for other in printed.splitlines())
     ]
+
+
+def pages_of(items: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the pages of a navigation."""
+    for item in items:
+        for inner in item.values():
+            if isinstance(inner, str):
+                yield inner
+            else:
+                yield from pages_of(inner)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    project = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    docs = ROOT / "docs"
+    assert sorted(pages_of(project["nav"])) == sorted(str(path.relative_to(docs)) for path in docs.rglob("*.md"))
 
 
 @pytest.mark.parametrize("page", RUN)
