@@ -115,7 +115,7 @@ class _Drives:
 
     Raises:
         UnknownNameError: there is no such input.
-        UsageError: forces depend on first-order states, or not linearly on the inputs.
+        UsageError: forces depend on first-order states.
     """
 
     def __init__(self, dae: Dae, efforts: tuple[str, ...]) -> None:
@@ -139,8 +139,8 @@ class _Drives:
             raise UsageError(
                 f"'{dae.name}' has forces that depend on states of their own ({own}), which no motion gives"
             )
-        if ca.depends_on(B, u):
-            raise UsageError(f"'{dae.name}' has inputs that do not act linearly; name those that do as efforts")
+        self.limited = ca.depends_on(B, u)
+        """Whether inputs act linearly in a part of their range at most, as those with limits do."""
         self.slope = ca.Function("slope", list(given), [ca.densify(B)])
 
     def balanced(self, C: Array, q: Array, v: Array, a: Array, time: float) -> tuple[Array, Array]:
@@ -164,7 +164,8 @@ class _Drives:
             worst = [dae.coordinates[k] for k in np.argsort(-gap)[:NAMED] if gap[k] > BALANCED * size]
             raise UsageError(
                 f"{dae.name}: nothing drives {', '.join(worst)} as the motion asks for at t = {time:g} s (by "
-                f"{np.max(gap):.3g}): make the joint actuated, or leave its motion to the forces"
+                f"{np.max(gap):.3g}): make the joint actuated, name the inputs that drive it as efforts, or leave its "
+                "motion to the forces"
             )
         if rank < columns.shape[1]:
             loose = np.max(np.abs(np.linalg.svd(columns)[2][rank:, m:]), axis=0)
@@ -176,4 +177,12 @@ class _Drives:
                 )
         found, u = found / length, self.u.copy()
         u[self.driven] = found[m:]
+        if self.limited:
+            left = column(dae.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ found[:m]
+            if not np.max(np.abs(left), initial=0.0) <= BALANCED * size:
+                given = listed([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
+                raise UsageError(
+                    f"{dae.name}: at t = {time:g} s the motion asks for {given}, where these do not act as they do at "
+                    "0: they are beyond their limits, or do not act linearly"
+                )
         return found[:m], u

@@ -17,7 +17,7 @@ from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.errors import ModelFileError, UnknownNameError, UsageError
 from mbfmu.inverse_dynamics import Motion, efforts_of
-from mbfmu.model import Body, BodyShape, FreeMotion, Joint, Revolute, System, World, connect
+from mbfmu.model import AffineDrive, Body, BodyShape, FreeMotion, Joint, Revolute, System, World, connect
 from mbfmu.model.library import known_models
 
 H = 0.01
@@ -361,6 +361,25 @@ def test_more_drives_than_freedoms_are_named_and_one_can_be_chosen() -> None:
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_drives_with_limits_have_inputs_up_to_them() -> None:
+    arm = System(
+        name="arm",
+        planar=True,
+        components=(
+            World(g=9.81),
+            Revolute("joint", phi=0.0, w=0.0),
+            BodyShape("rod", m=1.0, r=(1.0, 0), r_CM=(0.5, 0), I_33=0.1),
+            AffineDrive("drive", joints=("joint",), ratios=(1.0,), gain=2.0, u_least=-4.0, u_greatest=4.0),
+        ),
+        connections=(connect("world.frame_b", "joint.frame_a"), connect("joint.frame_b", "rod.frame_a")),
+    )
+    found = mbfmu.inverse(arm, {"joint.phi": "0.5*time**2"}, 1.0, efforts=["drive.u"])
+    torque = 0.35 * 1.0 + 0.5 * 9.81 * np.cos(found["joint.phi"])
+    np.testing.assert_allclose(found["drive.u"], torque / 2.0, rtol=1e-12)
+    with pytest.raises(UsageError, match=r"drive\.u = .*beyond their limits"):
+        mbfmu.inverse(arm, {"joint.phi": "8*time**2"}, 1.0, efforts=["drive.u"])
 
 
 def test_the_command_takes_expressions_or_a_table_and_writes_a_table(said: Callable[..., str]) -> None:
