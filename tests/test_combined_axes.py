@@ -53,6 +53,15 @@ def accelerations(dae: Dae, q: Any, v: Any, u: Any = (), z: Any = ()) -> Any:
     return np.linalg.solve(np.array(dae.M(q, p)), np.array(dae.force(q, v, z, u, p, 0.0))).ravel()
 
 
+def test_a_spring_without_slack_is_given_none_by_its_parameters() -> None:
+    dae = derive(carts(AxesSpring("spring", joints=("left", "right"), ratios=RATIOS, c=7.0, lower=0.3, upper=0.3)))
+    names, p = [item.name for item in dae.parameters], dae.p_default()
+    p[names.index("spring.upper")] = 0.4
+    assert np.isnan(np.array(dae.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
+    p[names.index("spring.lower")] = 0.4
+    assert np.isfinite(np.array(dae.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("lower", "upper"), [(0.3, 0.3), (-0.1, 0.2)])
 def test_a_spring_over_axes_pulls_each_by_its_ratio_outside_its_slack(seed: int, lower: float, upper: float) -> None:

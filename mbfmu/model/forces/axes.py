@@ -64,7 +64,7 @@ class AxesSpring(AxesForce):
     Args:
         joints, ratios: the combination, see `AxesForce`.
         c: stiffness.
-        lower, upper: range of the combination without spring force.
+        lower, upper: range of the combination without spring force; if it is a point in the model, it stays one.
         d: damping constant.
     """
 
@@ -74,8 +74,9 @@ class AxesSpring(AxesForce):
     d: Value = quantity(0.0, "1", "damping constant", min=0)
 
     def potential(self, p: Any, s: SX) -> SX:
-        if self.lower == self.upper:
-            return p.c * (s - p.lower) ** 2 / 2
+        if self.lower == self.upper:  # smooth, so that its slope at rest is c; a slack that is set later has no value
+            rest = ca.if_else(ca.eq(p.lower, p.upper), p.lower, math.nan)
+            return p.c * (s - rest) ** 2 / 2
         return p.c * (ca.fmax(0, s - p.upper) - ca.fmax(0, p.lower - s)) ** 2 / 2
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
