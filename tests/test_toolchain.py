@@ -24,6 +24,7 @@ SIZES = {
     ("step.c", LARGE - 1): "-O2",
     ("step.c", LARGE): "-O1",
     ("step.c", 10 * HUGE): "-O1",
+    ("adjoint.c", LARGE - 1): "-O2",
     ("rest.c", 1): "-O1",
     ("rest.c", HUGE - 1): "-O1",
     ("rest.c", HUGE): "-O0",
