@@ -19,6 +19,7 @@ from mbfmu.cli.choices import (
     Start,
     Step,
     Stepper,
+    TableFile,
     Values,
     begun,
     names,
@@ -86,10 +87,7 @@ def bode(
             help="inputs held over this time, s, outputs sampled; default: continuous, or the sampled blocks'",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz"),
-    ] = None,
+    output: TableFile = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of gain and phase")] = None,
     robot: Any = None,
 ) -> Report:

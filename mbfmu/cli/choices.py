@@ -130,6 +130,15 @@ Bounds = Annotated[
         autocompletion=complete.values,
     ),
 ]
+TableFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz")
+]
+MotionStop = Annotated[
+    float | None, typer.Option("--stop", metavar="T", help="stop time of a motion by expressions, s")
+]
+OutputInterval = Annotated[
+    float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
+]
 EnergyBalance = Annotated[
     bool,
     typer.Option("--energy-balance", help="output energy.balance: stored energy plus losses minus what was put in, J"),

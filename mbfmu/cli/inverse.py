@@ -7,7 +7,18 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, Show, Start, Values, begun, pairs, present
+from mbfmu.cli.choices import (
+    Coordinates,
+    Model,
+    MotionStop,
+    OutputInterval,
+    Show,
+    Start,
+    Values,
+    begun,
+    pairs,
+    present,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 from mbfmu.cli.simulate import extremes, table
@@ -27,12 +38,8 @@ def inverse(
             autocompletion=complete.held,
         ),
     ],
-    stop: Annotated[
-        float | None, typer.Option("--stop", metavar="T", help="stop time of a motion by expressions, s")
-    ] = None,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
-    ] = None,
+    stop: MotionStop = None,
+    output_interval: OutputInterval = None,
     efforts: Annotated[
         list[str] | None,
         typer.Option(

@@ -7,7 +7,19 @@ import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Model, Show, Start, Values, begun, pairs, present
+from mbfmu.cli.choices import (
+    Coordinates,
+    Model,
+    MotionStop,
+    OutputInterval,
+    Show,
+    Start,
+    TableFile,
+    Values,
+    begun,
+    pairs,
+    present,
+)
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.inverse import given_motion
 from mbfmu.cli.robot import with_robot
@@ -28,12 +40,8 @@ def kinematics(
             autocompletion=complete.held,
         ),
     ] = None,
-    stop: Annotated[
-        float | None, typer.Option("--stop", metavar="T", help="stop time of a motion by expressions, s")
-    ] = None,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
-    ] = None,
+    stop: MotionStop = None,
+    output_interval: OutputInterval = None,
     frame: Annotated[
         str | None,
         typer.Option(
@@ -55,10 +63,7 @@ def kinematics(
     values: Values = None,
     start: Start = None,
     coordinates: Coordinates = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz"),
-    ] = None,
+    output: TableFile = None,
     show: Show = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results, or of the workspace")

@@ -11,7 +11,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
+from mbfmu.cli.choices import Coordinates, Hold, Model, Start, TableFile, Unknown, Values, begun, held, names, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
@@ -41,10 +41,7 @@ def locus(
     hold: Hold = None,
     free: Unknown = None,
     coordinates: Coordinates = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz"),
-    ] = None,
+    output: TableFile = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of the root locus")] = None,
     robot: Any = None,
 ) -> Report:

@@ -222,8 +222,8 @@ def _members(program: Program) -> Nodes | None:
                 alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are only equal hashes
                 if not alike or (table.family[nodes] >= 0).any():
                     continue
-                k = table.aligned(nodes) if table.rows else np.arange(size) + MARGIN
-                if k is None and not tied:
+                k = table.aligned(nodes) if table.rows else None
+                if k is None and not (tied and table.rows):
                     k = np.arange(size) + MARGIN
                 if k is not None:
                     table.grow(table.put(-1, nodes, k))
