@@ -112,3 +112,11 @@ def test_what_has_no_c_code_is_refused_by_name() -> None:
     table = ca.interpolant("table", "linear", [[0.0, 1.0, 2.0]], [0.0, 1.0, 4.0])
     with pytest.raises(KernelError, match=r"'table'.*Interpolant"):
         generated([ca.Function("h", [m], [table(m[0])])], external=True)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-157, 1e-162, 5e-324])
+def test_entries_whose_squares_vanish_leave_a_solution_finite(size: float, tmp_path: Path) -> None:
+    A, b = ca.MX.sym("A", 3, 3), ca.MX.sym("b", 3)
+    given = np.array([[1.0, 0.0, 2.0], [size, -2.0, size], [-size, size, 3.0]])
+    (x,) = compiled(ca.Function("tiny", [A, b], [ca.solve(A, b, "qr")]), tmp_path)(given.T.ravel(), [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(x, [-1.0, -1.0, 1.0], rtol=1e-15)

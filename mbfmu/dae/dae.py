@@ -34,6 +34,9 @@ from mbfmu.model.variable_type import VariableType
 if TYPE_CHECKING:
     from mbfmu.dae.switched import Switching
 
+MANY_ROWS = 64
+"""Number of constraints from which their solution is a function of its own."""
+
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
 SX = Any
@@ -498,11 +501,31 @@ class Dae(Layout):
         With C = [Phi_q; G]: ``[M C^T; C 0] [a; lambda] = [force; gamma]``.
         """
         q, v, z, u, p, t = given = self.symbols()
-        C = ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t))
         gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
-        factor = SchurFactor(self.over_mass(q, p), C)
-        a, lambda_ = factor.constrained(self.free_acceleration(q, v, z, u, p, t), gamma)
+        free = self.free_acceleration(q, v, z, u, p, t)
+        if self.constrained:
+            sides = ca.Function("sides", list(given), ca.cse([free, ca.densify(gamma)]))
+            called = sides.mx_in()
+            return ca.Function("acceleration", called, self.constrained(called[0], *sides(*called), *called[-2:]))
+        factor = SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
+        a, lambda_ = factor.constrained(free, gamma)
         return ca.Function("acceleration", list(given), ca.cse([ca.densify(a), ca.densify(lambda_)]))
+
+    @cached_property
+    def constrained(self) -> Function | None:
+        """Function (q, free, g, p, t) -> (y, mu) of `SchurFactor.constrained`, with C = [Phi_q; G].
+
+        It is there to be called, where it is so long that it should not be part of several functions; else it is None.
+        In joint coordinates it has too much in common with the free motion.
+        """
+        rows = self.m + self.k
+        if rows < MANY_ROWS or not self.assembly.mass_metric:
+            return None
+        q, _, _, _, p, t = self.symbols()
+        free, g = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
+        factor = SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
+        found = [ca.densify(item) for item in factor.constrained(free, g)]
+        return ca.Function("constrained", [q, free, g, p, t], ca.cse(found))
 
     def symbols(self) -> tuple[SX, SX, SX, SX, SX, SX]:
         """Return fresh SX symbols for (q, v, z, u, p, t)."""

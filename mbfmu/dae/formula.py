@@ -52,6 +52,21 @@ class Let:
 
 
 @dataclass(frozen=True)
+class Call:
+    """The results of a Function that stays a function, while other calls in formulas of SX become part of them.
+
+    Args:
+        unknowns: SX symbols of its results, one after the other, shape (n_z,).
+        function: the Function.
+        given: SX, its arguments, in terms of the formula's arguments and what comes before.
+    """
+
+    unknowns: SX
+    function: Any
+    given: tuple[SX, ...]
+
+
+@dataclass(frozen=True)
 class Arguments:
     """The arguments every formula has, as symbols.
 
@@ -87,7 +102,7 @@ class Formula:
 
     x: SX
     arguments: Arguments
-    stages: tuple[Stage | Let, ...]
+    stages: tuple[Stage | Let | Call, ...]
     result: SX
     estimate: SX | None = None
     slope: SX | None = None
@@ -120,4 +135,4 @@ def solve_linear(A: Any, b: Any) -> Any:
     sparsity = A.sparsity()
     if sparsity.is_diag() and not sparsity.is_dense():  # CasADi cannot read back a stored solution of such a system
         return b / ca.diag(A)
-    return ca.solve(A, b, "qr")
+    return ca.solve(A, b, "qr", {"eps": 0})  # a matrix that is nearly singular is solved too, as in generated code

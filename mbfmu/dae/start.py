@@ -17,7 +17,7 @@ while the loops are open: an open loop is often stretched, which is a singular p
 anywhere. It fades as the loops close.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae, Loop
-from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import Factor
+from mbfmu.dae.formula import Formula, Stage, arguments, solve_linear
 from mbfmu.errors import StartError
 
 SX = Any
@@ -38,6 +37,8 @@ LEANING = 0.1
 """The same for guesses; and, if there are any, for all rows as long as the loops are open."""
 OPEN = 1.0
 """Residual of constraints and start values, m or rad, that counts as open."""
+NO_CHANGE = 1e-30
+"""Correction of a coordinate, m or rad, below which an assembly is at rest."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 RANK = 1e-9
@@ -60,42 +61,83 @@ def start_formula(dae: Dae) -> Formula:
 
     The residual is the largest one of the constraints, or of the start values times TOLERANCE / DIGITS.
     """
-    given = arguments(len(dae.inputs), dae.n_p, ca.SX)
-    every = ca.SX.sym("s", len(dae.starts))
+    given = arguments(len(dae.inputs), dae.n_p, ca.MX)
+    every = ca.MX.sym("s", len(dae.starts))
     s, own = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
     p, t = given.p, given.t
-    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    solve = dae.over_mass(q, p) if dae.assembly.mass_metric else _alike
-    Phi = dae.assembly.closing(q, p, t)
-    positions, rates = dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t)
-    met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
-    gap = ca.sumsqr(met)
-    damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
-    dq = _least_change(
-        solve,
-        ca.jacobian(ca.vertcat(met, leanings), q),
-        ca.vertcat(met, ca.SX(leanings.numel(), 1)),
-        _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING))),
-    )
-    dq = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))  # has a derivative at dq = 0
-
-    bound = ca.vertcat(ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
-    moving = ca.vertcat(bound, rates)
-    dv = _least_change(solve, ca.jacobian(moving, v), moving, _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING))))
+    q, v = ca.MX.sym("q", dae.n), ca.MX.sym("v", dae.n)
+    over_mass = _over_mass(dae)(q, p) if dae.assembly.mass_metric else None
+    dq = _shortened(dae.n)(_least_change(over_mass, *_position_rows(dae)(q, s, p, t)))
+    dv = _least_change(over_mass, *_rate_rows(dae)(q, v, s, p, t))
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
-    asked = TOLERANCE / DIGITS * ca.vertcat(positions, rates) / dae.assembly.sizes(s, p, t)
-    residual = ca.norm_inf(ca.densify(ca.vertcat(0, Phi, bound, asked)))
     return Formula(
         every,
         given,
-        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.SX.zeros(dae.n), correction=dv)),
-        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), residual),
+        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.MX.zeros(dae.n), correction=dv)),
+        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), _residual(dae)(q, v, s, p, t)),
     )
 
 
-def _alike(f: SX) -> SX:
-    """Return the change of the coordinates in the metric W = I."""
-    return f
+def _symbols(dae: Dae) -> tuple[SX, SX, SX, SX, SX]:
+    """Return SX symbols for (q, v, s, p, t), with s the start values of the assembly."""
+    sizes = {"q": dae.n, "v": dae.n, "s": len(dae.assembly.starts), "p": dae.n_p, "t": 1}
+    q, v, s, p, t = (ca.SX.sym(name, size) for name, size in sizes.items())
+    return q, v, s, p, t
+
+
+def _over_mass(dae: Dae) -> Any:
+    """Return the Function (q, p) -> W^-1, sparse, shape (n, n)."""
+    q, _, _, p, _ = _symbols(dae)
+    return ca.Function("over_mass", [q, p], ca.cse([dae.over_mass(q, p)(ca.SX.eye(dae.n))]))
+
+
+def _position_rows(dae: Dae) -> Any:
+    """Return the Function (q, s, p, t) -> C, c and E_ii relative to the diagonal of C W^-1 C^T, of coordinates."""
+    q, _, s, p, t = _symbols(dae)
+    Phi, positions = dae.assembly.closing(q, p, t), dae.assembly.positions(q, s, p, t)
+    met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
+    gap = ca.sumsqr(met)
+    damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
+    C = ca.jacobian(ca.vertcat(met, leanings), q)
+    yielding = _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING)))
+    rows = [C, ca.densify(ca.vertcat(met, ca.SX(leanings.numel(), 1))), ca.densify(yielding)]
+    return ca.Function("position_rows", [q, s, p, t], ca.cse(rows))
+
+
+def _rate_rows(dae: Dae) -> Any:
+    """Return the Function (q, v, s, p, t) -> those of rates."""
+    q, v, s, p, t = _symbols(dae)
+    bound, rates = _bound(dae, q, v, p, t), dae.assembly.rates(q, v, s, p, t)
+    moving = ca.vertcat(bound, rates)
+    yielding = _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING)))
+    rows = [ca.jacobian(moving, v), ca.densify(moving), ca.densify(yielding)]
+    return ca.Function("rate_rows", [q, v, s, p, t], ca.cse(rows))
+
+
+def _residual(dae: Dae) -> Any:
+    """Return the Function (q, v, s, p, t) -> the residual of a start."""
+    q, v, s, p, t = _symbols(dae)
+    asked = ca.vertcat(dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t))
+    parts = ca.vertcat(
+        0,
+        dae.assembly.closing(q, p, t),
+        _bound(dae, q, v, p, t),
+        TOLERANCE / DIGITS * asked / dae.assembly.sizes(s, p, t),
+    )
+    return ca.Function("start_residual", [q, v, s, p, t], ca.cse([ca.norm_inf(ca.densify(parts))]))
+
+
+def _bound(dae: Dae, q: SX, v: SX, p: SX, t: SX) -> SX:
+    """Return the residual of the constraints on velocities."""
+    Phi = dae.assembly.closing(q, p, t)
+    return ca.vertcat(ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+
+
+def _shortened(n: int) -> Any:
+    """Return the Function dq -> that change, or a shorter one in its direction; it has a derivative at dq = 0."""
+    dq = ca.SX.sym("dq", n)
+    shorter = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))
+    return ca.Function("shortened", [dq], ca.cse([shorter]))
 
 
 def _parts(*rows: tuple[SX, SX]) -> SX:
@@ -103,13 +145,23 @@ def _parts(*rows: tuple[SX, SX]) -> SX:
     return ca.vertcat(*(ca.repmat(part, column.numel(), 1) for column, part in rows))
 
 
-def _least_change(solve: Callable[[SX], SX], C: SX, residual: SX, yielding: SX) -> SX:
-    """Return the least change for equations that give way to each other, by these parts of the diagonal."""
-    if not residual.numel():
-        return ca.SX.zeros(C.shape[1])
-    S, count = C @ solve(C.T), residual.numel()
-    S += EPSILON * ca.trace(S) / count * ca.SX.eye(count) + ca.diag(yielding) * S
-    return -solve(C.T @ Factor(S).solve(residual))
+def _least_change(over_mass: Any, C: Any, c: Any, yielding: Any) -> Any:
+    """Return the least change for equations that give way to each other.
+
+    Args:
+        over_mass: MX, W^-1, shape (n, n); None: W = I.
+        C: MX, shape (k, n).
+        c: MX, shape (k,).
+        yielding: MX, E_ii relative to the diagonal of C W^-1 C^T, shape (k,).
+    """
+    count, n = C.shape
+    if not count or not n:
+        return ca.MX.zeros(n)
+    WiCt = C.T if over_mass is None else over_mass @ C.T
+    S = C @ WiCt
+    diagonal = ca.densify(ca.diag(S))
+    S += ca.diag(EPSILON * ca.dot(ca.DM.ones(count), diagonal) / count + yielding * diagonal)
+    return -(WiCt @ ca.densify(solve_linear(S, c)))
 
 
 def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> StartError:
@@ -250,7 +302,10 @@ def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any
     stage, given = next(item for item in formula.stages if isinstance(item, Stage)), formula.arguments
     correct = ca.Function("correct", [stage.unknowns, formula.x, given.p, given.t], [stage.correction])
     for _ in range(100):
-        q = q + correct(q, s, p, t)
+        change = correct(q, s, p, t)
+        q = q + change
+        if not float(ca.norm_inf(change)) > NO_CHANGE:
+            break
     return q
 
 

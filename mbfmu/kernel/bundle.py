@@ -3,7 +3,7 @@
 Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a ``result``. All have the arguments
 (x, u, du, p, t, h, z), with z the unknowns of all stages one after the other:
 
-    guess{k}   -> first value of the stage's unknowns; the values of a `Let`, which has no ``correct{k}``
+    guess{k}   -> first value of the stage's unknowns; the values of a `Let` or a `Call`, which has no ``correct{k}``
     correct{k} -> (the unknowns after one correction, the size of the correction: its 1-norm, so that any NaN shows)
     result     -> value of the formula
 
@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Let, Stage, arguments, solve_linear
+from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.switched import BEGINNING
 from mbfmu.dae.switching import STILL, switch_formula
@@ -29,8 +29,8 @@ from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
 
 LENGTHY = 10_000
-"""Number of operations of the accelerations above which the outputs call them where steps do, instead of computing them
-together: that saves operations, but takes its time to write and to compile."""
+"""Number of operations of the accelerations above which the outputs call them where steps or what begins them do, instead
+of computing them together: that saves operations, but takes its time to write and to compile."""
 TIME_ROUND_OFF = 1e-15
 """Round-off of the time, as a part of it, within which a sampling counts as due."""
 
@@ -42,10 +42,10 @@ class FormulaFunctions:
     Args:
         sizes: number of unknowns of each stage.
         guess: one Function for each stage.
-        correct: one Function for each stage; None for a `Let`.
+        correct: one Function for each stage; None for a `Let` and a `Call`.
         result: Function.
         equations: one Function for each stage, with the arguments above -> (residual, its Jacobian in the stage's
-            unknowns); None for a `Let` and for a stage with a correction of its own.
+            unknowns); None for a `Let`, a `Call` and a stage with a correction of its own.
         slope: Function like the result, whose derivatives are those of the result; None: the result itself.
         rough: numbers of the stages whose passes may end before they are at rest.
     """
@@ -147,7 +147,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
-    outputs, state_difference = _outputs(dae, scheme, formulas["step"]), _state_difference(dae, scheme)
+    stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
+    outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
     until = None
     guards = moved = None
@@ -211,16 +212,17 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
 
 
-def _outputs(dae: Dae, scheme: Scheme, step: FormulaFunctions) -> Any:
+def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
+    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call."""
     shared = None
-    if dae.acceleration.n_instructions() > LENGTHY:
-        shared = next((item for item in called(step.functions()) if item.name() == dae.acceleration.name()), None)
+    if dae.constrained or dae.acceleration.n_instructions() > LENGTHY:
+        shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
     kind = ca.MX if shared else ca.SX
     sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
     x, u, p, t = (kind.sym(*item) for item in zip(("x", "u", "p", "t"), sizes, strict=True))
     own, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
     q, v, z = scheme.read(own, p, t)
-    states = (z,) if dae.n_z or not shared else ()
+    states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
     a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
     y = ca.densify(ca.vertcat(dae.output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
     return ca.Function("outputs", [x, u, p, t], [y if shared else ca.cse(y)])
@@ -474,8 +476,11 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     corrections: list[Any] = []
     solved: list[Any] = []
     for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
-        guesses.append((function if number else estimated)(f"guess{number}", stage.guess))
-        if isinstance(stage, Let):
+        if isinstance(stage, Call):
+            guesses.append(_calling(f"{name}_guess{number}", inputs, stage))
+        else:
+            guesses.append((function if number else estimated)(f"guess{number}", stage.guess))
+        if isinstance(stage, Let | Call):
             solved.append(None)
             corrections.append(None)
         elif stage.correction is not None:
@@ -494,6 +499,14 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     slope = None if formula.slope is None else function("result", formula.slope)
     rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
     return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved), slope, rough)
+
+
+def _calling(name: str, inputs: list[Any], stage: Call) -> Any:
+    """Return the Function (...) -> the results of a call, one after the other."""
+    given = ca.Function(f"{name}_given", inputs, ca.cse([ca.densify(item) for item in stage.given]))
+    called = [ca.MX.sym(f"i{k}", item.sparsity()) for k, item in enumerate(inputs)]
+    results = stage.function.call(given.call(called))
+    return ca.Function(name, called, [ca.vertcat(*results)])
 
 
 def _newton(name: str, equations: Any, where: slice, stage: Stage) -> Any:

@@ -12,7 +12,7 @@ again, which extend until the bodies differ.
 import hashlib
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,10 @@ LEAST = 6
 """Smallest number of members of a family."""
 SIZES = 6
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
+CONSIDERABLE = 0.1
+"""Smallest share of the operations for which loops are made of a size's number of turns."""
+ALIKE = 1.2
+"""Largest ratio of the sizes of colours that recur together, but for the ends of a chain."""
 MARGIN = 64
 """Largest distance in k that a family may extend beyond the first families, on both sides."""
 REACH = 100
@@ -212,22 +216,40 @@ def _members(program: Program) -> Nodes | None:
         return None
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
-    frequent = [size for size, _ in sizes.most_common(SIZES)]
-    table = _Table(program, max(frequent) + 2 * MARGIN)
+    frequent = sizes.most_common(SIZES)
+    turns = _turns(frequent)
+    table = _Table(program, 2 * (turns + MARGIN))
     for tied in (True, False):  # first what operands tie to other families; members of the rest keep their order
-        for size in frequent:
+        for size, _ in sorted(frequent, key=lambda item: item[0] >= 2 * turns):
             of_size = np.flatnonzero(count == size)
             for colour in of_size[np.argsort(by_colour[first[of_size]])]:
-                nodes = by_colour[first[colour] : first[colour + 1]]
-                alike = (program.kind[nodes] == program.kind[nodes[0]]).all()  # equal colours are only equal hashes
-                if not alike or (table.family[nodes] >= 0).any():
+                every = by_colour[first[colour] : first[colour + 1]]
+                if (program.kind[every] != program.kind[every[0]]).any():  # equal colours are only equal hashes
                     continue
-                k = table.aligned(nodes) if table.rows else None
-                if k is None and not (tied and table.rows):
-                    k = np.arange(size) + MARGIN
-                if k is not None:
-                    table.grow(table.put(-1, nodes, k))
+                apart = max(1, size // turns)
+                for nodes in (every[begin::apart] for begin in range(apart)):
+                    if (table.family[nodes] >= 0).any():
+                        continue
+                    k = table.aligned(nodes) if table.rows else None
+                    if k is None and not (tied and table.rows):
+                        k = np.arange(len(nodes)) + MARGIN
+                    if k is not None:
+                        table.grow(table.put(-1, nodes, k))
     return np.array(table.rows) if table.rows else None
+
+
+def _turns(frequent: Sequence[tuple[int, int]]) -> int:
+    """Return how often loops turn: the most frequent one of the least sizes for which they are worth it.
+
+    In a chain whose links differ by turns, operations that do not show it recur twice as often as those that do; they
+    become two families, and three if a vector's entries are alike.
+
+    Args:
+        frequent: sizes of colours, and numbers of operations with such a colour.
+    """
+    total = sum(operations for _, operations in frequent)
+    least = min(size for size, operations in frequent if operations >= CONSIDERABLE * total)
+    return max((operations, size) for size, operations in frequent if least <= size <= ALIKE * least)[1]
 
 
 def _patterned(program: Program, members: Nodes) -> Families:

@@ -5,6 +5,8 @@
 #include <math.h>
 
 #define UNUSED __attribute__((unused))
+/* The square of a length is nothing beside that of another below this part of it; the inverse of the part is finite. */
+#define NEGLIGIBLE 1e-200
 #ifndef __GNUC__
 #define __attribute__(x)
 #endif
@@ -76,9 +78,9 @@ static V householder(V *x, int n, V *beta) {
     const V first = x[0];
     V rest = SAME(0.0);
     for (int k = 1; k < n; ++k) rest += x[k] * x[k];
-    const V length = SQRT(first * first + rest);
-    x[0] = SELECT(EQ(rest, 0.0), 1.0, SELECT(LE(first, 0.0), first - length, -rest / (first + length)));
-    *beta = SELECT(EQ(rest, 0.0), SELECT(LE(first, 0.0), 2.0, 0.0), -1.0 / (length * x[0]));
+    const V square = first * first, length = SQRT(square + rest), least = NEGLIGIBLE * square;
+    x[0] = SELECT(LE(rest, least), 1.0, SELECT(LE(first, 0.0), first - length, -rest / (first + length)));
+    *beta = SELECT(LE(rest, least), SELECT(LE(first, 0.0), 2.0, 0.0), -1.0 / (length * x[0]));
     return length;
 }
 

@@ -47,7 +47,7 @@ class FormulaDerivatives:
 
     Args:
         guess: one Function for each stage.
-        correct: one Function for each stage; None for a `Let`.
+        correct: one Function for each stage; None for a `Let` and a `Call`.
         result: Function.
     """
 

@@ -79,20 +79,19 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
     kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
-    v1, _ = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(kicked, -problem.Phi_t(q1, t + h))
+    v1, _, ending = problem.called_solution(q1, t + h, kicked, -problem.Phi_t(q1, t + h))
+    _, first_lambda, beginning = problem.called_acceleration(q_free, v_free, z_free, t)
     return Scheme(
         name="rattle",
         options={"iteration": iteration},
         order=2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(
-            first, problem.given, (),
-            ca.vertcat(
-                q_free, problem.M(q_free) @ v_free, z_free, problem.acceleration(q_free, v_free, z_free, t)[1]
-            ),
+            first, problem.given, beginning,
+            ca.vertcat(q_free, problem.M(q_free) @ v_free, z_free, first_lambda),
         ),
         step=Formula(
-            x, problem.given, (*before, moved, trapezoidal),
+            x, problem.given, (*before, moved, trapezoidal, *ending),
             ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage, arguments
+from mbfmu.dae.formula import Call, Formula, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.errors import StepperError
 
@@ -179,6 +179,30 @@ class Problem:
             self._called[name] = without_empty_states(function) if self._kind is ca.MX else function
         return self._called[name](q, v, z, self.u(t), self.p, t)
 
+    def called_acceleration(self, q: SX, v: SX, z: SX, t: SX) -> tuple[SX, SX, tuple[Call, ...]]:
+        """Return what `acceleration` does and, in a formula of SX, the calls to make before, if any."""
+        if not self.dae.constrained:
+            return *self.acceleration(q, v, z, t), ()
+        return self._called_results(self.dae.acceleration, (q, v, z, self.u(t), self.p, t))
+
+    def called_solution(self, q: SX, t: SX, f: SX, g: SX) -> tuple[SX, SX, tuple[Call, ...]]:
+        """Return (y, mu) with M y + Phi_q^T mu = f and Phi_q y = g, and the calls to make before, if any.
+
+        Args:
+            q: coordinates, shape (n,).
+            t: time, s.
+            f: shape (n,).
+            g: shape (m,).
+        """
+        over_mass = self.over_mass(q)
+        if not self.dae.constrained:
+            return *SchurFactor(over_mass, self.Phi_q(q, t)).solve(f, g), ()
+        return self._called_results(self.dae.constrained, (q, over_mass(f), g, self.p, t))
+
+    def _called_results(self, function: Any, given: tuple[SX, ...]) -> tuple[SX, SX, tuple[Call, ...]]:
+        y, mu = (ca.SX.sym(function.name_out(k), function.size1_out(k)) for k in range(2))
+        return y, mu, (Call(ca.vertcat(y, mu), function, given),)
+
     def split(self, y: SX) -> tuple[SX, SX, SX]:
         """Return (q, v, z) of y = [q; v; z]."""
         n, n_y = self.n, self.n_y
@@ -197,13 +221,13 @@ def without_empty_states(function: Any) -> Callable[..., Any]:
     The code of a call then passes no argument for them: a mechanism without states pays nothing for them.
 
     Args:
-        function: SX Function of (q, v, z, ...).
+        function: Function of (q, v, z, ...).
     """
     if function.numel_in(2):
         return function  # type: ignore[no-any-return]
-    given = function.sx_in()
-    given[2] = ca.SX(0, 1)
-    shorter = ca.Function(function.name(), given[:2] + given[3:], function.call(given))
+    given = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    given[2] = type(given[2])(0, 1)
+    shorter = ca.Function(function.name(), given[:2] + given[3:], function.call(given, True, False))
     return lambda q, v, _, *rest: shorter(q, v, *rest)
 
 
