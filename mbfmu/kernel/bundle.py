@@ -205,11 +205,13 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
 
 
 def _state_difference(dae: Dae, scheme: Scheme) -> Any:
-    n_scheme = scheme.step.x.numel()
-    xa, xb = (ca.SX.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
-    p, t = ca.SX.sym("p", scheme.step.arguments.p.numel()), ca.SX.sym("t")
+    n_scheme, lengthy = scheme.step.x.numel(), scheme.read.n_instructions() > LENGTHY
+    kind = ca.MX if lengthy else ca.SX
+    xa, xb = (kind.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
+    p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
     a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
-    return ca.Function("state_difference", [xa, xb, p, t], ca.cse([relative_change(dae)(a - b, b)]))
+    found = relative_change(dae)(a - b, b)
+    return ca.Function("state_difference", [xa, xb, p, t], [found if lengthy else ca.cse(found)])
 
 
 def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:

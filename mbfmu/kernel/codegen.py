@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.kernel import runtime
 from mbfmu.kernel.adjoint import Adjoints
-from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.bundle import LENGTHY, Bundle
 from mbfmu.kernel.sources import LANES, SIGNATURE, Generated, generated, headers, kernel_file, laned, shared
 from mbfmu.kernel.tangent import Tangents
 
@@ -90,14 +90,16 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
         timed = {"FOLLOWED": 1, **({"TIMED": 1} if derived.timed else {})}
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
-    step = generated(hot, external=False, optional=_estimating(bundle))
-    others = {name: generated(functions, external=True) for name, functions in files.items()}
+    elsewhere = [function for functions in files.values() for function in functions]
+    common = shared(elsewhere, hot, LENGTHY)
+    step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
+    others = {name: generated(functions, external=True, known=step.open) for name, functions in files.items()}
     return {
         **headers(),
         "step.c": "\n".join(
             [
                 step.text,
-                _declared([function for functions in files.values() for function in functions]),
+                _declared(elsewhere),
                 _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values()), **timed}),
                 tables,
                 kernel_file("formulas.c"),

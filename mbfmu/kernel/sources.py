@@ -68,11 +68,18 @@ def generated(
     return Generated(text, writer.work, {key: writer.done[key] for key in opened})
 
 
-def shared(functions: Sequence[Any], others: Sequence[Any]) -> dict[int, str]:
-    """Return the functions that both call, by their hash, with a name for each; not those that only these call."""
+def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> dict[int, str]:
+    """Return the functions that both call, by their hash, with a name for each; not those that only these call.
+
+    Args:
+        functions: CasADi Functions.
+        others: more of them.
+        least: number of operations below which a function is not counted, with all that it calls.
+    """
     of_others = {item.__hash__() for item in called(others, set())} - {item.__hash__() for item in others}
     both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
-    return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(both)}
+    long = (item for item in both if sum(each.n_instructions() for each in called([item])) >= least)
+    return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(long)}
 
 
 def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
