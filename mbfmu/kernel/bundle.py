@@ -29,8 +29,8 @@ from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
 
 LENGTHY = 10_000
-"""Number of operations of the accelerations above which the outputs call them where steps or what begins them do, instead
-of computing them together: that saves operations, but takes its time to write and to compile."""
+"""Number of operations of a function above which formulas and files call it, instead of computing it each together with
+the rest: that saves operations, but takes its time to write and to compile."""
 TIME_ROUND_OFF = 1e-15
 """Round-off of the time, as a part of it, within which a sampling counts as due."""
 
