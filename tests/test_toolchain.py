@@ -12,9 +12,8 @@ from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
 from mbfmu.errors import UsageError
-from mbfmu.kernel import Compiled, compiled_library, vector
-from mbfmu.kernel.loading import load
-from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, built, host
+from mbfmu.kernel import Compiled, compiled_library, library, load, toolchain, vector
+from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, built, host, local
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.start_cache import cache_key
@@ -88,6 +87,36 @@ def test_every_level_of_optimisation_gives_the_same_bits(case: str, monkeypatch:
     first, *others = (bits(Compiled(str(library)), prepared) for library in libraries)
     for other in others:
         assert other == first
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
+def test_a_kernel_for_this_processor_alone_gives_the_bits_of_one_for_any(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, stepper, options = CASES[case]
+    prepared = prepare(make(), stepper, options, 1e-3)
+    monkeypatch.delenv(LEVEL, raising=False)
+    found = [library(prepared.bundle, portable) for portable in (True, False)]
+    portable, own = (bits(Compiled(str(each.path)), prepared) for each in found if each)
+    assert own == portable
+    assert (found[0] == found[1]) == (local() == host())
+
+
+def test_a_kernel_for_a_processor_is_found_by_its_name_and_features_and_never_packed(
+    monkeypatch: pytest.MonkeyPatch, two_link: System
+) -> None:
+    monkeypatch.delenv(LEVEL, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    keys = []
+    for processor in ("one\nsse2 avx2", "one\nsse2", "another\nsse2", ""):
+        monkeypatch.setattr(toolchain, "_processor", lambda told=processor: told)
+        compiler = local()
+        assert compiler is not None
+        assert ("-march=native" in compiler.compiling) == bool(processor)
+        keys.append([cache_key(two_link, None, {}, None, False, portable=portable) for portable in (False, True)])
+    own, packed = zip(*keys, strict=True)
+    assert len(set(own)) == 4
+    assert set(packed) == {own[-1]}
 
 
 @needs_zig

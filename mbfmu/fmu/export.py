@@ -153,7 +153,8 @@ def export(
     tell(DERIVE)
     if choose:
         system = _with_guesses(system, choose)
-    asked = partial(prepare, system, step=step, coordinates=coordinates, energy_balance=energy_balance, choices=choose)
+    anywhere = partial(prepare, system, step=step, portable=True)
+    asked = partial(anywhere, coordinates=coordinates, energy_balance=energy_balance, choices=choose)
     exchanged = asked("direct", {}) if "me" in KINDS[kind] else None
     if exchanged and kind == "me":
         prepared = exchanged

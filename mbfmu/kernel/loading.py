@@ -14,17 +14,21 @@ from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
 from mbfmu.kernel.tangent import following_tangents
-from mbfmu.kernel.toolchain import BuildError, Library, built, host, remedy
+from mbfmu.kernel.toolchain import BuildError, Library, built, host, local, remedy
 from mbfmu.stepper.scheme import Scheme
 
 
-def library(bundle: Bundle) -> Library | None:
+def library(bundle: Bundle, portable: bool = False) -> Library | None:
     """Return the compiled kernel, made now or found in the user's cache; None without a compiler (with one notice).
+
+    Args:
+        bundle: the functions.
+        portable: whether it runs on other machines of this kind too.
 
     Raises:
         BuildError: the compiler fails.
     """
-    compiler = host()
+    compiler = host() if portable else local()
     if compiler is None:
         _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
         return None
@@ -72,7 +76,7 @@ def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
 
 def _differentiated(sources: dict[str, str]) -> str:
     """Return the path of a compiled library, which derivatives of runs need."""
-    compiler = host()
+    compiler = local()
     if compiler is None:
         raise KernelError(f"derivatives of runs need a C compiler; {remedy()}")
     try:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import many_sources
 from mbfmu.kernel.runtime import OK, Status
-from mbfmu.kernel.toolchain import built, host, widths
+from mbfmu.kernel.toolchain import built, local, widths
 
 Array = npt.NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def many_library(bundle: Bundle) -> str | None:
     Raises:
         BuildError: the compiler fails.
     """
-    compiler = host()
+    compiler = local()
     return str(built(many_sources(bundle, widths()), compiler, "kernel").path) if compiler else None
 
 

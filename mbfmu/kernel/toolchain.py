@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -52,6 +52,8 @@ PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 """Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
+OWN = "-march=native"
+"""Flag for all instructions of this machine's processor."""
 SCANT = 50e6
 """Free bytes of a disk below which they are told where a compiler fails."""
 INCLUDED = re.compile(r'^#include "(.+)"', re.MULTILINE)
@@ -83,6 +85,7 @@ class Toolchain:
         compiling: flags for compiling, besides the optimisation.
         linking: flags for linking.
         optimisation: flag for every file; empty where the size of each decides.
+        processor: name and features of the only processor that its code is for; empty: any of a kind.
     """
 
     command: tuple[str, ...]
@@ -91,6 +94,23 @@ class Toolchain:
     compiling: tuple[str, ...]
     linking: tuple[str, ...]
     optimisation: str
+    processor: str = ""
+
+
+def local() -> Toolchain | None:
+    """Return the compiler for code that runs on no other machine: `host` with all instructions of its processor.
+
+    The bits stay the same. It is plain `host` where the environment asks for a level of optimisation, where Linux does
+    not describe the processor, and for compilers other than gcc and clang.
+
+    Raises:
+        UsageError: the environment variable `LEVEL` holds no level of optimisation.
+    """
+    found, processor = host(), _processor()
+    known = found and any(name in found.version for name in ("Free Software Foundation", "clang"))
+    if found is None or not known or not processor or found.optimisation or "ziglang" in found.command:
+        return found
+    return replace(found, compiling=(*found.compiling, OWN), processor=processor)
 
 
 def host() -> Toolchain | None:
@@ -115,6 +135,19 @@ def host() -> Toolchain | None:
         return None
     machine = platform.machine().lower()
     return _zig(here, TARGETS[here][0][0].replace("x86_64", PROCESSORS.get(machine, machine)))
+
+
+@cache
+def _processor() -> str:
+    """Return the name and the features of this machine's processor, as Linux tells them on x86-64; else empty."""
+    if sys.platform != "linux" or platform.machine().lower() not in {"x86_64", "amd64"}:
+        return ""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+    except OSError:
+        return ""
+    told = dict(re.findall(r"^(model name|flags)\s*: (.*)$", first, re.MULTILINE))
+    return "\n".join(told.values()) if len(told) == 2 else ""
 
 
 def remedy() -> str:
@@ -209,6 +242,7 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Librar
     told = [
         *toolchain.command,
         toolchain.version,
+        toolchain.processor,
         *toolchain.linking,
         *(flag for each in flags.values() for flag in each),
     ]

@@ -49,6 +49,7 @@ class Prepared:
         key: under which the start cache stores what a run needs; None: it is not stored.
         cached: what the start cache held; None: nothing.
         chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
+        portable: whether the kernel runs on other machines of this kind too.
     """
 
     derived: Callable[[], Parts]
@@ -57,6 +58,7 @@ class Prepared:
     key: str | None = None
     cached: CachedStart | None = None
     chosen_by: str = ""
+    portable: bool = False
 
     @cached_property
     def _parts(self) -> Parts:
@@ -131,10 +133,10 @@ class Prepared:
 
     @cached_property
     def _library(self) -> Library | None:
-        return library(self.bundle)
+        return library(self.bundle, self.portable)
 
     def library(self) -> bytes | None:
-        """Return the compiled kernel for this machine, verified or made anew; None without a compiler.
+        """Return the compiled kernel, verified or made anew; None without a compiler.
 
         Raises:
             BuildError: the compiler fails.
@@ -229,6 +231,7 @@ def prepare(
     inverse: bool = False,
     states: bool = False,
     indicators: bool = False,
+    portable: bool = False,
 ) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
@@ -246,6 +249,8 @@ def prepare(
         inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
         states: whether the state and its time derivative are outputs.
         indicators: whether event indicators are outputs with them.
+        portable: whether the kernel runs on other machines of this kind too, such as one to be packed; else it has all
+            instructions of this processor.
 
     Raises:
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
@@ -260,13 +265,13 @@ def prepare(
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
     asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
+    key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked, portable)
     cached = start_cache.load(key) if key else None
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
     derived = partial(_derived, system, stepper, options, tolerance, coordinates, *asked)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
-    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
+    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by, portable)
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared

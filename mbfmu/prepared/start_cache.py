@@ -29,7 +29,7 @@ from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
-from mbfmu.kernel.toolchain import host
+from mbfmu.kernel.toolchain import host, local
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
 from mbfmu.stepper import FAMILIES
@@ -65,6 +65,7 @@ def cache_key(
     inverse: bool = False,
     states: bool = False,
     indicators: bool = False,
+    portable: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -80,8 +81,9 @@ def cache_key(
         inverse: the equations are those of the inverse dynamics.
         states: the state is asked for as outputs.
         indicators: event indicators are asked for with it.
+        portable: the kernel is to run on other machines of this kind too.
     """
-    compiler = host()
+    compiler = host() if portable else local()
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
         return None
     if (stepper or system.stepper or "direct") not in FAMILIES:  # of another package
