@@ -35,13 +35,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands of the compiler, as they are run."""
     commands: list[list[str]] = []
-    run = toolchain._run_together
+    run = toolchain._started
 
-    def noted(these: list[list[str]], *more: Any) -> None:
-        commands.extend(these)
-        run(these, *more)
+    def noted(command: list[str], *more: Any) -> Any:
+        commands.append(command)
+        return run(command, *more)
 
-    monkeypatch.setattr(toolchain, "_run_together", noted)
+    monkeypatch.setattr(toolchain, "_started", noted)
     return commands
 
 

@@ -13,7 +13,8 @@ from mechanisms import slider_crank, spatial_arm
 import mbfmu
 from mbfmu.errors import UsageError
 from mbfmu.kernel import Compiled, compiled_library, library, load, toolchain, vector
-from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, built, host, local
+from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.start_cache import cache_key
@@ -210,3 +211,38 @@ def test_a_level_of_optimisation_that_does_not_exist_is_refused_by_name(
     monkeypatch.setenv(LEVEL, level)
     with pytest.raises(UsageError, match=f"MBFMU_OPTIMIZATION is '{level}'.*set it to 0, 1, 2 or 3"):
         host()
+
+
+def test_a_long_file_is_compiled_while_others_are_written_into_the_same_library(
+    monkeypatch: pytest.MonkeyPatch, two_link: System, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(toolchain, "LARGE", 20_000)
+    bundle, compiler = prepare(two_link, "direct", {}, 1e-3).bundle, local()
+    assert compiler is not None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "after"))
+    expected = built(c_sources(bundle), compiler, "kernel").content
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ahead"))
+    running = {}
+    with ahead(compiler) as begun:
+
+        def written(name: str, text: str) -> None:
+            running[name] = list(begun.running)
+            begun.take(name, text)
+
+        found = built(c_sources(bundle, written=written), compiler, "kernel", begun)
+    assert running["rest.c"] == ["step.c"]
+    assert found.content == expected
+    assert not Path(begun.folder).exists()
+
+
+def test_what_is_compiled_ahead_ends_with_the_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "LARGE", 0)
+    compiler = local()
+    assert compiler is not None
+    begun = ahead(compiler)
+    entered = begun.__enter__()
+    entered.take("one.c", "int one(void) { return 1; }")
+    with pytest.raises(ArithmeticError):
+        begun.__exit__(ArithmeticError, ArithmeticError(), None)
+    assert entered.running["one.c"].returncode is not None
+    assert not Path(entered.folder).exists()

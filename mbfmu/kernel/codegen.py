@@ -1,6 +1,6 @@
 """Bundle -> C sources: the generated functions, the tables of their formulas, and the driver."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -68,7 +68,11 @@ LIMITS: dict[str, float] = {
 """Codes, entries of a status and limits of the loops, by their names in runtime.py."""
 
 
-def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dict[str, str]:
+def c_sources(
+    bundle: Bundle,
+    derived: Adjoints | Tangents | None = None,
+    written: Callable[[str, str], None] = lambda *_: None,
+) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
     ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Of derivatives ``adjoint.c``
@@ -77,9 +81,10 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
     Args:
         bundle: the functions.
         derived: the adjoints or the tangents of these functions, for a kernel that gives derivatives of runs.
+        written: is called with the name and the text of each file as soon as it is whole, headers first.
     """
     hot, rest = _parted(bundle)
-    files = {"rest.c": rest}
+    files: dict[str, list[Any]] = {}
     tables, driver, timed = _tables(bundle, None, 0), [], {}
     if isinstance(derived, Adjoints):
         files["adjoint.c"] = derived.formulas["step"].functions()
@@ -90,25 +95,36 @@ def c_sources(bundle: Bundle, derived: Adjoints | Tangents | None = None) -> dic
         timed = {"FOLLOWED": 1, **({"TIMED": 1} if derived.timed else {})}
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
+    files["rest.c"] = rest
     elsewhere = [function for functions in files.values() for function in functions]
     common = shared(elsewhere, hot, LENGTHY)
+    sources: dict[str, str] = {}
+
+    def whole(name: str, *texts: str) -> None:
+        sources[name] = "\n".join(texts)
+        written(name, sources[name])
+
+    for name, text in headers().items():
+        whole(name, text)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
-    others = {name: generated(functions, external=True, known=step.open) for name, functions in files.items()}
-    return {
-        **headers(),
-        "step.c": "\n".join(
-            [
-                step.text,
-                _declared(elsewhere),
-                _definitions({**LIMITS, **_sizes(bundle), **_work(step, *others.values()), **timed}),
-                tables,
-                kernel_file("formulas.c"),
-                kernel_file("driver.c"),
-                *driver,
-            ]
-        ),
-        **{name: item.text for name, item in others.items()},
-    }
+    whole(
+        "step.c",
+        step.text,
+        _declared(elsewhere),
+        _definitions({**LIMITS, **_sizes(bundle), "SZ_W": "mbfmu_room", **timed}),
+        "extern const long long mbfmu_room;",
+        tables,
+        kernel_file("formulas.c"),
+        kernel_file("driver.c"),
+        *driver,
+    )
+    room = step.work
+    for name, functions in files.items():
+        other = generated(functions, external=True, known=step.open)
+        room = max(room, other.work)
+        last = (f"const long long mbfmu_room = {room};",) if name == "rest.c" else ()
+        whole(name, other.text, *last)
+    return sources
 
 
 def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
@@ -228,7 +244,7 @@ def _declared(functions: Iterable[Any]) -> str:
     return "\n".join(f"void {function.name()}{SIGNATURE};" for function in functions)
 
 
-def _definitions(sizes: Mapping[str, float]) -> str:
+def _definitions(sizes: Mapping[str, float | str]) -> str:
     return "\n".join(f"#define {name} {value}" for name, value in sizes.items())
 
 

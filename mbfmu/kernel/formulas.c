@@ -8,7 +8,7 @@
  *                                                whatever it leaves of the equations, and 0 solves them to round-off
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
- *   SZ_W                                         room to work of the largest generated function
+ *   SZ_W                                         room to work of the largest generated function, or a variable of it
  *   FORMULA_sample, until_sampling with SAMPLED, where there are sampled blocks: what they compute, and the time until
  *                                                they do
  *   FORMULA_switch, guards, GUARDS, FALLEN_AT, CLOSED_AT, GAPS with SWITCHED, where there are gaps or dry friction: the

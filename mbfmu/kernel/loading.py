@@ -14,7 +14,7 @@ from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
 from mbfmu.kernel.tangent import following_tangents
-from mbfmu.kernel.toolchain import BuildError, Library, built, host, local, remedy
+from mbfmu.kernel.toolchain import BuildError, Library, ahead, built, host, local, remedy
 from mbfmu.stepper.scheme import Scheme
 
 
@@ -32,7 +32,8 @@ def library(bundle: Bundle, portable: bool = False) -> Library | None:
     if compiler is None:
         _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
         return None
-    return built(c_sources(bundle), compiler, "kernel")
+    with ahead(compiler) as begun:
+        return built(c_sources(bundle, written=begun.take), compiler, "kernel", begun)
 
 
 def load(bundle: Bundle, made: Callable[[Bundle], Library | None] = library) -> Compiled | Interpreted:

@@ -78,7 +78,7 @@ def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> d
     """
     of_others = {item.__hash__() for item in called(others, set())} - {item.__hash__() for item in others}
     both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
-    long = (item for item in both if sum(each.n_instructions() for each in called([item])) >= least)
+    long = (item for item in both if sum(map(_operations, called([item]))) >= least)
     return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(long)}
 
 
@@ -91,6 +91,11 @@ def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
             found[function.__hash__()] = function
             waiting += () if function.__hash__() in ends else callees(function)
     return list(found.values())
+
+
+def _operations(function: Any) -> int:
+    """Return the number of operations of a function, without those of the functions that it calls."""
+    return 0 if function.class_name() == "Switch" else int(function.n_instructions())
 
 
 def laned(functions: Sequence[Any]) -> bool:

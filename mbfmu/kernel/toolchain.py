@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -213,7 +213,51 @@ class Library:
     path: Path
 
 
-def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Library:
+class Ahead:
+    """The compilation of long files while others are being written.
+
+    Args:
+        toolchain: the compiler.
+        folder: where the files are written.
+
+    Attributes:
+        running: the compilers at work, by the name of the file.
+    """
+
+    def __init__(self, toolchain: Toolchain, folder: str) -> None:
+        self.toolchain, self.folder = toolchain, folder
+        self.running: dict[str, subprocess.Popen[str]] = {}
+
+    def take(self, file: str, text: str) -> None:
+        """Write a file, and begin to compile it if it is long."""
+        (Path(self.folder) / file).write_text(text, encoding="utf-8")
+        if file.endswith(".c") and len(text) >= LARGE and "ziglang" not in self.toolchain.command:
+            command = _compiling(self.toolchain, file, _flags(self.toolchain, file, len(text)))
+            self.running[file] = _started(command, self.folder, os.environ)
+
+
+@contextmanager
+def ahead(toolchain: Toolchain) -> Iterator[Ahead]:
+    """Give an `Ahead` whose compilers end, and whose files are removed, at the end of a block.
+
+    Raises:
+        MbfmuError: there is no room for these files.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="mbfmu-") as folder:
+            found = Ahead(toolchain, folder)
+            try:
+                yield found
+            finally:
+                for process in found.running.values():
+                    if process.returncode is None:
+                        process.kill()
+                        process.communicate()
+    except OSError as error:
+        raise _unwritten(error) from None
+
+
+def built(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun: Ahead | None = None) -> Library:
     """Return the shared library of the sources, compiled now or found in the user's cache.
 
     Its name in the cache is a hash of the files that are compiled, with those they include, the compiler's version and
@@ -223,21 +267,13 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Librar
         sources: texts by file name; files in .h are included, the others are compiled in parallel.
         toolchain: the compiler.
         name: name of the library, which some platforms write into it.
+        begun: what this compiler has begun with of these sources, in the folder where it is; None: nothing.
 
     Raises:
         BuildError: the compiler reports an error.
         MbfmuError: there is no room for the library, not even where temporary files are.
     """
-    flags = {
-        file: (
-            *STANDARD,
-            *toolchain.compiling,
-            toolchain.optimisation or _by_size(file, len(text)),
-            *INSTRUCTIONS.get(file, ()),
-        )
-        for file, text in sources.items()
-        if file.endswith(".c")
-    }
+    flags = {file: _flags(toolchain, file, len(text)) for file, text in sources.items() if file.endswith(".c")}
     needed = {file: sources[file] for file in _included(sources, flags)}
     told = [
         *toolchain.command,
@@ -252,11 +288,25 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Librar
         for folder in _folders():
             if content := verified(folder / place):
                 return Library(content, folder / place)
-        content = _compiled(needed, toolchain, name, flags)
+        content = _compiled(needed, toolchain, name, flags, begun)
         return Library(content, _kept(place, content))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise MbfmuError(f"cannot write temporary files: {reason}; free some space, or set TMPDIR") from None
+        raise _unwritten(error) from None
+
+
+def _unwritten(error: OSError) -> MbfmuError:
+    reason = error.strerror or str(error)
+    return MbfmuError(f"cannot write temporary files: {reason}; free some space, or set TMPDIR")
+
+
+def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
+    """Return the flags for a file of a number of characters."""
+    level = toolchain.optimisation or _by_size(file, size)
+    return *STANDARD, *toolchain.compiling, level, *INSTRUCTIONS.get(file, ())
+
+
+def _compiling(toolchain: Toolchain, file: str, flags: tuple[str, ...]) -> list[str]:
+    return [*toolchain.command, *flags, "-c", file, "-o", f"{file}.o"]
 
 
 def _included(sources: Mapping[str, str], files: Iterable[str]) -> list[str]:
@@ -276,7 +326,11 @@ def _folders() -> list[Path]:
 
 
 def _compiled(
-    sources: Mapping[str, str], toolchain: Toolchain, name: str, flags: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, str],
+    toolchain: Toolchain,
+    name: str,
+    flags: Mapping[str, tuple[str, ...]],
+    begun: Ahead | None,
 ) -> bytes:
     """Return the content of the shared library of the sources.
 
@@ -285,12 +339,14 @@ def _compiled(
         toolchain: the compiler.
         name: name of the library.
         flags: flags of the compiler by the name of each file to compile.
+        begun: what has begun.
     """
-    with tempfile.TemporaryDirectory(prefix="mbfmu-") as scratch:
-        for file, text in sources.items():
+    running = begun.running if begun else {}
+    with nullcontext(begun.folder) if begun else tempfile.TemporaryDirectory(prefix="mbfmu-") as scratch:
+        for file, text in () if begun else sources.items():
             (Path(scratch) / file).write_text(text, encoding="utf-8")
         made = f"{name}{toolchain.suffix}"
-        compiling = [[*toolchain.command, *flags[file], "-c", file, "-o", f"{file}.o"] for file in flags]
+        compiling = [_compiling(toolchain, file, flags[file]) for file in flags if file not in running]
         linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
         lasting = _folders()[-1]
         zigs = lasting / "zig"
@@ -298,8 +354,8 @@ def _compiled(
         checked = "ziglang" in toolchain.command and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
         with _alone(zigs) if checked else nullcontext():
             try:
-                for commands in (compiling, [linking]):
-                    _run_together(commands, scratch, environment)
+                _end([*running.values(), *(_started(command, scratch, environment) for command in compiling)])
+                _end([_started(linking, scratch, environment)])
             except BuildError as error:
                 scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
                 if not scant:
@@ -365,14 +421,19 @@ def _by_size(name: str, size: int) -> str:
     return "-O1" if size < (2 * LARGE if name == "tangent.c" else HUGE) else "-O0"
 
 
-def _run_together(commands: list[list[str]], folder: str, environment: Mapping[str, str]) -> None:
-    """Run commands in parallel."""
-    running = [
-        subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        for command in commands
-    ]
+def _started(command: list[str], folder: str, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
+    """Return a process that runs a command in a folder."""
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
+    """Wait until processes end.
+
+    Raises:
+        BuildError: one of them reports an error.
+    """
     complaints = [process.communicate()[1] for process in running]
     for process, complaint in zip(running, complaints, strict=True):
         if process.returncode:
