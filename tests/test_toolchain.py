@@ -242,7 +242,6 @@ def test_what_is_compiled_ahead_ends_with_the_writing(monkeypatch: pytest.Monkey
     begun = ahead(compiler)
     entered = begun.__enter__()
     entered.take("one.c", "int one(void) { return 1; }")
-    with pytest.raises(ArithmeticError):
-        begun.__exit__(ArithmeticError, ArithmeticError(), None)
+    assert not begun.__exit__(ArithmeticError, ArithmeticError(), None)  # which goes on
     assert entered.running["one.c"].returncode is not None
     assert not Path(entered.folder).exists()
