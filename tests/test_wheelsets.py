@@ -215,13 +215,22 @@ def test_a_wheelset_that_leaves_its_rails_ends_the_motion_with_a_message() -> No
         mbfmu.simulate("wheelset", 1.0, values={"lateral.v": 3.0})
 
 
+@pytest.mark.slow
+def test_an_fmu_of_a_wheelset_moves_as_the_model(tmp_path: Path) -> None:
+    path = mbfmu.export("wheelset", tmp_path / "wheelset.fmu", step=1e-3)
+    model, fmu = (mbfmu.simulate(item, 0.5, output_interval=0.01) for item in ("wheelset", path))
+    for name in ("lateral.s", "yaw.w", "track.left.N", "track.right.f_2"):
+        assert fmu[name] == pytest.approx(model[name], rel=1e-9, abs=1e-12)
+
+
 def test_advice_on_failed_steps_names_the_track() -> None:
     assert "'track' has lost a rail" in remedies(prepare(sprung(20.0), "radau", None, 1e-3))["NOT_FINITE"]
 
 
-def test_a_start_beyond_the_reach_of_a_profile_is_refused() -> None:
-    with pytest.raises((StartError, ModelError), match="reach of a profile"):
-        mbfmu.simulate(sprung(20.0, reach_wheel=1e-3, lateral=5e-3), 0.1)
+@pytest.mark.parametrize("wrong", [{"reach_wheel": 1e-3}, {"rail": "0"}, {"rail": "s**2"}])
+def test_a_start_without_a_place_of_contact_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(StartError, match="reach of a profile or where the rail is not curved"):
+        mbfmu.modes(sprung(20.0, lateral=5e-3, **wrong))
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,11 @@ def _pressing(
         names = [item.name for item in joint.inputs(bodies.planar) if item.internal]
         if not names:
             continue
+        if path in bodies.coordinates.carried:
+            raise ModelError(
+                f"{type(joint).__name__} '{path}' carries coordinates, so that it has no multipliers for `pressed`: "
+                "leave out its `pose`"
+            )
         ends = bodies.equations[path].a, bodies.equations[path].b
         values = ca.vertcat(joint.pressed(bodies.values[path], *ends, ca.vertcat(own, own_G)))
         if values.numel() != len(names):

@@ -73,7 +73,10 @@ class WheelsetOnTrack(Joint):
     saturation: Saturation = field(default="shen", kw_only=True)
     needs: ClassVar[str] = "spatial"
     instead: ClassVar[str] = "RollingWheel"
-    ends: ClassVar[str] = "has lost a rail (a normal force fell to 0) or touches beyond the reach of a profile"
+    ends: ClassVar[str] = (
+        "has lost a rail (a normal force fell to 0), or touches beyond the reach of a profile or where the rail is not "
+        "curved more than the wheel"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
