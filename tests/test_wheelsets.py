@@ -210,6 +210,18 @@ def test_the_wheelset_of_parts_hunts_as_far_as_that_of_the_test_set_and_calms_at
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("stepper", "step"), [("projected", 1e-4), ("rattle", 2e-5), ("generalized_alpha", 1e-4)])
+def test_steppers_of_any_kind_find_one_motion(stepper: str, step: float) -> None:
+    mine, other = (
+        mbfmu.simulate("wheelset", 0.2, stepper=name, step=h, output_interval=0.01)
+        for name, h in ((stepper, step), ("gauss", 5e-4))
+    )
+    for name in ("lateral.s", "yaw.phi", "along.s"):
+        assert mine[name] == pytest.approx(other[name], abs=1e-7)
+    assert mine["track.left.N"][1:] == pytest.approx(other["track.left.N"][1:], rel=1e-5)
+
+
+@pytest.mark.slow
 def test_a_wheelset_that_leaves_its_rails_ends_the_motion_with_a_message() -> None:
     with pytest.raises((StepError, StartError), match="'track' has lost a rail"):
         mbfmu.simulate("wheelset", 1.0, values={"lateral.v": 3.0})
