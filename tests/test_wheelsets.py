@@ -222,6 +222,20 @@ def test_steppers_of_any_kind_find_one_motion(stepper: str, step: float) -> None
 
 
 @pytest.mark.slow
+def test_gradients_of_a_run_with_creep_forces_are_those_of_differences() -> None:
+    run = mbfmu.Sensitivity(
+        "wheelset", 0.1, ["c", "v", "lateral.s"], outputs=["lateral.s"], stepper="gauss", step=1e-3, output_interval=0.1
+    )
+    outputs, pullback = run.pullback()
+    weights = np.zeros_like(outputs)
+    weights[-1] = 1.0
+    for number, change in enumerate((1.0, 1e-4, 1e-7)):
+        step = np.eye(3)[number] * change
+        ends = [run.outputs(run.values + sign * step)[-1, 0] for sign in (1, -1)]
+        assert pullback(weights).values[number] == pytest.approx((ends[0] - ends[1]) / (2 * change), rel=1e-5)
+
+
+@pytest.mark.slow
 def test_a_wheelset_that_leaves_its_rails_ends_the_motion_with_a_message() -> None:
     with pytest.raises((StepError, StartError), match="'track' has lost a rail"):
         mbfmu.simulate("wheelset", 1.0, values={"lateral.v": 3.0})
