@@ -117,6 +117,12 @@ PICTURES = (
         command="-m mbfmu locus bicycle --parameter v=0:10:101 --plot {folder}/picture.png",
     ),
     Picture(
+        "hunting.png",
+        "models/wheelset.py",
+        command="-m mbfmu simulate wheelset --stop 4 --show lateral.s,track.left.N,track.right.N "
+        "--plot {folder}/picture.png",
+    ),
+    Picture(
         "workspace.png",
         "models/crane.py",
         command="-m mbfmu kinematics crane --frame beam2.frame_b --grid lift.s=-0.2:1.1:27 --grid tilt.s=0:1.1:23 "

@@ -60,6 +60,7 @@ RUN = (
                 "exchange",
                 "flexible",
                 "masters",
+                "rail",
             ),
         )
     ),

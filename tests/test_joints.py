@@ -92,6 +92,8 @@ OTHERS: dict[str, tuple[Joint, bool, int]] = {
     "KnifeEdge, planar": (KnifeEdge("joint", n=(0.6, 0.8)), True, 3),
 }
 EVERY = {**CARRYING, **OTHERS}
+ELSEWHERE = {"WheelsetOnTrack"}
+"""Joints that are tested in files of their own, as their equations hold near some poses only."""
 ROLLING = {
     "RollingDisk": 3, "RollingDisk, tilted": 3, "RollingSphere": 3, "KnifeEdge": 5, "KnifeEdge, planar": 2
 }  # fmt: skip
@@ -771,7 +773,7 @@ def test_the_list_shows_every_component_with_a_claim() -> None:
 
 def test_every_joint_of_the_library_is_tested_here() -> None:
     joints = {name for name, kind in kinds().items() if issubclass(kind, Joint)} - {"Joint"}
-    assert {type(joint).__name__ for joint, _, _ in EVERY.values()} == joints
+    assert {type(joint).__name__ for joint, _, _ in EVERY.values()} | ELSEWHERE == joints
 
 
 def test_the_guide_names_every_component() -> None:

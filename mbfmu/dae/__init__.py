@@ -10,6 +10,7 @@ from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.naming import with_names
+from mbfmu.dae.pressed import pressed
 from mbfmu.dae.redundancy import independent
 from mbfmu.dae.stepped import stepped
 from mbfmu.dae.switched import refuse_switched, switched
@@ -107,4 +108,4 @@ def _derived(
     else:
         raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
     made = COORDINATES[coordinates]
-    return independent(dae, lambda: made(model, turning=True, **given))
+    return pressed(independent(dae, lambda: made(model, turning=True, **given)))

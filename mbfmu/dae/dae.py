@@ -200,6 +200,19 @@ class Layout(ABC):
 
 
 @dataclass(frozen=True)
+class Pressing:
+    """Forces that depend on the multipliers of constraints, and act through inputs until they are solved for.
+
+    Args:
+        inputs: numbers of these inputs.
+        law: Function (q, v, z, u, p, t, lambda_) -> these inputs, shape (number of inputs,); whatever u says of them.
+    """
+
+    inputs: tuple[int, ...]
+    law: Function
+
+
+@dataclass(frozen=True)
 class Loop:
     """A closed loop of the mechanism.
 
@@ -386,6 +399,8 @@ class Dae(Layout):
         other_names: pairs of the name that the model gives a variable and its full dotted name.
         switches: gaps and frictions; None: there are none.
         switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
+        pressing: forces that depend on multipliers; None: there are none, or they are solved for (see `pressed`).
+        ends: what may end a motion, in clauses with names of joints.
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
     """
 
@@ -434,6 +449,8 @@ class Dae(Layout):
     switches: Switches | None = None
     switching: "Switching | None" = None
     flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    pressing: Pressing | None = None
+    ends: tuple[str, ...] = ()
 
     @cached_property
     def M(self) -> Function:

@@ -4,7 +4,7 @@ Constraints, potentials and loads are derived from expressions of frames by auto
 the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import casadi as ca
@@ -12,16 +12,18 @@ import casadi as ca
 from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.contacts import switches_of
-from mbfmu.dae.dae import Dae, Sampling, Signal
+from mbfmu.dae.dae import Dae, Pressing, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
+from mbfmu.dae.reactions import multipliers
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint
 from mbfmu.model.frame import SX
+from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import resolve
 from mbfmu.model.parts import MovingPart
 
@@ -112,12 +114,56 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         switches=switches,
+        pressing=_pressing(bodies, shown, network.signals, u, function),
+        ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
         flexible=tuple(_shapes(bodies)),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(
         dae, {name: full for name, full in bodies.mechanism.names.items() if name not in late}, network.driven
     )
+
+
+def _pressing(
+    bodies: Bodies, shown: Outputs, inputs: tuple[Signal, ...], u: SX, function: Callable[..., Any]
+) -> Pressing | None:
+    """Return the forces of joints that depend on the multipliers of their rows.
+
+    Args:
+        bodies: coordinates and frames of the mechanism.
+        shown: the outputs, with the symbols of the multipliers.
+        inputs: all inputs.
+        u: their symbols.
+        function: function (name, arguments, result) -> a Function.
+    """
+    place = {signal.name: number for number, signal in enumerate(inputs)}
+    numbers: list[int] = []
+    laws: list[SX] = []
+    m = shown.lambda_.numel() - sum(item.velocity.numel() for item in bodies.equations.values())
+    for path, own, own_G in multipliers(bodies, shown.lambda_, m):
+        joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
+        names = [item.name for item in joint.inputs(bodies.planar) if item.internal]
+        if not names:
+            continue
+        if path in bodies.coordinates.carried:
+            raise ModelError(
+                f"{type(joint).__name__} '{path}' carries coordinates, so that it has no multipliers for `pressed`: "
+                "leave out its `pose`"
+            )
+        ends = bodies.equations[path].a, bodies.equations[path].b
+        values = ca.vertcat(joint.pressed(bodies.values[path], *ends, ca.vertcat(own, own_G)))
+        if values.numel() != len(names):
+            raise ModelError(
+                f"{type(joint).__name__} '{path}' has {len(names)} internal input(s) and `pressed` returns "
+                f"{values.numel()} value(s): return one for each, in their order"
+            )
+        numbers += [place[f"{path}.{name}"] for name in names]
+        laws.append(values)
+    if not numbers:
+        return None
+    z = ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
+    arguments = [bodies.q, bodies.v, z, u, bodies.p, bodies.t, shown.lambda_]
+    return Pressing(tuple(numbers), function("pressing", arguments, ca.vertcat(*laws)))
 
 
 def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict[str, Any]:

@@ -73,6 +73,8 @@ def loads(bodies: Bodies) -> Loads:
             for number, (elastic, damping) in enumerate(_inner_efforts(bodies, path, joint)):
                 power.append((bodies.equations[path].rates[number], damping))
                 efforts[path][number] += elastic + damping
+        ends = bodies.equations[path].a, bodies.equations[path].b
+        power += [(ca.vertcat(rate), ca.vertcat(effort)) for rate, effort in joint.efforts(bodies.values[path], *ends)]
         if not joint.actuated:
             continue
         for number, motion in enumerate(bodies.equations[path].motion):

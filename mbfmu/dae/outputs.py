@@ -10,12 +10,13 @@ from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Signal
 from mbfmu.dae.flexible import angular_momentum
 from mbfmu.dae.loads import Loads, ends_of
-from mbfmu.dae.reactions import cut_wrenches, force_work, outer_wrenches, wrench
+from mbfmu.dae.reactions import cut_wrenches, force_work, multipliers, outer_wrenches, wrench
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxesForce, AxisForce, Force
 from mbfmu.model.frame import SX, Frame, Pose
+from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import BodyShape, MovingPart, World
 from mbfmu.model.relative import moment_of
@@ -70,6 +71,11 @@ def outputs(
     for path, J in bodies.rotors.items():  # what a rotor takes does not reach the joint
         couplings[path][0] -= J * bodies.ddot(bodies.equations[path].rates[0], a)
     _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
+    for path, own, own_G in multipliers(bodies, lambda_, Phi.numel()):
+        joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
+        ends = bodies.equations[path].a, bodies.equations[path].b
+        for shown in joint.signals(bodies.values[path], *ends, ca.vertcat(own, own_G)):
+            table.add(f"{path}.{shown.name}", shown.unit, shown.description, shown.value, "output")
     _body_outputs(bodies, table)
     for path, sensor in bodies.mechanism.of(Sensor).items():
         frames = (bodies.frame_of(f"{path}.{frame}") for frame in sensor.frames)

@@ -7,7 +7,7 @@ An element with a residual (multiplier lambda), a rate (effort e) or a potential
 for small displacements x = (shift, turn) of that frame alone, resolved in the world frame.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,6 +64,8 @@ def joint_work(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
         for by_place, by_speed, effort in pairs:
             value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
             found.append((ca.vertcat(value), effort))
+        pressing = zip(joint.efforts(p, fast_a, fast_b), joint.efforts(p, a, b), strict=True)
+        found += [(ca.vertcat(rate), ca.vertcat(effort)) for (rate, _), (_, effort) in pressing]
         return found
 
     return work
@@ -81,15 +83,27 @@ def cut_wrenches(
         found: the loads.
         couplings: further efforts on the motions of each joint.
     """
-    row, row_G = 0, m
     works: dict[str, VirtualWork] = {}
-    for path, item in bodies.equations.items():
-        own, own_G = item.Phi.numel(), item.velocity.numel()
+    for path, own, own_G in multipliers(bodies, lambda_, m):
         if path not in bodies.coordinates.carried:
             efforts = [first + second for first, second in zip(found.efforts[path], couplings[path], strict=True)]
-            works[path] = joint_work(bodies, path, lambda_[row : row + own], lambda_[row_G : row_G + own_G], efforts)
-        row, row_G = row + own, row_G + own_G
+            works[path] = joint_work(bodies, path, own, own_G, efforts)
     return works
+
+
+def multipliers(bodies: Bodies, lambda_: SX, m: int) -> Iterator[tuple[str, SX, SX]]:
+    """Yield the full name of each joint, and the multipliers of its holonomic and of its nonholonomic rows.
+
+    Args:
+        bodies: coordinates and frames of the mechanism.
+        lambda_: all multipliers, holonomic rows first.
+        m: number of holonomic rows.
+    """
+    row, row_G = 0, m
+    for path, item in bodies.equations.items():
+        own, own_G = item.Phi.numel(), item.velocity.numel()
+        yield path, lambda_[row : row + own], lambda_[row_G : row_G + own_G]
+        row, row_G = row + own, row_G + own_G
 
 
 def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[int, SX, SX, SX]]:

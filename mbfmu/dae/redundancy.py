@@ -210,6 +210,10 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
     if switches:
         pressing = switches.normal(q, v, z, a, every, u, p, t)
         switches = replace(switches, normal=function("normal", [q, v, z, a, lambda_, u, p, t], pressing))
+    pressing = dae.pressing
+    if pressing:
+        law = pressing.law(q, v, z, u, p, t, every)
+        pressing = replace(pressing, law=function("pressing", [q, v, z, u, p, t, lambda_], law))
     return replace(
         dae,
         m=len(rows),
@@ -223,4 +227,5 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
         outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
         dropped=dropped,
         switches=switches,
+        pressing=pressing,
     )

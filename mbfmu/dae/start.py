@@ -180,7 +180,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     values = ", ".join(f"{name} = {value:g}" for name, value in given)
     for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
         if not np.all(np.isfinite(numbers)):
-            return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}")
+            ended = f"; perhaps {', or '.join(dae.ends)}" if dae.ends else ""
+            return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}{ended}")
     open_by, missed_by = max(Phi, default=0.0), max(asked, default=0.0)
     gap = max(open_by, missed_by)
     if open_by <= TOLERANCE and missed_by <= DIGITS:

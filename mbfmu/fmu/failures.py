@@ -32,10 +32,11 @@ def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
     able = [name for name in KEEPERS if name != scheme.name and not (by_steps or (name == "rattle" and dae.k))]
     keeper = f", such as '{able[0]}'" if able else ""
     shorter = "take a smaller solver.step"
+    ended = f"perhaps {', or '.join(dae.ends)}; else " if dae.ends else ""
     chosen = "" if scheme.multistep or corrections else ", or set solver.tolerance"
     return {
-        "NOT_CONVERGED": f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"],
-        "NOT_FINITE": f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"],
+        "NOT_CONVERGED": ended + (f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"]),
+        "NOT_FINITE": ended + (f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"]),
         "NOT_ACCURATE": "take a larger one" + (", or a stepper of higher order" if scheme.order < HIGHEST else ""),
         "OUTPUTS_NOT_FINITE": REMEDIES["OUTPUTS_NOT_FINITE"],
         DRIFTED: f"{shorter}, or a stepper that keeps them{keeper}" if able else shorter,

@@ -128,6 +128,7 @@ from mbfmu.model.joints import (
     Screw,
     Spherical,
     Universal,
+    WheelsetOnTrack,
 )
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
@@ -283,6 +284,7 @@ __all__ = [
     "Universal",
     "Value",
     "Vector",
+    "WheelsetOnTrack",
     "Wire",
     "World",
     "WorldForce",

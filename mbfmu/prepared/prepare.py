@@ -190,9 +190,10 @@ class Prepared:
             q = self.coordinates_of(x, p)
             raise StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, int(status.substeps)))
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
+            ended = f"perhaps {', or '.join(self.dae.ends)}; else " if self.dae.ends else ""
             raise StartError(
                 f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
-                f"{self.step:g} s; take a smaller step"
+                f"{self.step:g} s; {ended}take a smaller step"
             )
         raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
 

@@ -17,6 +17,7 @@ from mbfmu.model.joints.rolling_wheel import RollingWheel
 from mbfmu.model.joints.screw import Screw
 from mbfmu.model.joints.spherical import Spherical
 from mbfmu.model.joints.universal import Universal
+from mbfmu.model.joints.wheelset_on_track import WheelsetOnTrack
 
 __all__ = [
     "Coincident",
@@ -37,6 +38,7 @@ __all__ = [
     "Screw",
     "Spherical",
     "Universal",
+    "WheelsetOnTrack",
     "sliding",
     "turning",
 ]

@@ -8,6 +8,7 @@ import casadi as ca
 from mbfmu.errors import AxisError, ModelError
 from mbfmu.model.component import Component, Input
 from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
+from mbfmu.model.sensors import Measured
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Joint(Component):
        the freedom that `position` leaves: the joint can then carry the coordinates of a tree, where `position` is
        not needed, and the bodies of a tree are placed exactly at the start;
     5. `twist`: the motion of frame_b seen from frame_a (optional: the derivative of `pose`, in a shorter form);
-    6. `potential` and `dissipation` of its motions, where the joint itself is elastic or damped (optional).
+    6. `potential` and `dissipation` of its motions, where the joint itself is elastic or damped (optional);
+    7. `efforts`, forces that the joint's own constraint forces decide, with their law in `pressed` (optional).
 
     `p` holds the joint's quantities as expressions, the flag ``p.planar`` and the time ``p.time`` (s).
 
@@ -90,6 +92,8 @@ class Joint(Component):
     """Kind of system, ``planar`` or ``spatial``, in which alone the joint works; empty: it works in both."""
     instead: ClassVar[str] = ""
     """The joint to use in the other kind of system."""
+    ends: ClassVar[str] = ""
+    """Possible end of a motion at this joint, a clause after its name in messages on steps that fail; empty: none."""
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -178,6 +182,29 @@ class Joint(Component):
 
         The arguments are those of `effort`.
         """
+        return ()
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        """Return pairs (rate, effort) of forces that depend on constraint forces: none by default.
+
+        Each is an SX scalar or column; the efforts are internal inputs of the joint, whose values `pressed` gives.
+        """
+        return ()
+
+    def pressed(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> SX:
+        """Return the values of the internal inputs, SX column, in their order.
+
+        Args:
+            p: the joint's quantities.
+            a: frame_a.
+            b: frame_b.
+            lambda_: multipliers of the joint's rows, those of `position` first; the rows put their negatives, times
+                their gradients, on the frames.
+        """
+        return ca.SX(0, 1)
+
+    def signals(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> tuple[Measured, ...]:
+        """Return more outputs than motions and cut forces: none by default; the arguments are those of `pressed`."""
         return ()
 
     @property

@@ -1,0 +1,134 @@
+"""Forces that depend on the multipliers of constraints, such as creep forces of wheels on the normal forces of rails.
+
+They act through internal inputs of the equations, u. With N the multipliers of the index-1 form, linear in u, and the
+law u = F(q, v, z, p, t, N), the equation N = N(F(N)) is solved by a fixed number of Newton's corrections inside the
+force. On the constraints the multipliers that a stepper finds are the same, so that every stepper takes the equations.
+"""
+
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.switched import eliminated
+from mbfmu.errors import ModelError
+from mbfmu.model.frame import SX
+
+NEWTON = 4
+"""Number of corrections: forces change their own normal forces by little, as they act across these."""
+SOLVED = 1e-8
+"""Residual of the multipliers, relative to them and to 1 N, above which there is no solution."""
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The symbols of equations without the internal inputs.
+
+    Args:
+        given: q, v, z, outer u, p, t.
+        place: numbers of the internal inputs.
+        outer: numbers of the others.
+    """
+
+    given: tuple[SX, ...]
+    place: tuple[int, ...]
+    outer: tuple[int, ...]
+
+    def inputs(self, forces: SX) -> SX:
+        """Return all inputs, for the values of the internal ones."""
+        u = ca.SX.zeros(len(self.place) + len(self.outer))
+        for number, k in enumerate(self.outer):
+            u[k] = self.given[3][number]
+        for number, k in enumerate(self.place):
+            u[k] = forces[number]
+        return u
+
+
+def pressed(dae: Dae) -> Dae:
+    """Return the equations with forces that depend on multipliers solved for; equations without such as they are.
+
+    Args:
+        dae: the equations. The inputs through which these forces act are no longer inputs then.
+
+    Raises:
+        ModelError: there are gaps or dry friction too, which change the multipliers at events.
+    """
+    found = dae.pressing
+    if found is None:
+        return dae
+    if dae.switches:
+        names = ", ".join(f"'{name}'" for name in dae.switches.touching)
+        raise ModelError(
+            f"'{dae.name}' has gaps or dry friction ({names}) beside forces that depend on those of constraints, such "
+            "as creep forces of wheels: leave one of them out, or take a smooth force such as a stop or a bushing"
+        )
+    outer = tuple(k for k in range(len(dae.inputs)) if k not in found.inputs)
+    q, v, z, p, t = (
+        ca.SX.sym(*item) for item in (("q", dae.n), ("v", dae.n), ("z", dae.n_z), ("p", dae.n_p), ("t", 1))
+    )
+    u = ca.SX.sym("u", len(outer))
+    split = _Split((q, v, z, u, p, t), found.inputs, outer)
+    forces = _forces(dae, split)
+    acting = split.inputs(forces)
+    given = list(split.given)
+
+    def function(name: str, arguments: list[SX], result: SX) -> Any:
+        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+
+    def changed(name: str) -> Any:
+        return function(name, given, getattr(dae, name)(q, v, z, acting, p, t))
+
+    lambda_, a = ca.SX.sym("lambda_", dae.m + dae.k), ca.SX.sym("a", dae.n)
+    turned = ca.SX.sym("turned", dae.n_angles)
+    shown = split.inputs(found.law(q, v, z, split.inputs(ca.SX.zeros(len(found.inputs))), p, t, lambda_))
+    sampling = dae.sampling
+    if sampling:
+        due = ca.SX.sym("due", dae.n_c)
+        update = sampling.update(q, v, z, acting, p, t, due)
+        sampling = replace(sampling, update=function("update", [*given, due], update))
+    functions = ("force", "flow", "free_acceleration", "momentum_rate", "impulse_rate")
+    return replace(
+        dae,
+        inputs=tuple(dae.inputs[k] for k in outer),
+        sampled=tuple(outer.index(k) for k in dae.sampled),
+        output=function(
+            "output", [q, v, z, turned, a, lambda_, u, p, t], dae.output(q, v, z, turned, a, lambda_, shown, p, t)
+        ),
+        power=dae.power and changed("power"),
+        sampling=sampling,
+        resisting=True,
+        pressing=None,
+        **{name: changed(name) for name in functions},
+    )
+
+
+def _forces(dae: Dae, split: _Split) -> SX:
+    """Return the internal inputs, SX, in terms of the symbols given."""
+    assert dae.pressing is not None
+    q, v, z, _, p, t = split.given
+    still = split.inputs(ca.SX.zeros(len(split.place)))
+    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
+    right = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    factor = SchurFactor(dae.over_mass(q, p), C)
+    _, first = factor.constrained(dae.free_acceleration(q, v, z, still, p, t), right)
+    F = ca.SX.sym("F", len(split.place))
+    W = ca.jacobian(dae.force(q, v, z, split.inputs(F), p, t), F)
+    none = ca.SX(C.shape[0], 1)
+    columns = [factor.solve(ca.substitute(W[:, k], F, ca.SX.zeros(F.numel())), none)[1] for k in range(F.numel())]
+    every = ca.SX.sym("N", C.shape[0])
+    law = dae.pressing.law(q, v, z, still, p, t, every)
+    rows = [row for row, needed in enumerate(ca.which_depends(law, every, 1, False)) if needed]
+    N = every[rows]
+    B = ca.horzcat(*columns)[rows, :]
+    residual = N - first[rows] - B @ law
+    slope = ca.jacobian(residual, N)
+    at = first[rows]
+    for _ in range(NEWTON):
+        missed, J = ca.substitute([residual, slope], [N], [at])
+        at = at - eliminated(J, missed)
+    missed = ca.mmax(ca.fabs(ca.substitute(residual, N, at)))
+    solved = missed <= SOLVED * (1 + ca.mmax(ca.fabs(at)))
+    return ca.if_else(solved, ca.substitute(law, N, at), nan)
