@@ -2,7 +2,8 @@
 
 mbfmu takes 1, 2, 4 and 8 instances at a time, of those numbers that the processor has vectors for; their bits are the
 same. Beside it are Pinocchio's C++ loop (benchmarks/peers/pinocchio.cpp), instance by instance, and MuJoCo's `rollout`
-with one thread, which are scalar. All take steps of RK4, or ours the stepper that is named, from starts that differ.
+with one thread, which are scalar; and MuJoCo's MJX, which JAX compiles for the processor, in double precision. All take
+steps of RK4, or ours the stepper that is named, from starts that differ.
 """
 
 import argparse
@@ -26,7 +27,9 @@ from mbfmu.kernel.many import Many, many_library
 COUNT, STEPS, H = 4096, 100, 1e-3
 """Instances of ours, steps of a call, and their length, s."""
 FEW = 64
-"""Instances of the peers, which take them one by one."""
+"""Instances of the peers that take them one by one."""
+FEW_STEPS = 10
+"""Steps of a call of MJX, which takes longest."""
 REPEATS = 5
 """Number of calls, of which the quickest counts."""
 PROJECTED: Scheme = ("projected", {"order": 4})
@@ -105,6 +108,22 @@ def mujoco(task: Task) -> Iterator[Cost]:
     yield Cost("mujoco rollout", "RK4", 1, quickest(call, FEW * STEPS))
 
 
+def mjx(task: Task) -> Iterator[Cost]:
+    """Yield the cost of MuJoCo's MJX, with as many instances as ours and without the time to compile."""
+    peer, engine, jax = (import_module(name) for name in ("benchmarks.peers.mujoco", "mujoco", "jax"))
+    jax.config.update("jax_enable_x64", True)
+    steps = import_module("mujoco.mjx")
+    model = engine.MjModel.from_xml_string(peer.describe(task, H, False))
+    data = engine.MjData(model)
+    data.qpos[:], data.qvel[:] = ([getattr(link, name) for link in task.links] for name in ("q", "v"))
+    on_device, state = steps.put_model(model), steps.put_data(model, data)
+    scatter = 1e-9 * np.random.default_rng(0).standard_normal((COUNT, model.nq))
+    states = jax.vmap(lambda change: state.replace(qpos=state.qpos + change))(scatter)
+    step = jax.vmap(steps.step, (None, 0))
+    run = jax.jit(lambda states: jax.lax.fori_loop(0, FEW_STEPS, lambda _, x: step(on_device, x), states))
+    yield Cost("mujoco MJX", "RK4", COUNT, quickest(lambda: run(states).qpos.block_until_ready(), COUNT * FEW_STEPS))
+
+
 def main() -> None:
     """Print the table."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
@@ -115,7 +134,7 @@ def main() -> None:
         task = TASKS[name]()[0]
         if name not in peers:
             peers[name] = []
-            for engine in (pinocchio, mujoco):
+            for engine in (pinocchio, mujoco, mjx):
                 try:
                     peers[name] += engine(task)
                 except ImportError as error:

@@ -429,7 +429,7 @@ def _started(command: list[str], folder: str, environment: Mapping[str, str]) ->
 
 
 def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
-    """Wait until processes end.
+    """Run processes to their end.
 
     Raises:
         BuildError: one of them reports an error.
