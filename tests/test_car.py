@@ -73,6 +73,7 @@ def test_the_car_brakes_to_standstill_and_stays_there() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_implicit_stepper_drives_the_same_bend() -> None:
     given = {"steer": "0.8*sin(3*time)", "drive": "500"}
     explicit, implicit = ran(1.0, step=1e-3, **given), ran(1.0, step=2e-3, stepper="radau", **given)
