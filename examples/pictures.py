@@ -136,6 +136,7 @@ PICTURES = (
     Picture("examples/design.png", "examples/design.py", ("models/quarter_car.py",)),
     Picture("examples/synthesis.png", "examples/synthesis.py"),
     Picture("swing.png", "examples/swing.py", ("models/two_link.py",)),
+    Picture("lane_change.png", "examples/lane_change.py", ("models/car.py",)),
     Picture(
         "coupled/arm.png",
         "examples/coupled/arm.py",

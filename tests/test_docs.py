@@ -59,6 +59,7 @@ RUN = (
                 "contacts",
                 "exchange",
                 "flexible",
+                "cars",
                 "masters",
                 "rail",
             ),

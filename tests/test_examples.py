@@ -12,14 +12,14 @@ from harness import thorough
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, design, hits, report, robot, rolling, swing, synthesis
+from examples import animation, closed_loop, design, hits, lane_change, report, robot, rolling, swing, synthesis
 from examples.moving import gripper, pile, walker
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits, swing, synthesis)
+EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change)
 """Those with a table and a figure."""
 
 
@@ -117,7 +117,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=["rolling", "robot", "design", "hits", "swing", "synthesis"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.partition(".")[2])
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +169,20 @@ def test_an_arm_swings_up_with_less_effort_the_freer_its_torques_are() -> None:
     assert efforts == sorted(efforts, reverse=True)
     assert efforts[-1] == pytest.approx(18.0, abs=0.01)
     assert found["run again"] < 1e-10
+
+
+@pytest.mark.slow
+def test_a_car_stays_within_the_lanes_of_iso_3888_and_its_course_is_that_of_another_method() -> None:
+    found = run(lane_change).numbers
+    assert min(found[f"room in lane {k}"] for k in (1, 2, 3, 4)) > 0.1
+    assert found["slowest"] > 77
+    assert found["fastest"] < 83
+    assert 5.5 < found["lateral acceleration"] < 7.5
+    assert 3 < found["roll"] < 6
+    assert found["least load"] > 1000
+    assert found["valid"] == 1
+    assert found["error, 0.002"] < 3e-8
+    assert found["error, 0.008"] < 3e-7
 
 
 @pytest.mark.slow

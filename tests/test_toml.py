@@ -45,6 +45,7 @@ from mbfmu.model import (
     State,
     Subsystem,
     System,
+    Tyre,
     World,
     connect,
     guess,
@@ -101,7 +102,7 @@ def _own(model: Any) -> bool:
     """Whether a model is no system or block, or has a component of a class of its own or with the data of a file."""
     if isinstance(model, System):
         return any(_own(item.system if isinstance(item, Subsystem) else item) for item in model.components)
-    return isinstance(model, ModalBody) or type(model) not in {*component_types().values(), Block, Sampled}
+    return isinstance(model, ModalBody | Tyre) or type(model) not in {*component_types().values(), Block, Sampled}
 
 
 def refused(text: str) -> MbfmuError:

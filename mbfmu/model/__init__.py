@@ -105,8 +105,10 @@ from mbfmu.model.forces import (
     TranslationalRotor,
     TranslationalSpring,
     TranslationalStop,
+    Tyre,
     WorldForce,
     WorldTorque,
+    read_tir,
 )
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.model.joints import (
@@ -281,6 +283,7 @@ __all__ = [
     "TranslationalShearPin",
     "TranslationalSpring",
     "TranslationalStop",
+    "Tyre",
     "Universal",
     "Value",
     "Vector",
@@ -296,6 +299,7 @@ __all__ = [
     "law",
     "quantity",
     "read_modal",
+    "read_tir",
     "start",
     "state",
     "wire",

@@ -18,6 +18,8 @@ from mbfmu.model.forces.maxwell import (
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
 from mbfmu.model.forces.thruster import AffineThruster, ConstantForce
+from mbfmu.model.forces.tyre import Tyre
+from mbfmu.model.forces.tyre_data import read_tir
 from mbfmu.model.forces.world import WorldForce, WorldTorque
 
 __all__ = [
@@ -57,6 +59,8 @@ __all__ = [
     "TranslationalRotor",
     "TranslationalSpring",
     "TranslationalStop",
+    "Tyre",
     "WorldForce",
     "WorldTorque",
+    "read_tir",
 ]
