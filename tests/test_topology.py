@@ -336,7 +336,7 @@ def with_pendulum(joint: Joint, planar: bool) -> System:
 
 
 FREE, FREE_3 = (
-    ["b1.r[1]", "b1.r[2]", "b1.phi"],
+    ["b1.x", "b1.y", "b1.phi"],
     ["b1.r[1]", "b1.r[2]", "b1.r[3]", *(f"b1.Q[{k}]" for k in (1, 2, 3, 4))],
 )
 USERS = [

@@ -254,6 +254,23 @@ class Assembly:
 
 
 @dataclass(frozen=True)
+class Role:
+    """The role of a joint in the equations.
+
+    Args:
+        joint: its full name.
+        carries: whether its motions are coordinates; else all its equations are constraints.
+        rows: number of its equations among the constraints, redundant ones included.
+        reason: why, in a few words.
+    """
+
+    joint: str
+    carries: bool
+    rows: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Bone:
     """A line of a picture.
 
@@ -384,6 +401,7 @@ class Dae(Layout):
         switches: gaps and frictions; None: there are none.
         switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
+        roles: which joints carry coordinates, and which are constraints.
     """
 
     name: str
@@ -431,6 +449,7 @@ class Dae(Layout):
     switches: Switches | None = None
     switching: "Switching | None" = None
     flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    roles: tuple[Role, ...] = ()
 
     @cached_property
     def M(self) -> Function:

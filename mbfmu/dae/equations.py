@@ -18,6 +18,7 @@ from mbfmu.dae.loads import loads
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
+from mbfmu.dae.roles import roles
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint
@@ -113,6 +114,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         switches=switches,
         flexible=tuple(_shapes(bodies)),
+        roles=roles(bodies),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(

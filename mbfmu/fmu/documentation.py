@@ -119,12 +119,21 @@ def _equations(dae: Dae) -> list[tuple[str, object]]:
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
         ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
+        *_roles(dae),
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
         *touching,
         *(states if dae.states else ()),
         *sampled,
     ]
+
+
+def _roles(dae: Dae) -> list[tuple[str, object]]:
+    """Return which joints carry coordinates, and which are constraints, with their rows and the reason."""
+    carrying = [item.joint for item in dae.roles if item.carries]
+    others = [f"{item.joint} ({item.rows}: {item.reason})" for item in dae.roles if not item.carries]
+    rows = (("joints with coordinates", carrying), ("joints by constraints", others))
+    return [(what, ", ".join(names)) for what, names in rows if names]
 
 
 def _facts(rows: Sequence[tuple[str, object]]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
+from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, singularity, start_error
@@ -239,7 +240,7 @@ def prepare(
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
         energy_balance: whether `energy.balance` is an output.
         choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
@@ -259,6 +260,7 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
+    coordinates = None if coordinates is None else str(chosen(coordinates))
     asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked)
     cached = start_cache.load(key) if key else None
