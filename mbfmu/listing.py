@@ -209,7 +209,7 @@ def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
 
 def _parts(tree: JointTree, roles: tuple[Role, ...]) -> dict[str, list[Row]]:
     mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
-    hangs = {edge.far: edge.path or edge.start for edge in spanning.placing}
+    hangs = {edge.far: edge.path or edge.start for edge in spanning.order}
     role_of = {item.joint: item for item in roles}
     bodies = [
         {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}

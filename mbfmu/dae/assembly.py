@@ -220,42 +220,38 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
         bent: shape coordinates of the flexible parts, by full name.
     """
     poses = [group.poses for group in bodies.groups]
-    for path, near, far, _, start, stop, _ in reversed(bodies.tree.placing):
+    for path, near, far, _, start, stop, _ in reversed(bodies.tree.order):
         if not path and near and far in fixed:
             fixed = {near: fixed[far] @ poses[far][stop] @ poses[near][start].inverse(), **fixed}
     here: dict[int, Pose] = {0: identity(bodies.planar)}
-    moved: dict[str, SX] = {}
-    for path, near, far, forward, start, stop, _ in bodies.tree.placing:
-        near_end = here[near] @ poses[near][start]
-        if not path:
-            here[far] = near_end @ poses[far][stop].inverse()
-            continue
-        joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
-        p = bodies.values[path]
-        across = joint.pose(p, coordinates[path])
-        if not forward:
-            across = across.inverse()
-        here[far] = fixed.get(far) or near_end @ across @ poses[far][stop].inverse()
-        found = coordinates[path]
-        if far in fixed:
-            frames = [replace(frame, pose=pose) for frame, pose in zip(
-                bodies.still, (near_end, here[far] @ poses[far][stop]), strict=True)]  # fmt: skip
-            motion = joint.motion(p, *(frames if forward else frames[::-1]))
-            found = {item.position: ca.vertcat(item.value) for item in motion}
-        moved[path] = ca.vertcat(ca.SX(0, 1), *found.values())
     q: dict[int, SX] = {}
-    for edge in bodies.tree.order:
-        shape, pose = bodies.shape_of(edge.far), here[edge.far]
-        if edge.path in bodies.coordinates.carried:
-            q[edge.far] = moved[edge.path]
-        elif edge.path or edge.free:
-            if shape is None:
-                pose = pose @ Pose(bodies.inertias[edge.far - 1].r_CM, identity(bodies.planar).angle)
-            q[edge.far] = ca.vertcat(pose.r, pose.angle)
+    for path, near, far, forward, start, stop, _ in bodies.tree.order:
+        near_end = here[near] @ poses[near][start]
+        if path:
+            joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
+            p = bodies.values[path]
+            across = joint.pose(p, coordinates[path])
+            if not forward:
+                across = across.inverse()
+            here[far] = fixed.get(far) or near_end @ across @ poses[far][stop].inverse()
+            found = coordinates[path]
+            if far in fixed:
+                frames = [replace(frame, pose=pose) for frame, pose in zip(
+                    bodies.still, (near_end, here[far] @ poses[far][stop]), strict=True)]  # fmt: skip
+                motion = joint.motion(p, *(frames if forward else frames[::-1]))
+                found = {item.position: ca.vertcat(item.value) for item in motion}
+            q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
+            if path not in bodies.coordinates.carried:
+                pose = here[far]
+                if bodies.shape_of(far) is None:
+                    pose = pose @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
+                q[far] = ca.vertcat(pose.r, pose.angle)
         else:
-            q[edge.far] = ca.SX(0, 1)
+            here[far] = near_end @ poses[far][stop].inverse()
+            q[far] = ca.SX(0, 1)
+        shape = bodies.shape_of(far)
         if shape is not None:
-            q[edge.far] = ca.vertcat(q[edge.far], bent[shape.path])
+            q[far] = ca.vertcat(q[far], bent[shape.path])
     placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in bodies.coordinates.order))
     if bent:
         eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))

@@ -206,7 +206,7 @@ class Bodies:
         self.carrying, own = choice.able(mechanism, self.open_rows), choice.own(mechanism, groups, bonds)
         self.weights = self._weights()
         self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self.weights, self.carrying, own)
-        held = {number for edge in self.tree.placing if not edge.path for number in (edge.near, edge.far)}
+        held = {number for edge in self.tree.order if not edge.path for number in (edge.near, edge.far)}
         flexible = {number for number, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
         self.bonded = frozenset((held | flexible) - {0})
         self.lacking: dict[int, str] = {}

@@ -72,8 +72,8 @@ class CoordinateChoice:
             found.update(path for path in inside if path in able)
         return frozenset(found)
 
-    def own(self, mechanism: Mechanism, groups: tuple[Group, ...], bonds: tuple[Bond, ...]) -> tuple[int, ...]:
-        """Return the numbers of the groups that have coordinates of their own; one of those that bonds hold together.
+    def own(self, mechanism: Mechanism, groups: tuple[Group, ...], bonds: tuple[Bond, ...]) -> frozenset[int]:
+        """Return the numbers of the groups that have coordinates of their own, with those that bonds hold to them.
 
         Args:
             mechanism: the mechanism.
@@ -85,11 +85,11 @@ class CoordinateChoice:
             UsageError: nothing of that name can move.
         """
         if self.kind != "absolute":
-            return ()
+            return frozenset()
         parts = mechanism.of(Part)
         group_of = {part: number for number, group in enumerate(groups) for part in group.parts}
         one = _clusters(groups, bonds)
-        found: dict[int, int] = {}
+        found: set[int] = set()
         for name in self.names:
             inside = [path for path in parts if path == name or path.startswith(f"{name}.")]
             if not inside:
@@ -102,14 +102,13 @@ class CoordinateChoice:
                     f"coordinates '{self}': there is no body and no subsystem with bodies '{name}'; "
                     f"{nearest(name, choosable(mechanism, self.kind))}"
                 )
-            moving = [group_of[path] for path in inside if one[group_of[path]]]
+            moving = {one[group_of[path]] for path in inside} - {0}
             if not moving:
                 raise UsageError(
                     f"coordinates '{self}': '{name}' is fixed to the world and has no coordinates; leave it out"
                 )
-            for number in moving:
-                found.setdefault(one[number], number)
-        return tuple(found.values())
+            found |= moving
+        return frozenset(number for number, first in enumerate(one) if first in found)
 
 
 EVERY_JOINT = CoordinateChoice("joint")

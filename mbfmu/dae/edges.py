@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 
 class Edge(NamedTuple):
-    """An edge of a tree: a joint, a bond, or nothing between the world and a group with coordinates of its own.
+    """An edge of a tree: a joint, or a bond.
 
     Args:
-        path: full name of the joint; empty without one.
+        path: full name of the joint; empty for a bond.
         near: group that it starts from.
         far: group that it reaches.
         forward: whether frame_a is on the near group.
-        start, stop: full names of the parts' frames that it joins, on the near and on the far group; empty without.
-        free: whether the far group has coordinates of its own.
+        start, stop: full names of the parts' frames that it joins, on the near and on the far group.
+        free: whether the far group has coordinates of its own, and the joint only places it at the start.
     """
 
     path: str

@@ -2,7 +2,6 @@
 
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Role
-from mbfmu.dae.edges import way
 
 
 def roles(bodies: Bodies) -> tuple[Role, ...]:
@@ -26,12 +25,9 @@ def _reason(bodies: Bodies, path: str) -> str:
     if path not in bodies.open_rows:
         return "cannot carry coordinates"
     closing = next((loop for loop in tree.loops if loop[0] == path), None)
-    parents = {edge.far: edge for edge in tree.order}
-    around = way(parents, *(bodies.anchors[f"{path}.{frame}"][0] for frame in ("frame_a", "frame_b")))
-    others = [edge.path for edge in around if edge.path in bodies.coordinates.carried]
-    if path not in bodies.carrying or closing is None or any(edge.free and not edge.path for edge in around):
+    if path not in bodies.carrying or closing is None:
         return "as asked"
-    alike = [other for other in others if weights.rank[other] == weights.rank[path]]
+    alike = [other for other in closing[1:] if weights.rank[other] == weights.rank[path]]
     if not alike:
         return "fewest rows"
     if path not in weights.acting and any(other in weights.acting for other in alike):

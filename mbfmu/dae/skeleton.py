@@ -89,6 +89,6 @@ def _shown(bodies: Bodies, number: int) -> str:
     owner = bodies.owner(number)
     if number not in bodies.bonded or isinstance(bodies.mechanism.components[owner], MovingPart):
         return owner
-    bonds = (edge for edge in bodies.tree.placing if not edge.path)
+    bonds = (edge for edge in bodies.tree.order if not edge.path)
     other = next(far if near == number else near for _, near, far, *_ in bonds if number in (near, far))
     return bodies.owner(other)

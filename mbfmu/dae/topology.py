@@ -55,14 +55,11 @@ class Tree:
     """The spanning tree and the loops that the other joints close.
 
     Args:
-        order: the edges that carry the groups, parents before children: their coordinates are in this order.
-        placing: the edges along which the groups are placed at the start; the same, except where a group that has
-            coordinates of its own is reached by joints.
-        loops: for each joint off the tree of placing, the joints around its loop, beginning with that joint.
+        order: the edges in the order of placing.
+        loops: for each joint off the tree, the joints around its loop, beginning with that joint.
     """
 
     order: tuple[Edge, ...]
-    placing: tuple[Edge, ...]
     loops: tuple[tuple[str, ...], ...]
 
 
@@ -198,7 +195,7 @@ def spanning_tree(
         where: group and part's frame of each frame.
         weights: what the joints cost.
         carrying: the joints that may carry coordinates; where others lead to, a group has its own.
-        own: numbers of the groups that have coordinates of their own in any case.
+        own: numbers of the groups that have coordinates of their own wherever a joint leads to them.
 
     Raises:
         FrameConnectionError: a joint has both ends on one body, or a body is not connected to the world.
@@ -212,33 +209,27 @@ def spanning_tree(
         edges.append((weights.rank[path], Edge(path, a, b, True, start, stop, path not in carrying)))
     first = min(weights.rank.values(), default=0) - 1
     edges += [(first, Edge("", group_of[a], group_of[b], True, a, b)) for a, b in bonds]
-    apart = [(first - 1, Edge("", 0, number, True, "", "", True)) for number in own]
-    order = placing = _grown([*apart, *edges], len(groups))
-    tree = frozenset(edge.path for edge in order if edge.path and not edge.free)
-    cuts = Cuts([edge for _, edge in edges], [edge.far for edge in order if edge.free], weights)
-    cheapest = cuts.cheapest(tree)
-    if cheapest != tree:
-        kept = cheapest | {edge.path for edge in order if edge.free}
-        order = placing = _grown(
-            [*apart, *((key, edge) for key, edge in edges if edge.path in kept or not edge.path)], len(groups)
-        )
-    if own:
-        held = {edge.path for edge in order}
-        placing = _grown([(first if edge.path in held else key, edge) for key, edge in edges], len(groups))
-    reached = {0, *(edge.far for edge in placing)}
+    order = _grown(edges, len(groups))
+    reached = {0, *(edge.far for edge in order)}
     for number, group in enumerate(groups):
         if number not in reached and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
             raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"
             )
-    on_tree, parent = {edge.path for edge in placing}, {edge.far: edge for edge in placing}
+    tree = frozenset(edge.path for edge in order if edge.path and not edge.free)
+    cheapest = Cuts([edge for _, edge in edges], [edge.far for edge in order if edge.free], weights).cheapest(tree)
+    if cheapest != tree:
+        kept = cheapest | {edge.path for edge in order if edge.free or not edge.path}
+        order = _grown([(key, edge) for key, edge in edges if edge.path in kept], len(groups))
+    order = tuple(edge._replace(free=edge.free or bool(edge.path and edge.far in own)) for edge in order)
+    on_tree, parents = {edge.path for edge in order}, {edge.far: edge for edge in order}
     loops = tuple(
-        (edge.path, *(item.path for item in way(parent, edge.near, edge.far) if item.path))
+        (edge.path, *(item.path for item in way(parents, edge.near, edge.far) if item.path))
         for _, edge in edges
         if edge.path not in on_tree and edge.near in reached
     )
-    return Tree(order, placing, loops)
+    return Tree(order, loops)
 
 
 def _grown(edges: Sequence[tuple[int, Edge]], count: int) -> tuple[Edge, ...]:
