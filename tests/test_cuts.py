@@ -1,6 +1,7 @@
-"""Cuts of loops: the tree that is taken costs least among all trees, and drives stay on it."""
+"""Cuts of loops: the tree that is taken costs least among all trees, and angles that motors count stay on it."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from harness import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from mechanisms import slider_crank
+from random_mechanisms import in_space
 
 import mbfmu
 from mbfmu.dae import JointTree, derive
 from mbfmu.dae.cuts import Cuts, Weights
 from mbfmu.dae.edges import Edge
-from mbfmu.model import flatten
+from mbfmu.model import RotationalSpring, flatten
 
 
 def random_graph(seed: int) -> Cuts:
@@ -32,7 +35,7 @@ def random_graph(seed: int) -> Cuts:
         {name: size + (size == 3) for name, size in free.items()},
         {name: 6 - size for name, size in free.items()},
         free=7,
-        acting={name for name in names if rng.random() < 0.3},
+        needed={name for name in names if rng.random() < 0.3},
     )
     edges = [Edge(name, *pair, True, "", "") for name, pair in zip(names, ends, strict=True)]
     return Cuts(edges, [number for number in range(1, bodies + 1) if rng.random() < 0.15], weights)
@@ -50,15 +53,15 @@ def chains(graph: Cuts, tree: Collection[str]) -> dict[int, tuple[str, ...]]:
 
 
 def cost(graph: Cuts, tree: Collection[str]) -> tuple[int, int, int]:
-    """Drives off the tree, entries of the Jacobian, and the lengths of the chains, by sets of joints."""
+    """Needed axes off the tree, entries of the Jacobian, and the lengths of the chains, by sets of joints."""
     weights, found = graph.weights, chains(graph, tree)
     cut = [edge for edge in graph.edges if edge.path not in tree]
     entries = 0
     for edge in cut:
         around = set(found[edge.near]) ^ set(found[edge.far])
         entries += weights.rows[edge.path] * sum(weights.columns.get(name, weights.free) for name in around)
-    acting = sum(edge.path in weights.acting for edge in cut)
-    return acting, entries, sum(map(len, found.values()))
+    needed = sum(edge.path in weights.needed for edge in cut)
+    return needed, entries, sum(map(len, found.values()))
 
 
 @examples(2)
@@ -86,19 +89,25 @@ def test_the_tree_has_the_least_cost_of_all_trees(seed: int) -> None:
         assert cost(graph, tree) > expected or found == tree
 
 
-def test_a_cylinder_that_a_force_acts_on_carries_its_stroke() -> None:
-    """Off the tree its stroke and speed must be computed from the bodies: the eyes of the cylinders are cut."""
-    dae = derive(mbfmu.load("crane"), "joint")
-    assert {"lift.s", "tilt.s"} <= set(dae.coordinates)
-    role = {item.joint: item for item in dae.roles}
-    for name in ("lift_eye", "tilt_eye"):
-        assert (role[name].carries, role[name].rows, role[name].reason) == (False, 2, "nothing acts on it")
+def test_an_angle_in_space_that_a_motor_turns_carries_its_coordinate() -> None:
+    """Off the tree it is known up to full turns only; in the plane nothing is gained, and the cut stays."""
+    for planar in (True, False):
+        loop = slider_crank() if planar else in_space(slider_crank())
+        (plain,) = (item for item in derive(loop, "joint").roles if not item.carries)
+        motor = RotationalSpring("motor", joint=plain.joint, c=1.0)
+        (cut,) = (
+            item
+            for item in derive(replace(loop, components=(*loop.components, motor)), "joint").roles
+            if not item.carries
+        )
+        assert (cut.joint == plain.joint) == planar
+        assert cut.reason == ("short chains" if planar else "nothing acts on it")
 
 
 @pytest.mark.parametrize(
     ("name", "cut"),
     [
-        ("four_bar", {"pin": (2, "nothing acts on it")}),
+        ("four_bar", {"pin": (2, "short chains")}),
         ("spatial_slider_crank", {"ball": (3, "fewest rows")}),
         ("stewart", {f"ball{k}": (3, "short chains") for k in range(2, 7)}),
         ("bricard", {"j3": (5, "short chains")}),

@@ -301,6 +301,7 @@ class Bodies:
         coupled = {name for path, item in self.mechanism.of(AxisConstraint).items() for name in joints_of(path, item)}
         joints: dict[str, Joint] = self.mechanism.of(Joint)
         rank, columns, rows = {}, {}, {}
+        counted: set[str] = set()
         for path, joint in joints.items():
             motion = joint.motion(self.values[path], *self.still)
             sizes = [ca.vertcat(item.value).numel() for item in motion]
@@ -309,8 +310,9 @@ class Bodies:
             if type(joint).potential is not Joint.potential and path in self.carrying:
                 rank[path] = -1
             columns[path] = sum(sizes)
+            counted |= {path} if any(item.wraps for item in motion) else set()
             rows[path] = ca.vertcat(ca.SX(0, 1), joint.position(self.values[path], *self.still)).numel()
-        acting = {
+        acting = {path for path, joint in joints.items() if joint.actuated} | {
             name
             for path, item in self.mechanism.components.items()
             if isinstance(item, AxisForce | AxesForce | AxisConstraint | AxesContact)
@@ -321,7 +323,7 @@ class Bodies:
             columns,
             rows,
             free=3 if self.planar else 7,
-            acting={path for path, joint in joints.items() if joint.actuated or path in acting},
+            needed=acting & counted | self.rotors.keys(),
         )
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:

@@ -4,8 +4,8 @@ A tree of joints with the fewest coordinates leaves the fewest rows of constrain
 lacks freedoms; all such trees come from each other by exchanges of two joints of a loop that are equally free (they are
 the bases of least weight of a matroid). Among them the cut is the cheapest that
 
-1. leaves no axis off the tree that a force, a motor or another joint acts on: off the tree its angle and rate must be
-   computed from the bodies, and a spatial angle is known up to full turns only;
+1. leaves no axis off the tree that is needed there: one with a rotor, or a spatial angle on which something acts, as
+   off the tree it is known up to full turns only;
 2. has the fewest entries in the Jacobian of the cut joints: rows, times the coordinates on the way round;
 3. has the shortest chains from the world to the bodies.
 
@@ -30,12 +30,12 @@ class Cost(NamedTuple):
     """Cost of a tree, of which the first differing entry decides.
 
     Args:
-        acting: number of cut joints on whose axes something acts.
+        needed: number of cut joints whose axes are needed on the tree.
         entries: number of entries in the Jacobian of the cut joints.
         depth: number of edges from the world to each group, over all groups.
     """
 
-    acting: int
+    needed: int
     entries: int
     depth: int
 
@@ -49,14 +49,14 @@ class Weights:
         columns: number of coordinates that each joint carries.
         rows: number of equations of each joint where it is cut.
         free: number of coordinates of a group that has its own.
-        acting: joints on whose axes something acts.
+        needed: joints whose axes are needed on the tree.
     """
 
     rank: Mapping[str, int]
     columns: Mapping[str, int]
     rows: Mapping[str, int]
     free: int
-    acting: Collection[str] = ()
+    needed: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Cuts:
         for number, edge in parents.items():  # parents come before children
             depth[number] = depth[edge.near] + 1
         return Cost(
-            acting=sum(edge.path in weights.acting for edge in cut),
+            needed=sum(edge.path in weights.needed for edge in cut),
             entries=sum(
                 weights.rows[edge.path] * sum(self._columns(item) for item in way(parents, edge.near, edge.far))
                 for edge in cut

@@ -30,6 +30,6 @@ def _reason(bodies: Bodies, path: str) -> str:
     alike = [other for other in closing[1:] if weights.rank[other] == weights.rank[path]]
     if not alike:
         return "fewest rows"
-    if path not in weights.acting and any(other in weights.acting for other in alike):
+    if path not in weights.needed and any(other in weights.needed for other in alike):
         return "nothing acts on it"
     return "short chains"
