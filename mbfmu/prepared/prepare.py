@@ -50,6 +50,7 @@ class Prepared:
         key: under which the start cache stores what a run needs; None: it is not stored.
         cached: what the start cache held; None: nothing.
         chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
+        coordinates: the coordinates asked for; empty: the usual ones.
     """
 
     derived: Callable[[], Parts]
@@ -58,6 +59,7 @@ class Prepared:
     key: str | None = None
     cached: CachedStart | None = None
     chosen_by: str = ""
+    coordinates: str = ""
 
     @cached_property
     def _parts(self) -> Parts:
@@ -268,7 +270,7 @@ def prepare(
         system = deepcopy(system)  # its lists and mappings may change before it is derived
     derived = partial(_derived, system, stepper, options, tolerance, coordinates, *asked)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
-    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by)
+    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by, coordinates or "")
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
