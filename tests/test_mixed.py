@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_mechanisms import random_loop, random_tree
 from states import assert_same_motion
+from test_flexible_joint import FLEXIBLE
 
 import mbfmu
 from mbfmu.dae import derive
@@ -163,6 +164,62 @@ def test_an_fmu_in_mixed_coordinates_steps_as_the_simulation_to_the_bit(tmp_path
         np.testing.assert_array_equal(one[name], other[name])
 
 
+FIXED = [
+    ("arm", "tip", []),  # to the outer one of two bent links
+    ("row", "two", ["one"]),  # of three bent bodies in a row
+    ("branched", "left", ["hub"]),  # a hub with bent bodies, on a joint of all freedoms
+    ("backward", "load", ["rod"]),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "owner"), FIXED)
+def test_parts_that_bent_ones_hold_have_one_position(name: str, body: str, owner: list[str]) -> None:
+    """It has the name of the part that a joint leads to."""
+    found, _ = assert_same_motion(FLEXIBLE[name], seed=1, away=0.1, coordinates=f"absolute:{body}")
+    placed = [item for item in found.coordinates if item.endswith(".x")]
+    assert len(placed) == 1
+    assert not owner or placed == [f"{owner[0]}.x"]
+
+
+# -- what else is asked of a model ----------------------------------------------------------------------------------
+
+
+def test_equilibria_modes_and_linear_forms_are_those_of_joint_coordinates() -> None:
+    held = {"free": ["lift.f", "tilt.f"], "hold": {"boom.phi": 0.5, "jib.phi": -1.0}}
+    mixed, plain = (mbfmu.equilibrium("crane", **held, coordinates=item) for item in ("absolute:hook", "joint"))
+    for name in ("lift.f", "tilt.f", "lift.s", "jib.frame_b.f[2]"):
+        assert mixed.outputs.get(name, mixed.values.get(name)) == pytest.approx(
+            plain.outputs.get(name, plain.values.get(name)), rel=1e-9
+        )
+    np.testing.assert_allclose(
+        np.sort_complex(mixed.eigenvalues), np.sort_complex(plain.eigenvalues), rtol=1e-6, atol=1e-6
+    )
+    forces = {"lift.f": 27e3, "tilt.f": -16e3}
+    states = ("boom.phi", "jib.phi")
+    one, other = (
+        mbfmu.linearize("crane", inputs=forces, states=states, coordinates=item, outputs=("lift.s", "hook.r_0[2]"))
+        for item in ("absolute:hook", "joint")
+    )
+    for name in "ABCD":
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-8)
+
+
+def test_inverse_dynamics_and_kinematics_are_those_of_joint_coordinates() -> None:
+    motion = {"lift.s": "0.3 + 0.1*sin(time)", "tilt.s": "0.5 - 0.1*time"}
+    for solve in (mbfmu.inverse, mbfmu.kinematics):
+        one, other = (solve("crane", motion, 0.5, coordinates=item) for item in ("absolute:hook", "joint"))
+        assert set(one.names) == set(other.names)
+        for name in set(one.names) - {"regularity"}:  # that of the equations, in any coordinates another
+            if not name.startswith("constraint."):
+                np.testing.assert_allclose(one[name], other[name], rtol=1e-8, atol=1e-8 * (1 + abs(other[name]).max()))
+
+
+def test_a_page_plays_modes_in_mixed_coordinates(tmp_path: Path) -> None:
+    held = {"lift.f": 27e3, "tilt.f": -16e3}
+    page = mbfmu.view("crane", 0.05, inputs=held, coordinates="absolute:hook")
+    assert page.write(tmp_path / "crane.html").stat().st_size > 10_000
+
+
 # -- the choice -----------------------------------------------------------------------------------------------------
 
 
@@ -243,7 +300,7 @@ WRONG: list[tuple[str, type[Exception], str]] = [
     ("absolute:bop", UnknownNameError, "no body and no subsystem with bodies 'bop'; did you mean 'bob'"),
     ("absolute:arn", UnknownNameError, "did you mean 'arm'"),
     ("absolute:pivot", UnknownNameError, "'pivot' is a Revolute, and bodies have coordinates of their own"),
-    ("absolute:rail", UsageError, "'rail' is fixed to the world and has no coordinates"),
+    ("absolute:rail", UsageError, "'rail' is fixed to the world, so that its place has no coordinates"),
     ("absolute:world", UsageError, "'world' is fixed to the world"),
     ("joint:arm.elbo", UnknownNameError, "no joint and no subsystem with joints 'arm.elbo'; did you mean 'arm.elbow'"),
     ("joint:bob", UnknownNameError, "'bob' is a body, .* take absolute:bob"),
