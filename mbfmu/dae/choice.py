@@ -105,7 +105,8 @@ class CoordinateChoice:
             moving = {one[group_of[path]] for path in inside} - {0}
             if not moving:
                 raise UsageError(
-                    f"coordinates '{self}': '{name}' is fixed to the world, so that its place has no coordinates; leave it out"
+                    f"coordinates '{self}': '{name}' is fixed to the world, so that its place has no "
+                    "coordinates; leave it out"
                 )
             found |= moving
         return frozenset(number for number, first in enumerate(one) if first in found)
