@@ -129,7 +129,7 @@ def compare(
             default: every family with its defaults.
         steps: steps, each at most `stop`, s.
         values: parameters and start values by name.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         progress: called with the fraction done.
 
     Raises:

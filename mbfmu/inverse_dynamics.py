@@ -62,7 +62,7 @@ def inverse(
             values.
         values: start values, inputs and parameters that differ from the model's, by name. Start values choose how
             loops close.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         show: names that tables and pictures of the result show, or patterns such as ``boom.*``.
 
     Raises:

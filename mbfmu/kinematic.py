@@ -82,7 +82,7 @@ def kinematics(
         output_interval: time between outputs of a motion by expressions, s. Default: about 500 points.
         values: start values, inputs and parameters that differ from the model's, by name. Start values choose how
             loops close.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         show: names that tables and pictures of the result show, or patterns such as ``boom.*``.
 
     Returns:
@@ -346,7 +346,7 @@ def workspace(
         frame: a part, for its frame_a, or one of its frames, such as ``link2.frame_b``.
         axes: values of coordinates of joints, by name, in SI units; the grid has all their combinations.
         values: start values, inputs and parameters that differ from the model's, by name.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         progress: called with the fraction done.
 
     Raises:

@@ -8,6 +8,8 @@ from typing import Any
 
 import mbfmu.model as model
 from mbfmu.dae import Dae, ParameterSignal, Signal, derive
+from mbfmu.dae.choice import EVERY_JOINT, chosen
+from mbfmu.dae.dae import Role
 from mbfmu.dae.joint import JointTree
 from mbfmu.dae.vibration import vibrations
 from mbfmu.extensions import COMPONENTS, registered
@@ -125,9 +127,10 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
 
     Args:
         system: the mechanism.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
     """
     dae = derive(system, coordinates)
+    choice = EVERY_JOINT if coordinates is None else chosen(coordinates)
     vibrating = [
         {
             "name": item.path,
@@ -150,7 +153,11 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     if not isinstance(system, model.System):
         return {"counts": counts}
     mechanism = model.flatten(system)
-    parts = {} if system.only_blocks else {**_parts(JointTree(mechanism)), "flexible_bodies": vibrating}
+    parts = (
+        {}
+        if system.only_blocks
+        else {**_parts(JointTree(mechanism, choice=choice), dae.roles), "flexible_bodies": vibrating}
+    )
     return {**parts, **_network(mechanism), "counts": counts}
 
 
@@ -200,9 +207,10 @@ def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
     ]
 
 
-def _parts(tree: JointTree) -> dict[str, list[Row]]:
+def _parts(tree: JointTree, roles: tuple[Role, ...]) -> dict[str, list[Row]]:
     mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
     hangs = {edge.far: edge.path or edge.start for edge in spanning.order}
+    role_of = {item.joint: item for item in roles}
     bodies = [
         {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}
         for number, group in enumerate(tree.bodies.groups)
@@ -221,7 +229,9 @@ def _parts(tree: JointTree) -> dict[str, list[Row]]:
                 "from_body": ends[0],
                 "to_body": ends[1],
                 "freedom": freedom,
-                "in_joint_coordinates": "carries coordinates" if path in tree.bodies.tree_joints else "constraints",
+                "carries_coordinates": role_of[path].carries,
+                "constraints": role_of[path].rows,
+                "because": role_of[path].reason,
             }
         )
     loops = [{"number": number, "joints": list(way)} for number, way in enumerate(spanning.loops, 1)]

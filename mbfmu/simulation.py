@@ -65,7 +65,8 @@ def simulate(
             each step, and tables for them from point to point. A row of the result holds the input that acts from its
             time on.
         input_hold: whether tables hold each value until the next.
-        coordinates: ``absolute`` or ``joint`` (not for an .fmu); None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load`` (not for an .fmu); None: joint
+            coordinates if they are fewer.
         energy_balance: whether `energy.balance` is computed, for a mechanism (not for an .fmu): stored energy plus
             losses minus what was put in, J.
         show: names that tables and pictures of the result show, or patterns such as ``boom.*``; empty: a selection.

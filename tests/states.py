@@ -163,7 +163,9 @@ def assert_solved(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> Non
         np.testing.assert_allclose(column(found), expected, atol=1e-11 * (1 + np.abs(expected).max()))
 
 
-def assert_same_motion(system: System, seed: int, t: float = 0.0, away: float = 0.3) -> tuple[Dae, Dae]:
+def assert_same_motion(
+    system: System, seed: int, t: float = 0.0, away: float = 0.3, coordinates: str = "joint"
+) -> tuple[Dae, Dae]:
     """From random consistent states all outputs that are unique agree, accelerations and cut forces included.
 
     Args:
@@ -171,12 +173,13 @@ def assert_same_motion(system: System, seed: int, t: float = 0.0, away: float = 
         seed: of the states.
         t: time, s.
         away: how far the states are from the start.
+        coordinates: joint or mixed ones.
 
     Returns:
-        The equations in joint and in absolute coordinates.
+        The equations in these and in absolute coordinates.
     """
     rng = np.random.default_rng(seed)
-    joint, absolute = (derive(system, coordinates) for coordinates in ("joint", "absolute"))
+    joint, absolute = (derive(system, item) for item in (coordinates, "absolute"))
     assert joint.n - joint.m - joint.k == absolute.n - absolute.m - absolute.k
     assert marked(joint) == marked(absolute)
     for _ in range(2):

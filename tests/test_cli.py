@@ -508,6 +508,7 @@ COMPLETIONS = {
     "mbfmu modes two_link --free shoulder.t": {"shoulder.tau"},
     "mbfmu locus two_link --parameter l1": {"l1="},
     "mbfmu simulate two_link --coordinates ": {"absolute", "joint"},
+    "mbfmu simulate two_link --coordinates joint:elbow,sh": {"joint:elbow,shoulder"},
     "mbfmu export two_link --backend ": {"python", "native"},
     "mbfmu export two_link --backend native --platform d": {"darwin64"},
     "mbfmu check two_link.fmu --skip gui": {"guid", "guid-mismatch"},

@@ -61,6 +61,19 @@ def test_the_page_names_every_variable_the_stepper_and_the_known_traps(inside: d
         assert word in page.text
 
 
+def test_the_page_tells_which_joints_carry_coordinates_and_why_others_do_not(tmp_path: Path) -> None:
+    system = mbfmu.load("slider_crank")
+    packed = mbfmu.export(system, tmp_path / "mixed.fmu", coordinates="absolute: link2", stepper="projected")
+    page = Text()
+    page.feed(members(packed)["documentation/index.html"].decode("utf-8"))
+    for words in (
+        "coordinates asked forabsolute:link2",
+        "joints with coordinatescrank, slider",
+        "joints by constraintsrod (2: as asked), pin (2: short chains)",
+    ):
+        assert words in page.text
+
+
 def pixels_of(data: bytes) -> npt.NDArray[np.uint8]:
     """The pixels of a PNG file, shape (HEIGHT, WIDTH, 3)."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"

@@ -225,13 +225,20 @@ def test_a_gear_acts_on_joints_of_a_spatial_loop_in_joint_coordinates_alone() ->
         derive(geared, "absolute")
 
 
-def test_a_gear_between_all_joints_of_a_spatial_loop_is_refused_with_the_one_that_is_off_the_tree() -> None:
+def test_gears_between_all_joints_of_a_spatial_loop_leave_the_slider_off_the_tree() -> None:
+    """Its stroke is known there; an angle would be known up to full turns only."""
     loop = in_space(slider_crank())
     gears = (Gear(f"gear_{one}_{two}", joint_a=one, joint_b=two) for one, two in (("crank", "rod"), ("rod", "pin")))
     rack = Gear("rack", joint_a="slider", joint_b="crank")
-    system = replace(loop, components=(*loop.components, *gears, rack))
+    dae = derive(replace(loop, components=(*loop.components, *gears, rack)), "joint")
+    assert [item.joint for item in dae.roles if not item.carries] == ["slider"]
+
+
+def test_gears_between_all_angles_of_a_spatial_loop_are_refused_with_the_one_that_is_off_the_tree() -> None:
+    loop = mbfmu.load("bricard")
+    gears = (Gear(f"gear_{k}", joint_a=f"j{k}", joint_b=f"j{k + 1}") for k in range(5))
     with pytest.raises(ModelError, match="put it on a joint of the tree"):
-        derive(system, "joint")
+        derive(replace(loop, components=(*loop.components, *gears)), "joint")
 
 
 # -- joints of a user -----------------------------------------------------------------------------------------------
@@ -336,7 +343,7 @@ def with_pendulum(joint: Joint, planar: bool) -> System:
 
 
 FREE, FREE_3 = (
-    ["b1.r[1]", "b1.r[2]", "b1.phi"],
+    ["b1.x", "b1.y", "b1.phi"],
     ["b1.r[1]", "b1.r[2]", "b1.r[3]", *(f"b1.Q[{k}]" for k in (1, 2, 3, 4))],
 )
 USERS = [

@@ -98,8 +98,9 @@ Coordinates = Annotated[
     str | None,
     typer.Option(
         "--coordinates",
-        metavar="absolute|joint",
-        help="coordinates of the bodies; default: joint if they are fewer",
+        metavar="absolute|joint[:NAME,...]",
+        help="coordinates of the bodies; with names: of these bodies, or joints, and the other kind of the rest; "
+        "default: joint if they are fewer",
         autocompletion=complete.coordinates,
     ),
 ]

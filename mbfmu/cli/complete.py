@@ -117,11 +117,22 @@ def shown_list(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{typed}{comma}{name}" for name in outputs(context)]
 
 
-def coordinates() -> list[str]:
-    """Return the kinds of coordinates."""
-    from mbfmu.dae import COORDINATES
+def coordinates(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the kinds of coordinates; after a colon, with each name of the model named before that may come next."""
+    from mbfmu.dae.choice import KINDS, choosable
+    from mbfmu.model import flatten
+    from mbfmu.model.system import System
 
-    return list(COORDINATES)
+    kind, colon, typed = incomplete.partition(":")
+    if not colon:
+        return list(KINDS)
+    before = typed[: typed.rfind(",") + 1]
+
+    def names(model: "Model") -> list[str]:
+        found = choosable(flatten(model), kind) if isinstance(model, System) else ()
+        return [f"{kind}:{before}{name}" for name in found]
+
+    return _of_model(context, names)
 
 
 def backends() -> list[str]:

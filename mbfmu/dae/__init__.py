@@ -1,10 +1,12 @@
 """Model -> Dae, by automatic differentiation and recursive algorithms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mbfmu.dae.absolute import absolute
+from mbfmu.dae.choice import chosen
 from mbfmu.dae.dae import Clock, Dae, Layout, MemorySignal, ParameterSignal, Sampling, Signal, StateSignal
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
@@ -42,7 +44,7 @@ def derive(
 
     Args:
         model: the mechanism or block.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer. Lagrangians and blocks have
+        coordinates: see `CoordinateChoice`; None: joint coordinates if they are fewer. Lagrangians and blocks have
             their own.
         formulas: inputs that are expressions of ``time`` in the equations, by name. If one of them is a sampled input
             (see `Input`), all of these are formulas: they change at every instant, and those not given are zero.
@@ -99,13 +101,13 @@ def _derived(
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     given: dict[str, Any] = {"formulas": formulas, "choices": choices, "weightless": weightless}
     mechanism = replace(flatten(model, formulas, choices), weightless=weightless)
+    made: Callable[..., Dae]
     if coordinates is None:
         tree = JointTree(mechanism)
-        coordinates = "joint" if tree.smaller else "absolute"
+        made = joint if tree.smaller else absolute
         dae = tree.dae() if tree.smaller else absolute(model, **given)
-    elif coordinates in COORDINATES:
-        dae = COORDINATES[coordinates](model, **given)
     else:
-        raise UsageError(f"there are no '{coordinates}' coordinates; {nearest(coordinates, COORDINATES)}")
-    made = COORDINATES[coordinates]
+        choice = chosen(coordinates)
+        made = partial(joint, choice=choice) if choice.mixed else COORDINATES[choice.kind]
+        dae = made(model, **given)
     return pressed(independent(dae, lambda: made(model, turning=True, **given)))

@@ -220,12 +220,12 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
         bent: shape coordinates of the flexible parts, by full name.
     """
     poses = [group.poses for group in bodies.groups]
-    for path, near, far, _, start, stop in reversed(bodies.tree.order):
+    for path, near, far, _, start, stop, _ in reversed(bodies.tree.order):
         if not path and near and far in fixed:
             fixed = {near: fixed[far] @ poses[far][stop] @ poses[near][start].inverse(), **fixed}
     here: dict[int, Pose] = {0: identity(bodies.planar)}
     q: dict[int, SX] = {}
-    for path, near, far, forward, start, stop in bodies.tree.order:
+    for path, near, far, forward, start, stop, _ in bodies.tree.order:
         near_end = here[near] @ poses[near][start]
         if path:
             joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]

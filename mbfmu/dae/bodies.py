@@ -8,14 +8,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
+from mbfmu.dae.cuts import Weights
 from mbfmu.dae.network import Network
 from mbfmu.dae.recursive import Link
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
+from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.flexible import FlexibleBody
-from mbfmu.model.forces import AxisForce
+from mbfmu.model.forces import AxesForce, AxisForce
 from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
@@ -123,15 +126,19 @@ class Bodies:
         coordinates: function that makes the coordinates, given the bodies without them.
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.
+        choice: which joints of a tree carry coordinates, and which bodies have their own.
 
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
         integrals: the integrals over the mass of the flexible parts, by full name.
+        carrying: full names of the joints that may carry coordinates on the tree.
+        weights: what the joints cost there.
         bonded: numbers of the groups that are flexible, or connected to a flexible part without a joint.
         lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
         FrameConnectionError, MassError: the parts form no valid mechanism.
+        UnknownNameError, UsageError: the choice names what there is not, or what has no coordinates.
     """
 
     def __init__(
@@ -141,6 +148,7 @@ class Bodies:
         central: bool,
         coordinates: Callable[["Bodies"], Coordinates],
         turning: bool = False,
+        choice: CoordinateChoice = EVERY_JOINT,
     ) -> None:
         self.mechanism = mechanism
         self.turning = turning
@@ -195,7 +203,9 @@ class Bodies:
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups, bonds = rigid_groups(mechanism, local, self.shapes)
         self.anchors = anchors_of(mechanism, groups, self.shapes)
-        self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self._freedom())
+        self.carrying, own = choice.able(mechanism, self.open_rows), choice.own(mechanism, groups, bonds)
+        self.weights = self._weights()
+        self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self.weights, self.carrying, own)
         held = {number for edge in self.tree.order if not edge.path for number in (edge.near, edge.far)}
         flexible = {number for number, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
         self.bonded = frozenset((held | flexible) - {0})
@@ -219,8 +229,8 @@ class Bodies:
 
     @property
     def tree_joints(self) -> frozenset[str]:
-        """Full names of the joints on the tree that can carry coordinates."""
-        return frozenset(edge.path for edge in self.tree.order if edge.path in self.open_rows)
+        """Full names of the joints on the tree that carry coordinates, where these are those of joints."""
+        return frozenset(edge.path for edge in self.tree.order if edge.path and not edge.free)
 
     @property
     def rotors(self) -> dict[str, SX]:
@@ -281,21 +291,40 @@ class Bodies:
         world = self.mechanism.world
         return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
 
-    def _freedom(self) -> dict[str, int]:
-        """Return the sort key of each joint for the spanning tree, smallest first: by freedom, coupled axes first.
+    def _weights(self) -> Weights:
+        """Return what the joints cost on a spanning tree and off it: they rank by freedom, coupled axes first.
 
-        Elastic joints come before all others: their energy is simplest in coordinates of their own.
+        Elastic joints come before all others: their energy is simplest in coordinates of their own. Those that may not
+        carry coordinates come last.
         """
         everything = 3 if self.planar else 6
         coupled = {name for path, item in self.mechanism.of(AxisConstraint).items() for name in joints_of(path, item)}
-        found = {}
-        for path, joint in self.mechanism.of(Joint).items():
+        joints: dict[str, Joint] = self.mechanism.of(Joint)
+        rank, columns, rows = {}, {}, {}
+        counted: set[str] = set()
+        for path, joint in joints.items():
             motion = joint.motion(self.values[path], *self.still)
-            free = sum(3 if item.neutral else ca.vertcat(item.value).numel() for item in motion)
-            found[path] = 2 * (free if path in self.open_rows else everything + 1) - (path in coupled)
-            if type(joint).potential is not Joint.potential:
-                found[path] = -1
-        return found
+            sizes = [ca.vertcat(item.value).numel() for item in motion]
+            free = sum(3 if item.neutral else size for item, size in zip(motion, sizes, strict=True))
+            rank[path] = 2 * (free if path in self.carrying else everything + 1) - (path in coupled)
+            if type(joint).potential is not Joint.potential and path in self.carrying:
+                rank[path] = -1
+            columns[path] = sum(sizes)
+            counted |= {path} if any(item.wraps for item in motion) else set()
+            rows[path] = ca.vertcat(ca.SX(0, 1), joint.position(self.values[path], *self.still)).numel()
+        acting = {path for path, joint in joints.items() if joint.actuated} | {
+            name
+            for path, item in self.mechanism.components.items()
+            if isinstance(item, AxisForce | AxesForce | AxisConstraint | AxesContact)
+            for name in joints_of(path, item)
+        }
+        return Weights(
+            rank,
+            columns,
+            rows,
+            free=3 if self.planar else 7,
+            needed=acting & counted | self.rotors.keys(),
+        )
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
         """Give each moving group its mass and, if asked, move its origin to the centre of mass."""

@@ -270,6 +270,23 @@ class Assembly:
 
 
 @dataclass(frozen=True)
+class Role:
+    """The role of a joint in the equations.
+
+    Args:
+        joint: its full name.
+        carries: whether its motions are coordinates; else all its equations are constraints.
+        rows: number of its equations among the constraints, redundant ones included.
+        reason: why, in a few words.
+    """
+
+    joint: str
+    carries: bool
+    rows: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Bone:
     """A line of a picture.
 
@@ -402,6 +419,7 @@ class Dae(Layout):
         pressing: forces that depend on multipliers; None: there are none, or they are solved for (see `pressed`).
         ends: what may end a motion, in clauses with names of joints.
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
+        roles: which joints carry coordinates, and which are constraints.
     """
 
     name: str
@@ -451,6 +469,7 @@ class Dae(Layout):
     flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
     pressing: Pressing | None = None
     ends: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
 
     @cached_property
     def M(self) -> Function:

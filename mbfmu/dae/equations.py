@@ -19,6 +19,7 @@ from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.reactions import multipliers
+from mbfmu.dae.roles import roles
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint
@@ -117,6 +118,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         pressing=_pressing(bodies, shown, network.signals, u, function),
         ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
         flexible=tuple(_shapes(bodies)),
+        roles=roles(bodies),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(

@@ -1,7 +1,7 @@
 """System -> Dae in joint coordinates: those of the joints on a spanning tree, multipliers for the loops that remain.
 
-A joint that cannot carry coordinates leaves its body free: the body then has the coordinates of a free motion from the
-world, and the joint's equations hold with multipliers, as those of a joint that closes a loop.
+A joint that cannot carry coordinates, or shall not, leaves its body free: the body then has the coordinates of a free
+motion from the world, and the joint's equations hold with multipliers, as those of a joint that closes a loop.
 """
 
 import warnings
@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates
+from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.edges import Edge
 from mbfmu.dae.equations import equations
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.links import Branch, Links, bond, unit
 from mbfmu.dae.recursive import Articulated, Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
-from mbfmu.dae.topology import Edge
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
@@ -36,6 +37,7 @@ def joint(
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
     weightless: bool = False,
+    choice: CoordinateChoice = EVERY_JOINT,
 ) -> Dae:
     """Derive the equations of a system in joint coordinates.
 
@@ -45,11 +47,13 @@ def joint(
         formulas: see `flatten`.
         choices: see `flatten`.
         weightless: see `Mechanism`.
+        choice: see `Bodies`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
+        UsageError: the choice names what has no coordinates.
     """
-    return JointTree(replace(flatten(system, formulas, choices), weightless=weightless), turning).dae()
+    return JointTree(replace(flatten(system, formulas, choices), weightless=weightless), turning, choice).dae()
 
 
 class JointTree:
@@ -58,11 +62,12 @@ class JointTree:
     Args:
         mechanism: the mechanism.
         turning: see `Bodies`.
+        choice: see `Bodies`.
     """
 
-    def __init__(self, mechanism: Mechanism, turning: bool = False) -> None:
+    def __init__(self, mechanism: Mechanism, turning: bool = False, choice: CoordinateChoice = EVERY_JOINT) -> None:
         self.tree: Links
-        self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates, turning=turning)
+        self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates, turning=turning, choice=choice)
 
     def _coordinates(self, bodies: Bodies) -> Coordinates:
         tree = self.tree = Links(bodies)
@@ -239,15 +244,15 @@ ROUNDED = 1e-9
 
 
 def _branch(bodies: Bodies, edge: Edge) -> Branch:
-    path, near, far, forward, start, stop = edge
-    if not path:
-        return bond(bodies, edge)
-    component: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
-    if path not in bodies.tree_joints:
+    path, near, far, forward, start, stop, free = edge
+    if free:
         label, carried, quaternions = _free(bodies, far)
         here, rigid = identity(bodies.planar), bodies.shape_of(far) is None
         center = Pose(bodies.inertias[far - 1].r_CM, here.angle) if rigid else here
         return Branch(0, far, label, carried, quaternions, True, here, center)
+    if not path:
+        return bond(bodies, edge)
+    component: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     carried, quaternions = _carried(bodies, path, component)
     places = bodies.groups[near].poses[start], bodies.groups[far].poses[stop]
     return Branch(near, far, path, carried, quaternions, forward, *places)
@@ -284,11 +289,13 @@ def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], 
 
 def _free(bodies: Bodies, number: int) -> tuple[str, Carried, tuple[slice, ...]]:
     """Return the coordinates of a body that no joint carries: position of its centre of mass, and orientation."""
-    owner, dim = bodies.owner(number), bodies.dim
-    turn, size = ("phi", 1) if bodies.planar else ("Q", 4)
-    coordinates = {"r": ca.SX.sym(f"{owner}.r", dim), turn: ca.SX.sym(f"{owner}.{turn}", size)}
-    rates = {name: ca.SX.sym(f"der({owner}.{name})", symbol.numel()) for name, symbol in coordinates.items()}
-    angle, turning = (coordinates[turn], rates[turn]) if bodies.planar else unit(coordinates[turn], rates[turn])
-    pose = Pose(coordinates["r"], angle)
-    w_b = turning if bodies.planar else 2 * G_matrix(angle) @ turning
-    return owner, Carried(coordinates, rates, pose, rates["r"], w_b), () if bodies.planar else (slice(3, 7),)
+    owner = bodies.owner(number)
+    sizes = {"x": 1, "y": 1, "phi": 1} if bodies.planar else {"r": 3, "Q": 4}
+    coordinates = {name: ca.SX.sym(f"{owner}.{name}", size) for name, size in sizes.items()}
+    rates = {name: ca.SX.sym(f"der({owner}.{name})", size) for name, size in sizes.items()}
+    if bodies.planar:
+        (*r, angle), (*velocity, w_b) = coordinates.values(), rates.values()
+        return owner, Carried(coordinates, rates, Pose(ca.vertcat(*r), angle), ca.vertcat(*velocity), w_b), ()
+    angle, turning = unit(coordinates["Q"], rates["Q"])
+    pose, w_b = Pose(coordinates["r"], angle), 2 * G_matrix(angle) @ turning
+    return owner, Carried(coordinates, rates, pose, rates["r"], w_b), (slice(3, 7),)

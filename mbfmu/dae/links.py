@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, turning_of
+from mbfmu.dae.edges import Edge
 from mbfmu.dae.flexible import elastic
 from mbfmu.dae.recursive import Bending, Link, lever
-from mbfmu.dae.topology import Edge
 from mbfmu.model.frame import SX, Pose, identity
 from mbfmu.model.relative import cross
 

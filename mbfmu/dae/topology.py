@@ -3,10 +3,12 @@
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mbfmu.dae.cuts import Cuts, Weights
+from mbfmu.dae.edges import Edge, way
 from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
 from mbfmu.model.joints import Joint
@@ -46,25 +48,6 @@ class Bond(NamedTuple):
 
     frame_a: str
     frame_b: str
-
-
-class Edge(NamedTuple):
-    """An edge of the spanning tree: a joint, or a bond.
-
-    Args:
-        path: full name of the joint; empty for a bond.
-        near: group that it starts from.
-        far: group that it reaches.
-        forward: whether frame_a is on the near group.
-        start, stop: full names of the parts' frames that it joins, on the near and on the far group.
-    """
-
-    path: str
-    near: int
-    far: int
-    forward: bool
-    start: str
-    stop: str
 
 
 @dataclass(frozen=True)
@@ -199,16 +182,20 @@ def spanning_tree(
     groups: tuple[Group, ...],
     bonds: tuple[Bond, ...],
     where: dict[str, tuple[int, str]],
-    freedom: Mapping[str, int],
+    weights: Weights,
+    carrying: Collection[str],
+    own: Collection[int] = (),
 ) -> Tree:
-    """Return the spanning tree outward from the world: bonds, then joints of least freedom, then the nearest.
+    """Return the spanning tree outward from the world: bonds, then joints of least freedom; its cuts are the cheapest.
 
     Args:
         mechanism: the mechanism.
         groups: the bodies.
         bonds: what holds them together without joints; all of it is on the tree, as it closes no loops.
         where: group and part's frame of each frame.
-        freedom: sort key of each joint, from the number of coordinates that it would carry.
+        weights: what the joints cost.
+        carrying: the joints that may carry coordinates; where others lead to, a group has its own.
+        own: numbers of the groups that have coordinates of their own wherever a joint leads to them.
 
     Raises:
         FrameConnectionError: a joint has both ends on one body, or a body is not connected to the world.
@@ -219,56 +206,57 @@ def spanning_tree(
         (a, start), (b, stop) = where[f"{path}.frame_a"], where[f"{path}.frame_b"]
         if a == b:
             raise FrameConnectionError(f"joint '{path}': frame_a and frame_b are on one rigid body ({groups[a].label})")
-        edges.append((freedom[path], Edge(path, a, b, True, start, stop)))
-    first = min(freedom.values(), default=0) - 1
+        edges.append((weights.rank[path], Edge(path, a, b, True, start, stop, path not in carrying)))
+    first = min(weights.rank.values(), default=0) - 1
     edges += [(first, Edge("", group_of[a], group_of[b], True, a, b)) for a, b in bonds]
-    leaving: dict[int, list[tuple[int, Edge]]] = {number: [] for number in range(len(groups))}
-    for key, edge in edges:
-        leaving[edge.near].append((key, edge))
-        leaving[edge.far].append((key, Edge(edge.path, edge.far, edge.near, False, edge.stop, edge.start)))
-    parent: dict[int, Edge | None] = {0: None}
-    order: list[Edge] = []
-    count = itertools.count()
-    waiting: list[tuple[int, int, int, Edge]] = []
-
-    def reach(group: int, depth: int) -> None:
-        for key, edge in leaving[group]:
-            heapq.heappush(waiting, (key, depth, next(count), edge))
-
-    reach(0, 0)
-    while waiting:
-        _, depth, _, edge = heapq.heappop(waiting)
-        if edge.far not in parent:
-            parent[edge.far] = edge
-            order.append(edge)
-            reach(edge.far, depth + 1)
+    order = _grown(edges, len(groups))
+    reached = {0, *(edge.far for edge in order)}
     for number, group in enumerate(groups):
-        if number not in parent and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
+        if number not in reached and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
             raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"
             )
-    on_tree = {edge.path for edge in order}
+    tree = frozenset(edge.path for edge in order if edge.path and not edge.free)
+    cheapest = Cuts([edge for _, edge in edges], [edge.far for edge in order if edge.free], weights).cheapest(tree)
+    if cheapest != tree:
+        kept = cheapest | {edge.path for edge in order if edge.free or not edge.path}
+        order = _grown([(key, edge) for key, edge in edges if edge.path in kept], len(groups))
+    order = tuple(edge._replace(free=edge.free or bool(edge.path and edge.far in own)) for edge in order)
+    on_tree, parents = {edge.path for edge in order}, {edge.far: edge for edge in order}
     loops = tuple(
-        (edge.path, *_way(parent, edge.near, edge.far))
+        (edge.path, *(item.path for item in way(parents, edge.near, edge.far) if item.path))
         for _, edge in edges
-        if edge.path not in on_tree and edge.near in parent
+        if edge.path not in on_tree and edge.near in reached
     )
-    return Tree(tuple(order), loops)
+    return Tree(order, loops)
 
 
-def _way(parent: dict[int, Edge | None], a: int, b: int) -> tuple[str, ...]:
-    """Return the joints on the way between two groups along the tree."""
+def _grown(edges: Sequence[tuple[int, Edge]], count: int) -> tuple[Edge, ...]:
+    """Return the edges that reach groups from the world outward: those of the least key first, then the nearest.
 
-    def to_root(group: int) -> list[Edge]:
-        edges = []
-        while (edge := parent[group]) is not None:
-            group = edge.near
-            edges.append(edge)
-        return edges
+    Args:
+        edges: with their keys.
+        count: number of groups.
+    """
+    leaving: dict[int, list[tuple[int, Edge]]] = {number: [] for number in range(count)}
+    for key, edge in edges:
+        leaving[edge.near].append((key, edge))
+        leaving[edge.far].append((key, edge.turned()))
+    seen = {0}
+    order: list[Edge] = []
+    counter = itertools.count()
+    waiting: list[tuple[int, int, int, Edge]] = []
 
-    up, down = to_root(a), to_root(b)
-    while up and down and up[-1] == down[-1]:
-        up.pop()
-        down.pop()
-    return tuple(edge.path for edge in (*reversed(down), *up) if edge.path)
+    def reach(group: int, depth: int) -> None:
+        for key, edge in leaving[group]:
+            heapq.heappush(waiting, (key, depth, next(counter), edge))
+
+    reach(0, 0)
+    while waiting:
+        _, depth, _, edge = heapq.heappop(waiting)
+        if edge.far not in seen:
+            seen.add(edge.far)
+            order.append(edge)
+            reach(edge.far, depth + 1)
+    return tuple(order)

@@ -73,7 +73,7 @@ def equilibrium(
             name. A rate that is held at another value than zero makes it a steady motion, and its coordinate, on which
             nothing may depend, keeps its start value.
         values: start values, inputs and parameters that differ from the model's, by name.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
 
     Raises:
         EquilibriumError: there is no equilibrium near the start, or the equations do not determine it.

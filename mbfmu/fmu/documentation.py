@@ -92,7 +92,7 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
             f"<h1>{title}</h1><p>{escape(dae.description)}</p>",
             svg(picture, f"{dae.name} at its start") if picture else "",
             "<h2>The equations</h2>",
-            _facts(_equations(dae)),
+            _facts(_equations(dae, prepared.coordinates)),
             "<h2>The stepper</h2>",
             _facts(method),
             f"<p>{limits}</p>",
@@ -105,7 +105,7 @@ def documentation(prepared: Prepared, interface: Interface, picture: Drawing | N
     )
 
 
-def _equations(dae: Dae) -> list[tuple[str, object]]:
+def _equations(dae: Dae, asked: str) -> list[tuple[str, object]]:
     states = [("states", f"{dae.n_z}: {', '.join(item.name for item in dae.states)}")]
     clocks = [item.name for item in dae.sampling.clocks] if dae.sampling else []
     sampled = [("sampled blocks", f"{len(clocks)}: {', '.join(clocks)}")] if clocks else []
@@ -119,12 +119,22 @@ def _equations(dae: Dae) -> list[tuple[str, object]]:
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
         ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
+        *([("coordinates asked for", asked)] if asked else ()),
+        *_roles(dae),
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
         *touching,
         *(states if dae.states else ()),
         *sampled,
     ]
+
+
+def _roles(dae: Dae) -> list[tuple[str, object]]:
+    """Return which joints carry coordinates, and which are constraints, with their rows and the reason."""
+    carrying = [item.joint for item in dae.roles if item.carries]
+    others = [f"{item.joint} ({item.rows}: {item.reason})" for item in dae.roles if not item.carries]
+    rows = (("joints with coordinates", carrying), ("joints by constraints", others))
+    return [(what, ", ".join(names)) for what, names in rows if names]
 
 
 def _facts(rows: Sequence[tuple[str, object]]) -> str:

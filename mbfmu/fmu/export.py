@@ -88,7 +88,7 @@ def export(
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
         stop: default stop time, s.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         energy_balance: whether `energy.balance` is an output: stored energy plus losses minus what was put in, J.
         choose: coordinates of joints and bodies whose start values a master may have met or not, in a mechanism with
             closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the start value

@@ -31,7 +31,7 @@ class Recipe:
         tolerance: default of solver.tolerance.
         stop: default stop time, s.
         values: parameters and start values that differ from the model's, see `System.with_values`.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         fmi: version of FMI, ``2.0`` or ``3.0``.
     """
 

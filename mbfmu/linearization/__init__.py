@@ -51,7 +51,7 @@ def linearize(
         at: time, s, to which a run goes before its state is taken; None: the start.
         stepper: of that run, see `simulate`.
         step: of that run, s, see `simulate`.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         period: of a sampled-data form with held inputs, s; None: continuous, but for a model with sampled blocks, which
             has their period.
 

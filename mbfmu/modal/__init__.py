@@ -82,7 +82,7 @@ def modes(
         values: start values, inputs and parameters that differ from the model's, by name, in SI units.
         hold: values that outputs or inputs have in the equilibrium, see `equilibrium`.
         free: names of inputs and parameters that are unknown there, see `equilibrium`.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
 
     Raises:
         ModelError, StartError: the model or its start is invalid.

@@ -142,7 +142,7 @@ def locus(
         values: start values, inputs and parameters that differ from the model's, by name.
         hold: values of other outputs or inputs in the equilibrium, see `equilibrium`.
         free: names of inputs and parameters that are unknown there, see `equilibrium`.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         progress: called with the fraction done.
 
     Raises:

@@ -15,6 +15,7 @@ import numpy as np
 from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
+from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, singularity, start_error
@@ -50,6 +51,7 @@ class Prepared:
         cached: what the start cache held; None: nothing.
         chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
         portable: whether the kernel runs on other machines of this kind too.
+        coordinates: the coordinates asked for; empty: the usual ones.
     """
 
     derived: Callable[[], Parts]
@@ -59,6 +61,7 @@ class Prepared:
     cached: CachedStart | None = None
     chosen_by: str = ""
     portable: bool = False
+    coordinates: str = ""
 
     @cached_property
     def _parts(self) -> Parts:
@@ -243,7 +246,7 @@ def prepare(
         options: its options.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance; 0: equal steps.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
         energy_balance: whether `energy.balance` is an output.
         choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
@@ -265,6 +268,7 @@ def prepare(
         )
     stepper, options = named(stepper, options)
     formulas = dict(formulas or {})
+    coordinates = None if coordinates is None else str(chosen(coordinates))
     asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
     key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked, portable)
     cached = start_cache.load(key) if key else None
@@ -272,7 +276,7 @@ def prepare(
         system = deepcopy(system)  # its lists and mappings may change before it is derived
     derived = partial(_derived, system, stepper, options, tolerance, coordinates, *asked)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
-    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by, portable)
+    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by, portable, coordinates or "")
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared

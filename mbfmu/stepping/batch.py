@@ -53,7 +53,7 @@ class BatchSimulation(Simulation):
             takes as long as alone.
         values: parameters and start values by name: numbers that all share, or arrays of shape (N,).
         inputs: inputs at the start by name, numbers or arrays of shape (N,); the others have their start values.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
 
     Attributes:
         count: number of instances.

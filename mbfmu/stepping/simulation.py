@@ -42,7 +42,7 @@ class Simulation:
         tolerance: see `simulate`; 0: equal steps.
         values: parameters and start values by name.
         inputs: inputs at the start by name; the others have their start values.
-        coordinates: ``absolute`` or ``joint``; None: joint coordinates if they are fewer.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         batch: number of instances, which makes a `BatchSimulation`; None: one.
         threads: number of threads of a batch; 0: as many as processors.
 
