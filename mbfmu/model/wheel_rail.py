@@ -83,9 +83,9 @@ def touch(
     h, slope = ca.substitute([height, ca.gradient(height, x)], [x], [place])
     apart = normal[1] + side * slope * normal[2]
     turning = ca.gradient(apart, s)
-    at = -side * center[1]
+    at = ca.densify(-side * center[1])
     for _ in range(NEWTON):
-        at = at - ca.substitute(apart / turning, s, at)
+        at = ca.densify(at - ca.substitute(apart / turning, s, at))
     off, bends = ca.substitute([apart, side * turning], [s], [at])
     there = ca.substitute(place, s, at)
     fits = ca.logic_and(ca.fabs(off) <= TOUCHING, bends > 0)
