@@ -198,13 +198,13 @@ def test_ratios_are_to_every_peer_the_fastest_first() -> None:
 def test_a_target_is_met_or_missed_against_the_cheapest_peer() -> None:
     rows = [
         replace(row(*item), task="arm6")
-        for item in (("mbfmu", "direct method=rk4", 1.0), ("peer", "RK4", 4.9), ("slow", "RK4", 9.0))
+        for item in (("mbfmu", "direct method=rk4", 1.0), ("peer", "RK4", 7.9), ("slow", "RK4", 12.0))
     ]
-    assert [line[-3:] for line in verdicts(rows)] == [["4.9", "5", "missed"]]
-    rows[1] = replace(rows[1], us_per_step=600.0)
-    assert [line[-3:] for line in verdicts(rows)] == [["6.0", "5", "met"]]
+    assert [line[-3:] for line in verdicts(rows)] == [["7.9", "8", "missed"]]
+    rows[1] = replace(rows[1], us_per_step=900.0)
+    assert [line[-3:] for line in verdicts(rows)] == [["9.0", "8", "met"]]
     rows[1] = replace(rows[1], engine=LENT, us_per_step=1.0)
-    assert [line[-3:] for line in verdicts(rows)] == [["9.0", "5", "met"]]
+    assert [line[-3:] for line in verdicts(rows)] == [["12.0", "8", "met"]]
     assert verdicts(rows[:1]) == []
 
 

@@ -128,7 +128,8 @@ CASES = (
         "n_four_bar",
         1e-9,
         (
-            projected(5e-3, order=5, only="absolute", slow=True),
+            # singular positions amplify round-off: 0.7e-9 and 1.2e-9 by two orders of operations, more by smaller steps
+            projected(5e-3, order=5, only="absolute", reaches=5e-9, slow=True),
             projected(2.5e-3, order=5, only="joint", reaches=5e-9, slow=True),
             radau(2.5e-3, only="joint", slow=True),
         ),
