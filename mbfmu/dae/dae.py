@@ -355,6 +355,9 @@ class Skeleton:
         joints: the places of the joints.
         down: direction of gravity, in the world frame.
         bendings: the shapes of the flexible bodies.
+        bare: what moves between joints without being a part, by the frame that it is shown with.
+        bare_poses: Function (q, p, t) -> positions and rotation matrices of these frames in the world, side by side,
+            shape (2 or 3, (3 or 4) times their number).
     """
 
     points: Function
@@ -363,6 +366,8 @@ class Skeleton:
     joints: tuple[Hinge, ...]
     down: tuple[float, ...]
     bendings: tuple[Bending, ...] = ()
+    bare: tuple[str, ...] = ()
+    bare_poses: Function | None = None
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,13 @@ def skeleton(bodies: Bodies) -> Skeleton:
         n = axis(joint.n, bodies.planar) if has_axis else ca.SX(bodies.dim, 1)
         axes.append(frames[0].R @ n)
     world = bodies.mechanism.components[bodies.mechanism.world]
+    parts = bodies.mechanism.components
+    shown = dict.fromkeys(_shown(bodies, number) for number, _ in bodies.moving())
+    bare = {
+        name: bodies.frame_of(f"{name}.frame_a" if name in parts else name)
+        for name in shown
+        if not isinstance(parts.get(name), MovingPart)
+    }
 
     def function(name: str, columns: list[SX]) -> ca.Function:
         return ca.Function(
@@ -58,6 +65,8 @@ def skeleton(bodies: Bodies) -> Skeleton:
         joints=tuple(joints),
         down=tuple(float(item) for item in world.n),  # type: ignore[attr-defined]
         bendings=tuple(_bending(bodies, path, part) for path, part in bodies.mechanism.of(FlexibleBody).items()),
+        bare=tuple(bare),
+        bare_poses=function("bare_poses", [item for frame in bare.values() for item in (frame.r_0, frame.R)]),
     )
 
 

@@ -59,13 +59,13 @@ SCANT = 50e6
 INCLUDED = re.compile(r'^#include "(.+)"', re.MULTILINE)
 """Includes of the files that are compiled, all of which mbfmu writes."""
 UNPAIRED = "-fno-tree-slp-vectorize"
-"""Flag that keeps clang from looking for pairs of operations in straight code, which takes a third to half of its time
-and makes steps no faster."""
+"""Flag that keeps compilers from looking for pairs of operations in straight code. That takes clang a third to half of
+its time and makes steps no faster; and gcc 12 rounds some pairs once, whatever `ROUNDED` says, where a processor can."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
 
-INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq")}
+INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq", UNPAIRED)}
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
 
@@ -110,7 +110,7 @@ def local() -> Toolchain | None:
     known = found and any(name in found.version for name in ("Free Software Foundation", "clang"))
     if found is None or not known or not processor or found.optimisation or "ziglang" in found.command:
         return found
-    return replace(found, compiling=(*found.compiling, OWN), processor=processor)
+    return replace(found, compiling=(*found.compiling, OWN, UNPAIRED), processor=processor)
 
 
 def host() -> Toolchain | None:

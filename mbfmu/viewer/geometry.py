@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -150,6 +151,18 @@ def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Arr
         Positions of each frame_a in the world, m, shape (n_t, n_b, 2 or 3), and the rotations from frame_a to the
         world, shape (n_t, n_b, 2 or 3, 2 or 3).
     """
+    bare = dae.skeleton.bare if dae.skeleton else ()
+    parts = tuple(body for body in bodies if body not in bare)
+    places: dict[str, tuple[Array, Array]] = {}
+    for names, found in ((parts, _poses_of_parts), (bare, _poses_of_bare)):
+        if names:
+            r, R = found(dae, names, q, t)
+            places |= {name: (r[:, k], R[:, k]) for k, name in enumerate(names)}
+    r, R = (np.stack([places[body][k] for body in bodies], axis=1) for k in (0, 1))
+    return r, R
+
+
+def _poses_of_parts(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
     symbols = dae.symbols()
     place, time = symbols[0], symbols[-1]
     names = [item.name for item in dae.outputs]
@@ -161,6 +174,16 @@ def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Arr
     function = ca.Function("poses", [place, time], [ca.densify(y)[rows]])
     found = np.array(function(q.T, t[None])).T.reshape(len(t), len(bodies), -1)
     return (found[..., :2], planar(found[..., 2])) if found.shape[2] == 3 else (found[..., :3], spatial(found[..., 3:]))
+
+
+def _poses_of_bare(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
+    assert dae.skeleton is not None
+    poses: Any = dae.skeleton.bare_poses
+    found = np.array(poses(q.T, ca.DM(dae.extended(dae.p_default())), t[None]))
+    dim = len(found)
+    columns = found.reshape(dim, len(t), len(bodies), 1 + dim)
+    r, R = np.moveaxis(columns[..., 0], 0, -1), np.moveaxis(columns[..., 1:], 0, -2)
+    return r, R
 
 
 def _pose_names(body: str, names: set[str]) -> list[str]:

@@ -135,6 +135,10 @@ def motion_of_model(
     )
     geometry = geometry_of(prepared, looks)
     result = run_prepared(prepared, stop, output_interval, given, progress or (lambda _: None))
+    dae = prepared.mechanism
+    if dae.skeleton and dae.skeleton.bare:
+        q = np.column_stack([result[name] for name in dae.coordinates])
+        return motion_of_coordinates(dae, geometry, q, result, up)
     return _placed(result, geometry, "", up)
 
 
