@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from mbfmu.errors import ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.model.modelica.library import CLASSES, stubs
 from mbfmu.model.source import Source
 
@@ -76,8 +76,8 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
             import rumoca
     except ImportError:
         raise UsageError('a .mo file needs rumoca: python -m pip install "mbfmu[modelica]"') from None
-    unwithin = re.sub(r"^(\s*)within\b[^;]*;", lambda found: re.sub(r"[^\n]", " ", found[0]), code)
-    kept = text if unwithin == code else unwithin
+    inside = re.match(r"\s*within\b[^;]*;", code)
+    kept = re.sub(r"[^\n]", " ", text[: inside.end()]) + text[inside.end() :] if inside else text
     whole = f"{kept}\n{stubs()}"
     try:
         flat: dict[str, Any] = rumoca.Session().loads(whole, model=chosen).to_dict("flat")
@@ -91,18 +91,30 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
     return chosen, flat
 
 
-def _mistake(told: str, code: str, source: Source) -> Exception:
+def _mistake(told: str, code: str, source: Source) -> MbfmuError:
     """Return the error for what the compiler says."""
     place = re.search(r"\[[^\[\]]*?:(\d+):\d+\]", told)
-    if wanted := re.search(r"unresolved [\w ]*: '([\w.]+)'", told):
+    wanted = re.search(r"unresolved type[\w ]*: '([\w.]+)'", told) or re.search(r"unresolved [\w ]*: '([\w.]+)'", told)
+    if wanted:
         name = wanted[1]
-        spot = re.search(rf"\b{re.escape(name)}\b", code) or re.search(rf"\b{re.escape(name.split('.')[-1])}\b", code)
-        line = code.count("\n", 0, spot.start()) + 1 if spot else 1
-        known = {path.rpartition(".")[2]: path for path in CLASSES}
-        what = f"the class '{name}' is not read; {nearest(name, [*known, *known.values()])}"
-        return source.error(line, UnknownNameError(what))
-    line = int(place[1]) if place else 1
+        if "type" in wanted[0]:
+            known = {path.rpartition(".")[2]: path for path in CLASSES}
+            what = f"the class '{name}' is not read; {nearest(name.rpartition('.')[2], known)}"
+        else:
+            what = f"there is no '{name}'"
+        return source.error(_line_of(name, code), UnknownNameError(what))
+    quoted = [name for name in re.findall(r"`([\w.]+)`", told) if _line_of(name, code) > 1]
+    line = int(place[1]) if place else _line_of(quoted[-1], code) if quoted else 1
     if said := re.search(r"×\s*(.+)", told):
         return source.error(line, ModelFileError(said[1]))
+    told = re.sub(r"^.*failed in \w+: (unsupported Flat semantic owner `[^`]*`: )?", "", told, flags=re.DOTALL)
     brief = re.sub(r"\s*Related failures.*|\[input\.mo:\d+:\d+\]|<resolve> ", "", told, flags=re.DOTALL)
     return source.error(line, ModelFileError(" ".join(brief.split())))
+
+
+def _line_of(name: str, code: str) -> int:
+    """Return the line where a dotted name, or its last part, stands first; 1 if it does not."""
+    for text in (name, name.rpartition(".")[2]):
+        if spot := re.search(rf"\b{re.escape(text)}\b", code):
+            return code.count("\n", 0, spot.start()) + 1
+    return 1

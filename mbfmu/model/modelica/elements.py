@@ -202,9 +202,7 @@ def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array
             if abs(factor) > 1e-15:
                 total = joined("+", total, joined("*", factor, moments[k]))
         tensor[key] = e.local(total)
-    return BodyShape(
-        name, r=e.vector("r"), r_CM=tuple(map(e.local, centre)), m=e.local(m), **tensor, **_moving(e)
-    )
+    return BodyShape(name, r=e.vector("r"), r_CM=tuple(map(e.local, centre)), m=e.local(m), **tensor, **_moving(e))
 
 
 def _box(e: Element, name: str) -> Component:
@@ -223,9 +221,7 @@ def _box(e: Element, name: str) -> Component:
 
 
 def _cylinder(e: Element, name: str) -> Component:
-    length, outer, inner, density = (
-        text(e.full(key)) for key in ("length", "diameter", "innerDiameter", "density")
-    )
+    length, outer, inner, density = (text(e.full(key)) for key in ("length", "diameter", "innerDiameter", "density"))
     mo, mi = f"{density}*pi*{length}*{outer}**2/4", f"{density}*pi*{length}*{inner}**2/4"
     across = f"({mo}*({length}**2 + 3*{outer}**2/4) - {mi}*({length}**2 + 3*{inner}**2/4))/12"
     moments = (f"({mo}*{outer}**2 - {mi}*{inner}**2)/8", across, across)

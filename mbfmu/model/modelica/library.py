@@ -102,7 +102,8 @@ CLASSES = {
         MOVING,
     ),
     f"{MULTIBODY}.Parts.BodyCylinder": Class(
-        SHAPE + "parameter Real diameter=length/world.defaultWidthFraction; parameter Real innerDiameter=0; "
+        SHAPE
+        + "parameter Real diameter=length/world.defaultWidthFraction; parameter Real innerDiameter=0; "
         + ABSOLUTE,
         BOTH,
         MOVING,
@@ -145,12 +146,8 @@ CLASSES = {
             ("Fixed", f"parameter Real {held}=0; ", ("flange",)),
         )
     },
-    "Modelica.Mechanics.Rotational.Sources.ConstantTorque": Class(
-        "parameter Real tau_constant; ", flanges=("flange",)
-    ),
-    "Modelica.Mechanics.Translational.Sources.ConstantForce": Class(
-        "parameter Real f_constant; ", flanges=("flange",)
-    ),
+    "Modelica.Mechanics.Rotational.Sources.ConstantTorque": Class("parameter Real tau_constant; ", flanges=("flange",)),
+    "Modelica.Mechanics.Translational.Sources.ConstantForce": Class("parameter Real f_constant; ", flanges=("flange",)),
 }
 """Classes that are read, by path."""
 

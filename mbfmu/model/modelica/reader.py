@@ -76,7 +76,7 @@ class _Flat:
         self.told: list[str] = []
         self.line = 1
         self.scopes: dict[str, _Scope] = {"": _Scope()}
-        self.own: set[str] = set()
+        self.own: dict[str, None] = {}
         self.kinds = {
             name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
             for name, item in self.variables.items()
@@ -106,7 +106,7 @@ class _Flat:
             if self.is_parameter(key, item):
                 self.at(key)
                 self.values.named(path_of(key), self.values.of(key), [])
-                self.own.update(self.entries(path_of(key), self.values.of(key)))
+                self.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
         extra: list[tuple[str, str]] = []
         for key, kind in self.kinds.items():
             self.at(key)
@@ -300,9 +300,7 @@ class _Flat:
             leaf = path.rpartition(".")[2]
             parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
         description = self.flat["model_description"] if not scope else ""
-        return System(
-            name, tuple(parts), connections, tuple(here.parameters.values()), description=description or ""
-        )
+        return System(name, tuple(parts), connections, tuple(here.parameters.values()), description=description or "")
 
 
 def _is_text(tree: Any) -> bool:
