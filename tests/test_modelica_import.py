@@ -1,6 +1,8 @@
 """Modelica's multibody library: files move as systems built by hand, and every mistake is one clear line."""
 
+import sys
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import (
     BodyShape,
+    Connection,
     FixedTranslation,
     Prismatic,
     Revolute,
@@ -26,9 +29,9 @@ FOLDER = Path(__file__).parent / "modelica"
 ROD = {"I_11": 0.001, "I_22": 0.001, "I_33": 0.001}
 
 
-def chain(*parts: str) -> tuple[object, ...]:
+def chain(*parts: str) -> tuple[Connection, ...]:
     """Return connections of one component's frame_b with the next one's frame_a."""
-    return tuple(connect(f"{a}.frame_b", f"{b}.frame_a") for a, b in zip(parts, parts[1:], strict=False))
+    return tuple(connect(f"{a}.frame_b", f"{b}.frame_a") for a, b in pairwise(parts))
 
 
 def box(width: float) -> dict[str, object]:
@@ -218,6 +221,6 @@ def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
 
 
 def test_without_the_compiler_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "rumoca", None)
+    monkeypatch.setitem(sys.modules, "rumoca", None)
     with pytest.raises(UsageError, match=r'pip install "mbfmu\[modelica\]"'):
         mbfmu.load(FOLDER / "pendulum.mo")

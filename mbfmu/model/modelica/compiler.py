@@ -84,7 +84,7 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
     except rumoca.RumocaError as error:
         told = next((item.message for item in rumoca.validate_source(whole, filename=FILE)), str(error))
         raise _mistake(told if "\u256d" in told else str(error), code, source) from None
-    except BaseException as error:  # noqa: BLE001 - a panic of the compiler is no Exception
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         raise source.error(1, f"the compiler gave up: {str(error)[:200]}") from None

@@ -19,16 +19,63 @@ UNITS = {
 }  # fmt: skip
 """Units of the types of Modelica.Units.SI that are known."""
 SEEN = {
-    "Boolean": "animation showMass enableAnimation animateWorld animateGravity animateGround "
-    "enforceStates useQuaternions driveTrainMechanics3D".split(),
-    "String": "shapeType label1 label2".split(),
-    "Integer[3]": "color sphereColor cylinderColor boxColor axisColor_x gravityArrowColor sequence_angleStates".split(),
-    "Real": "specularCoefficient extra sphereDiameter cylinderDiameter cylinderLength boxHeight boxWidth axisLength "
-    "axisDiameter nominalLength gravityArrowLength gravityArrowDiameter defaultAxisLength defaultJointLength "
-    "defaultJointWidth defaultForceLength defaultForceWidth defaultBodyDiameter defaultArrowDiameter "
-    "defaultSpecularCoefficient s_small lengthFraction massDiameter numberOfWindings width coilWidth "
-    "length height widthOfCoil diameter_a length_a diameter_b length_b".split(),
-    "Real[3]": "lengthDirection widthDirection boxWidthDirection r_shape".split(),
+    "Boolean": [
+        "animation",
+        "showMass",
+        "enableAnimation",
+        "animateWorld",
+        "animateGravity",
+        "animateGround",
+        "enforceStates",
+        "useQuaternions",
+        "driveTrainMechanics3D",
+    ],
+    "String": ["shapeType", "label1", "label2"],
+    "Integer[3]": [
+        "color",
+        "sphereColor",
+        "cylinderColor",
+        "boxColor",
+        "axisColor_x",
+        "gravityArrowColor",
+        "sequence_angleStates",
+    ],
+    "Real": [
+        "specularCoefficient",
+        "extra",
+        "sphereDiameter",
+        "cylinderDiameter",
+        "cylinderLength",
+        "boxHeight",
+        "boxWidth",
+        "axisLength",
+        "axisDiameter",
+        "nominalLength",
+        "gravityArrowLength",
+        "gravityArrowDiameter",
+        "defaultAxisLength",
+        "defaultJointLength",
+        "defaultJointWidth",
+        "defaultForceLength",
+        "defaultForceWidth",
+        "defaultBodyDiameter",
+        "defaultArrowDiameter",
+        "defaultSpecularCoefficient",
+        "s_small",
+        "lengthFraction",
+        "massDiameter",
+        "numberOfWindings",
+        "width",
+        "coilWidth",
+        "length",
+        "height",
+        "widthOfCoil",
+        "diameter_a",
+        "length_a",
+        "diameter_b",
+        "length_b",
+    ],
+    "Real[3]": ["lengthDirection", "widthDirection", "boxWidthDirection", "r_shape"],
     "StateSelect": ["stateSelect"],
 }
 """Parameters without effect on the motion, by type; every class takes those that it does not declare itself."""
@@ -157,9 +204,11 @@ def _quiet(declared: str) -> str:
     made = []
     for kind, names in SEEN.items():
         base, bracket, size = kind.partition("[")
-        for name in names:
-            if f" {name}=" not in declared and f" {name}[" not in declared and f" {name}(" not in declared:
-                made.append(f"parameter {base} {name}{bracket}{size};")
+        made += [
+            f"parameter {base} {name}{bracket}{size};"
+            for name in names
+            if not any(f" {name}{sign}" in declared for sign in "=[(")
+        ]
     return " ".join(made)
 
 
