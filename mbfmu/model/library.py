@@ -49,8 +49,8 @@ def load(
     Args:
         source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
-            only (`docs/toml.md`); a .mo file of Modelica's multibody library, of which ``FILE.mo:NAME`` is one model and
-            else the last is read; or the description of a robot: a .urdf or .xacro file, or the
+            only (`docs/toml.md`); a .mo file of Modelica's multibody library, whose last model is read, or with
+            ``FILE.mo:NAME`` the one named; or the description of a robot: a .urdf or .xacro file, or the
             .xml file of MuJoCo, MJCF.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.

@@ -177,11 +177,12 @@ INERTIA = ("m", "I_11", "I_22", "I_33", "I_21", "I_31", "I_32")
 
 
 def _body(e: Element, name: str) -> Component:
-    return Body(name, r_CM=e.vector("r_CM"), **{key: e.value(key) for key in INERTIA}, **_moving(e))
+    inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
+    return Body(name, r_CM=e.vector("r_CM"), **inertia, **_moving(e))
 
 
 def _shape(e: Element, name: str) -> Component:
-    inertia = {key: e.value(key) for key in INERTIA}
+    inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
     return BodyShape(name, r=e.vector("r"), r_CM=e.vector("r_CM"), **inertia, **_moving(e))
 
 
@@ -194,7 +195,7 @@ def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array
         e.told.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
     shift = [joined("*", joined("/", length, 2.0), float(item)) for item in direction]
     centre = [joined("+", one, other) for one, other in zip(e.full("r_shape"), shift, strict=True)]
-    tensor: dict[str, Value] = {}
+    tensor: dict[str, Any] = {}
     for key, i, j in (("I_11", 0, 0), ("I_22", 1, 1), ("I_33", 2, 2), ("I_21", 1, 0), ("I_31", 2, 0), ("I_32", 2, 1)):
         total: Value = 0.0
         for k in range(3):
@@ -318,18 +319,14 @@ def _sliding(e: Element, name: str, joint: str, sign: float) -> Iterator[Compone
         yield TranslationalDamper(own, joint=joint, d=e.value("d"))
 
 
-def _none(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
-    yield from ()
-
-
 AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
     **{
         f"Modelica.Mechanics.{domain}.Components.{kind}": make
         for domain, make in (("Rotational", _turning), ("Translational", _sliding))
         for kind in ("Spring", "Damper", "SpringDamper")
     },
-    "Modelica.Mechanics.Rotational.Components.Fixed": _none,
-    "Modelica.Mechanics.Translational.Components.Fixed": _none,
+    "Modelica.Mechanics.Rotational.Components.Fixed": lambda *_: iter(()),
+    "Modelica.Mechanics.Translational.Components.Fixed": lambda *_: iter(()),
     "Modelica.Mechanics.Rotational.Sources.ConstantTorque": lambda e, name, joint, _: iter(
         (AxisLaw(name, joint=joint, formula=e.value("tau_constant")),)
     ),

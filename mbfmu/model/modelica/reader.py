@@ -59,7 +59,7 @@ def read_modelica(path: Path, model: str = "") -> System:
 
 @dataclass
 class _Scope:
-    """What becomes a system or sub-system."""
+    """Contents of a system or sub-system, while they are gathered."""
 
     components: list[Any] = field(default_factory=list)
     parameters: dict[str, Parameter] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class _Flat:
         }
 
     def at(self, name: str) -> None:
-        """Note the line at which a component or parameter is declared, for messages."""
+        """Keep the line at which a component or parameter is declared, for messages."""
         leaf = re.sub(r"\[.*", "", name.rpartition(".")[2])
         spot = re.search(rf"\b{re.escape(leaf)}\b", self.code)
         self.line = self.code.count("\n", 0, spot.start()) + 1 if spot else 1
@@ -131,7 +131,7 @@ class _Flat:
         return self.built("", name.rpartition(".")[2], tuple(connections))
 
     def tell_missing(self, name: str) -> None:
-        """Tell of a parameter that has no value."""
+        """Add the notice of a parameter that has no value."""
         leaf = name.rpartition(".")[2]
         kind = self.kinds.get(name.rpartition(".")[0])
         if kind is None or f" {leaf}" in CLASSES[kind].declared:
@@ -255,7 +255,7 @@ class _Flat:
             return value
         found = value
         for name in sorted(Expression(value).names, key=len, reverse=True):
-            found = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", lambda _, n=name: self.local(n, scope), found)
+            found = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", self.local(name, scope), found)
         return found
 
     def local(self, name: str, scope: str) -> str:
