@@ -173,6 +173,41 @@ def test_one_of_several_models_is_chosen_by_name(tmp_path: Path) -> None:
         mbfmu.load(f"{path}:Pendulums")
 
 
+SHARED = """
+model Stick
+  parameter Real L = 1;
+  parameter Real m = 2*L;
+  Modelica.Mechanics.MultiBody.Parts.Body body(m=m, r_CM={L,0,0});
+end Stick;
+model Outer
+  extends Whole;
+end Outer;
+partial model Whole
+  parameter Real L = 3;
+  inner Modelica.Mechanics.MultiBody.World world;
+  Modelica.Mechanics.MultiBody.Joints.Revolute hinge[2];
+  Stick stick[2](each L=L/2, body(m={L, 2*stick[1].m}));
+equation
+  connect(world.frame_b, hinge[1].frame_a);
+  connect(hinge[1].frame_b, stick[1].body.frame_a);
+  connect(stick[1].body.frame_a, hinge[2].frame_a);
+  connect(hinge[2].frame_b, stick[2].body.frame_a);
+end Whole;
+"""
+
+
+def test_names_of_inner_and_outer_parameters_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "shared.mo"
+    path.write_text(SHARED, encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"'stick_1\.m' is a number where it is used in 'stick_2'"):
+        system = mbfmu.load(f"{path}:Outer")
+    outputs = mbfmu.simulate(system, 0.01, step=0.01)
+    assert {"hinge_1.phi", "hinge_2.phi"} <= set(outputs.names)
+    values = {item.name: item for item in system.components}
+    assert values["stick_1"].values == {"L": "(L)/2.0", "L_": "L"}
+    assert values["stick_2"].system.components[0].m == "2.0*(3.0)"
+
+
 TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
 MISTAKES = {
     "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),

@@ -253,10 +253,8 @@ class _Flat:
         """Return an expression of full names as one that components of a sub-system can have."""
         if not isinstance(value, str):
             return value
-        found = value
-        for name in sorted(Expression(value).names, key=len, reverse=True):
-            found = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", self.local(name, scope), found)
-        return found
+        called = {name: self.local(name, scope) for name in sorted(Expression(value).names)}
+        return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda found: called.get(found[0], found[0]), value)
 
     def local(self, name: str, scope: str) -> str:
         """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
