@@ -208,6 +208,26 @@ def test_names_of_inner_and_outer_parameters_stay_apart(tmp_path: Path) -> None:
     assert values["stick_2"].system.components[0].m == "2.0*(3.0)"
 
 
+FREE = """model Free
+  inner Modelica.Mechanics.MultiBody.World world(g=9.81);
+  Modelica.Mechanics.MultiBody.Parts.Body body(
+    m=1, r_CM={0,0,0}, r_0(start={1,2,3}, each fixed=true), v_0(start={0,4,0}, each fixed=true), angles_fixed=true,
+    angles_start={0,0,0.4}, w_0_fixed=true, w_0_start={1,0,0});
+end Free;
+"""
+
+
+def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
+    path = tmp_path / "free.mo"
+    path.write_text(FREE, encoding="utf-8")
+    (_, body, *_) = mbfmu.load(path).components
+    assert body.Q == pytest.approx((np.cos(0.2), 0, 0, np.sin(0.2)), abs=1e-15)  # a turn of 0.4 about z
+    assert body.w_a == pytest.approx((np.cos(0.4), -np.sin(0.4), 0), abs=1e-15)
+    found = mbfmu.simulate(path, 0.5, step=0.01)
+    assert found["body_free.r_rel[2]"][-1] == pytest.approx(2 + 4 * 0.5 - 9.81 * 0.5**2 / 2, abs=1e-9)
+    assert found["body_free.r_rel[3]"][-1] == pytest.approx(3, abs=1e-12)
+
+
 TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
 MISTAKES = {
     "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),

@@ -132,7 +132,7 @@ def sequence(axes: Array, angles: Array) -> Array:
         if axis not in {1, 2, 3}:
             raise ModelError(f"a sequence of axes has 1, 2 and 3, not {axis:g}")
         k = np.cross(np.eye(3), np.eye(3)[int(axis) - 1])
-        R = R @ (np.eye(3) - math.sin(angle) * k + (1 - math.cos(angle)) * k @ k)
+        R = R @ (np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k)
     return R
 
 

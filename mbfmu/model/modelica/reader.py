@@ -10,6 +10,7 @@ from typing import Any
 from mbfmu.errors import MbfmuError, ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
+from mbfmu.model.joints import FreeMotion
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
 from mbfmu.model.modelica.library import CLASSES, MULTIBODY, TAG
@@ -18,6 +19,8 @@ from mbfmu.model.parameter import Parameter
 from mbfmu.model.source import Source, read_bytes
 from mbfmu.model.system import Connection, Subsystem, System
 
+BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
+"""Paths of the classes that have mass."""
 LARGEST = 1_000_000
 """Largest number of bytes of a file."""
 
@@ -124,6 +127,13 @@ class _Flat:
         for item in dict.fromkeys(self.values.without):
             if item in self.values.kept or self.owner(item) is None or self.owner(item) in self.kinds:
                 self.tell_missing(item)
+        for key in self.floating(sets, worlds[0]):
+            joint = f"{path_of(key).replace('.', '_')}_free"
+            self.scopes[""].components.append(FreeMotion(joint))
+            extra += [
+                (f"{path_of(worlds[0])}.frame_b", f"{joint}.frame_a"),
+                (f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
+            ]
         connections = [Connection(*pair) for pair in extra]
         for group in sets:
             ends = [end for end in group if self.is_frame(end)]
@@ -201,6 +211,29 @@ class _Flat:
                     one += other
                     group.update(dict.fromkeys(other, one))
         return list({id(item): item for item in group.values()}.values())
+
+    def floating(self, sets: list[list[str]], world: str) -> list[str]:
+        """Return the first body of each group of bodies and joints that do not hang on the world."""
+        near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
+        for group in sets:
+            names = {end.rpartition(".")[0] for end in group if self.is_frame(end)} & set(near)
+            for name in names:
+                near[name] |= names
+        for name in near:
+            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
+                near[world].add(name)
+        found: list[str] = []
+        seen: set[str] = set()
+        for first in (world, *(name for name in near if BODY.search(self.kinds[name]))):
+            if first not in seen and first != world:
+                found.append(first)
+            todo = [first]
+            while todo:
+                name = todo.pop()
+                if name not in seen:
+                    seen.add(name)
+                    todo += near[name]
+        return found
 
     def axis(self, element: Element, joined: dict[str, list[str]]) -> None:
         """Add what acts between the axis of a joint and its support.
