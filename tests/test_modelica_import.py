@@ -221,7 +221,7 @@ def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
     path = tmp_path / "free.mo"
     path.write_text(FREE, encoding="utf-8")
     (_, body, *_) = mbfmu.load(path).components
-    assert body.Q == pytest.approx((np.cos(0.2), 0, 0, np.sin(0.2)), abs=1e-15)  # a turn of 0.4 about z
+    assert pytest.approx((np.cos(0.2), 0, 0, np.sin(0.2)), abs=1e-15) == body.Q  # a turn of 0.4 about z
     assert body.w_a == pytest.approx((np.cos(0.4), -np.sin(0.4), 0), abs=1e-15)
     found = mbfmu.simulate(path, 0.5, step=0.01)
     assert found["body_free.r_rel[2]"][-1] == pytest.approx(2 + 4 * 0.5 - 9.81 * 0.5**2 / 2, abs=1e-9)
