@@ -74,6 +74,7 @@ HOMES = {
     "pyarrow": {"study/__init__.py", "formats.py"},
     "pandas": {"result.py"},
     "trimesh": {"viewer/looks.py"},
+    "rumoca": {"model/modelica/compiler.py"},
     "skfem": {"reduction/mesh.py"},
     "meshio": {"reduction/mesh.py"},
 }

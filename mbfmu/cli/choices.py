@@ -15,7 +15,7 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="a name in models/, or a path of a .py, .toml, .urdf, .xacro, .sdf or MJCF .xml file",
+        help="a name in models/, or a path of a .py, .toml, .mo, .urdf, .xacro, .sdf or MJCF .xml file",
         autocompletion=complete.models,
     ),
 ]
@@ -23,7 +23,7 @@ ModelOrFmu = Annotated[
     str,
     typer.Argument(
         metavar="MODEL_OR_FMU",
-        help="a name in models/, a path of a .py, .toml, .urdf, .xacro, .sdf or MJCF .xml file, or an .fmu file",
+        help="a name in models/, a path of a .py, .toml, .mo, .urdf, .xacro, .sdf or MJCF .xml file, or an .fmu file",
         autocompletion=complete.models,
     ),
 ]

@@ -33,7 +33,8 @@ def export(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="a name in models/ or fmus/, or a path of a .py, .toml, .urdf, .xacro, .sdf, MJCF .xml or recipe file",
+            help="a name in models/ or fmus/, or a path of a .py, .toml, .mo, .urdf, .xacro, .sdf, MJCF .xml or recipe "
+            "file",
             autocompletion=complete.exported,
         ),
     ],

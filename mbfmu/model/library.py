@@ -49,7 +49,8 @@ def load(
     Args:
         source: name of a file in models/, or path of a file: a .py file with a function of the file's name (or with a
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
-            only (`docs/toml.md`); or the description of a robot: a .urdf or .xacro file, or the
+            only (`docs/toml.md`); a .mo file of Modelica's multibody library, whose last model is read, or with
+            ``FILE.mo:NAME`` the one named; or the description of a robot: a .urdf or .xacro file, or the
             .xml file of MuJoCo, MJCF.
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
@@ -88,7 +89,8 @@ def is_fmu(given: Any) -> bool:
 
 def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOptions | None) -> Model:
     """Read a model, and remove from `values` those that its function takes."""
-    text = os.fspath(source)
+    text, modelica, chosen = os.fspath(source).partition(".mo:")
+    text += modelica.removesuffix(":")
     path = Path(text)
     looks_like_path = path.suffix != "" or os.sep in text
     if not looks_like_path:
@@ -109,7 +111,11 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
             return read_toml(path)
         case suffix if suffix in ROBOTS:
             return read_robot(path, robot)
-    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .urdf, .xacro, .sdf, .xml or .mjcf")
+        case ".mo":
+            from mbfmu.model.modelica import read_modelica
+
+            return read_modelica(path, chosen)
+    raise ModelFileError(f"'{path}': a model file ends in .py, .toml, .mo, .urdf, .xacro, .sdf, .xml or .mjcf")
 
 
 def _argument(name: str, value: Value, default: Any) -> Any:

@@ -1,0 +1,120 @@
+"""Modelica's text -> the flat model, by the compiler rumoca."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.model.modelica.library import CLASSES, stubs
+from mbfmu.model.source import Source
+
+FILE = "input.mo"
+"""Name of the text in the compiler's messages."""
+NAME = r"[A-Za-z_]\w*"
+CLASS = re.compile(
+    rf"\b(?P<partial>partial\s+)?(?P<kind>model|class|block|package|connector|record|function|type|operator)\s+"
+    rf"(?P<name>{NAME})\s*(?P<short>=)?|\bend\s+(?P<end>{NAME})\s*;",
+    re.ASCII,
+)
+DEEPEST = 60
+"""Deepest nesting of parentheses; a compiler that recurses without limit could end the process."""
+
+
+def plain(text: str) -> str:
+    """Return a text in which comments and strings are blank, at the same lines and columns."""
+    return re.sub(
+        r'"(?:\\.|[^"\\])*"|/\*.*?\*/|//[^\n]*',
+        lambda found: re.sub(r"[^\n]", " ", found[0]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def models_in(text: str) -> Iterator[str]:
+    """Yield the full names of the models of a text without comments, in its order."""
+    stack: list[str] = []
+    for found in CLASS.finditer(text):
+        if found["end"]:
+            if stack and found["end"] == stack[-1]:
+                stack.pop()
+            continue
+        if found["kind"] in {"model", "class"} and not found["partial"]:
+            yield ".".join([*stack, found["name"]])
+        if not found["short"]:
+            stack.append(found["name"])
+
+
+def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, Any]]:
+    """Return the name of a model and the model without hierarchy, as rumoca gives it.
+
+    Args:
+        text: content of a .mo file.
+        model: full name of the model; empty: the last one.
+        source: the file, for messages.
+
+    Raises:
+        UsageError: the compiler is not installed.
+        UnknownNameError: there is no such model.
+        ModelFileError: the text has a mistake, or a class that is not read.
+    """
+    code = plain(text)
+    known = list(models_in(code))
+    if not known:
+        raise source.error(1, "there is no model in the file: it needs a 'model NAME ... end NAME;'")
+    if model and model not in known:
+        raise source.error(1, UnknownNameError(f"there is no model '{model}'; {nearest(model, known)}"))
+    depth = 0
+    for place, sign in enumerate(code):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth > DEEPEST:
+            raise source.error(code.count("\n", 0, place) + 1, "parentheses are nested too deeply")
+    chosen = model or known[-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import rumoca
+    except ImportError:
+        raise UsageError('a .mo file needs rumoca: python -m pip install "mbfmu[modelica]"') from None
+    inside = re.match(r"\s*within\b[^;]*;", code)
+    kept = re.sub(r"[^\n]", " ", text[: inside.end()]) + text[inside.end() :] if inside else text
+    whole = f"{kept}\n{stubs()}"
+    try:
+        flat: dict[str, Any] = rumoca.Session().loads(whole, model=chosen).to_dict("flat")
+    except rumoca.RumocaError as error:
+        told = next((item.message for item in rumoca.validate_source(whole, filename=FILE)), str(error))
+        raise _mistake(told if "\u256d" in told else str(error), code, source) from None
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        raise source.error(1, f"the compiler gave up: {str(error)[:200]}") from None
+    return chosen, flat
+
+
+def _mistake(told: str, code: str, source: Source) -> MbfmuError:
+    """Return the error for what the compiler says."""
+    place = re.search(r"\[[^\[\]]*?:(\d+):\d+\]", told)
+    wanted = re.search(r"unresolved type[\w ]*: '([\w.]+)'", told) or re.search(r"unresolved [\w ]*: '([\w.]+)'", told)
+    if wanted:
+        name = wanted[1]
+        if "type" in wanted[0]:
+            known = {path.rpartition(".")[2]: path for path in CLASSES}
+            what = f"the class '{name}' is not read; {nearest(name.rpartition('.')[2], known)}"
+        else:
+            what = f"there is no '{name}'"
+        return source.error(_line_of(name, code), UnknownNameError(what))
+    quoted = [name for name in re.findall(r"`([\w.]+)`", told) if _line_of(name, code) > 1]
+    line = int(place[1]) if place else _line_of(quoted[-1], code) if quoted else 1
+    if said := re.search(r"×\s*(.+)", told):
+        return source.error(line, ModelFileError(said[1]))
+    told = re.sub(r"^.*failed in \w+: (unsupported Flat semantic owner `[^`]*`: )?", "", told, flags=re.DOTALL)
+    brief = re.sub(r"\s*Related failures.*|\[input\.mo:\d+:\d+\]|<resolve> ", "", told, flags=re.DOTALL)
+    return source.error(line, ModelFileError(" ".join(brief.split())))
+
+
+def _line_of(name: str, code: str) -> int:
+    """Return the line where a dotted name, or its last part, stands first; 1 if it does not."""
+    for text in (name, name.rpartition(".")[2]):
+        if spot := re.search(rf"\b{re.escape(text)}\b", code):
+            return code.count("\n", 0, spot.start()) + 1
+    return 1

@@ -1,0 +1,337 @@
+"""Components of mbfmu for classes of Modelica's library."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mbfmu.errors import AxisError, ModelError
+from mbfmu.model.component import Component, Value, guess
+from mbfmu.model.forces import (
+    AxisLaw,
+    Damper,
+    RotationalDamper,
+    RotationalSpring,
+    Spring,
+    SpringDamper,
+    TranslationalDamper,
+    TranslationalSpring,
+)
+from mbfmu.model.joints import Cylindrical, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
+from mbfmu.model.modelica.library import MULTIBODY
+from mbfmu.model.modelica.values import Values, joined, text
+from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
+from mbfmu.model.robot.assembly import axis_angle
+
+Array = Any
+Localized = Callable[[Value, str], Value]
+
+
+class Element:
+    """A component of the flat model, whose values are read by name.
+
+    Args:
+        name: its full name.
+        kind: path of its class.
+        values: the values of the flat model.
+        localized: function that writes an expression of full names for a sub-system.
+        told: notices, to which it adds.
+    """
+
+    def __init__(self, name: str, kind: str, values: Values, localized: Localized, told: list[str]) -> None:
+        self.name, self.kind, self.values, self.localized, self.told = name, kind, values, localized, told
+        self.scope = ""
+
+    def full(self, label: str) -> Any:
+        """Return a value in terms of full names."""
+        return self.values.of(f"{self.name}.{label}")
+
+    def number(self, label: str) -> float:
+        """Return a parameter as a number."""
+        return self.values.number(self.full(label))
+
+    def value(self, label: str) -> Value:
+        """Return a parameter as its sub-system has it."""
+        return self.local(self.full(label))
+
+    def local(self, value: Value) -> Value:
+        """Return a value as its sub-system has it."""
+        return self.localized(value, self.scope)
+
+    def vector(self, label: str) -> tuple[Value, ...]:
+        """Return a parameter that is an array."""
+        return tuple(self.local(entry) for entry in self.full(label))
+
+    def numbers(self, label: str) -> Array:
+        """Return a parameter that is an array, as numbers."""
+        return np.array([self.values.number(entry) for entry in self.full(label)])
+
+    def flag(self, label: str) -> bool:
+        """Return a switch."""
+        return bool(self.number(label))
+
+    def direction(self, label: str) -> tuple[float, ...]:
+        """Return an axis with length 1.
+
+        Raises:
+            AxisError: it has no length.
+        """
+        found = self.numbers(label)
+        return tuple(float(item) for item in unit(found, f"{self.name}.{label}"))
+
+    def start(self, label: str) -> Any:
+        """Return a start value: as it is if it is fixed, else where the search begins; None where nothing is said."""
+        variable = self.values.variables[f"{self.name}.{label}"]
+        found = self.values.of(f"{self.name}.{label}", "start")
+        entries = found if isinstance(found, list) else [found]
+        fixed = variable["fixed"] or [False]
+        fixed = list(fixed) * len(entries) if len(fixed) == 1 else list(fixed)
+        rate = label.startswith(("v", "w"))
+        made: list[Value | None] = []
+        for entry, held in zip(entries, fixed, strict=True):
+            if held:
+                made.append(self.local(entry))
+            elif entry == 0.0:
+                made.append(None)
+            elif rate:
+                self.told.append(f"start of '{self.name}.{label}' is not fixed: it is left out")
+                made.append(None)
+            else:
+                made.append(guess(self.local(entry)))
+        if not isinstance(found, list):
+            return made[0]
+        return tuple(made) if any(entry is not None for entry in made) else None
+
+    def starts(self, *labels: str) -> dict[str, Any]:
+        """Return start values by name."""
+        return {label: self.start(label) for label in labels}
+
+    def turned(self) -> Array | None:
+        """Return the rotation matrix R of the start angles, shape (3, 3); None if they are not fixed."""
+        angles = self.numbers("angles_start")
+        if not self.flag("angles_fixed"):
+            if angles.any():
+                self.told.append(f"'{self.name}.angles_start' are not fixed: they are left out")
+            return None
+        return sequence(self.numbers("sequence_start"), angles)
+
+
+def unit(n: Array, label: str) -> Array:
+    """Return a vector with length 1."""
+    length = float(np.linalg.norm(n))
+    if not 1e-12 < length < math.inf:
+        raise AxisError(f"{label} = {n.tolist()} has no direction")
+    return n / length
+
+
+def sequence(axes: Array, angles: Array) -> Array:
+    """Return the rotation matrix of turns (rad) about axes 1, 2 or 3, one after the other, shape (3, 3)."""
+    R = np.eye(3)
+    for axis, angle in zip(axes, angles, strict=True):
+        if axis not in {1, 2, 3}:
+            raise ModelError(f"a sequence of axes has 1, 2 and 3, not {axis:g}")
+        k = np.cross(np.eye(3), np.eye(3)[int(axis) - 1])
+        R = R @ (np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k)
+    return R
+
+
+def two_axes(x: Array, y: Array, name: str) -> Array:
+    """Return the matrix whose columns are x, what of y is normal to it, and their cross product, shape (3, 3)."""
+    e_x = unit(x, name)
+    across = np.cross(e_x, y)
+    if np.linalg.norm(across) < 1e-9:
+        across = np.cross(e_x, np.eye(3)[1] if abs(e_x[0]) > 1e-9 else np.eye(3)[0])
+    e_z = unit(across, name)
+    return np.column_stack((e_x, np.cross(e_z, e_x), e_z))
+
+
+def quaternion(R: Array) -> tuple[float, ...]:
+    """Return the quaternion of a rotation matrix."""
+    n, angle = axis_angle(R)
+    return (math.cos(angle / 2), *(math.sin(angle / 2) * item for item in n))
+
+
+def _world(e: Element, name: str) -> Component:
+    kind = e.full("gravityType")
+    if kind == "PointGravity":
+        raise ModelError(f"'{e.name}': gravityType PointGravity is not read; use UniformGravity")
+    g = 0.0 if kind == "NoGravity" else e.value("g")
+    return World(name, g=g, n=e.direction("n"))
+
+
+def _moving(e: Element) -> dict[str, Any]:
+    found = e.starts("r_0", "v_0")
+    R = e.turned()
+    w = e.numbers("w_0_start")
+    if R is not None:
+        found["Q"] = quaternion(R)
+    if e.flag("w_0_fixed"):
+        if R is None and w.any():
+            raise ModelError(f"'{e.name}': w_0_start that is fixed needs angles_fixed=true")
+        found["w_a"] = tuple(float(item) for item in (w if R is None else R.T @ w))
+    return found
+
+
+INERTIA = ("m", "I_11", "I_22", "I_33", "I_21", "I_31", "I_32")
+
+
+def _body(e: Element, name: str) -> Component:
+    inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
+    return Body(name, r_CM=e.vector("r_CM"), **inertia, **_moving(e))
+
+
+def _shape(e: Element, name: str) -> Component:
+    inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
+    return BodyShape(name, r=e.vector("r"), r_CM=e.vector("r_CM"), **inertia, **_moving(e))
+
+
+def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array) -> Component:
+    """Return a body of homogeneous material, with moments about its own axes, the columns of R."""
+    along = e.full("lengthDirection")
+    length = e.full("length")
+    direction = unit(e.numbers("lengthDirection"), f"{e.name}.lengthDirection")
+    if sum(isinstance(entry, str) for entry in along) and np.count_nonzero(direction) > 1:
+        e.told.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
+    shift = [joined("*", joined("/", length, 2.0), float(item)) for item in direction]
+    centre = [joined("+", one, other) for one, other in zip(e.full("r_shape"), shift, strict=True)]
+    tensor: dict[str, Any] = {}
+    for key, i, j in (("I_11", 0, 0), ("I_22", 1, 1), ("I_33", 2, 2), ("I_21", 1, 0), ("I_31", 2, 0), ("I_32", 2, 1)):
+        total: Value = 0.0
+        for k in range(3):
+            factor = float(R[i, k] * R[j, k])
+            if abs(factor) > 1e-15:
+                total = joined("+", total, joined("*", factor, moments[k]))
+        tensor[key] = e.local(total)
+    return BodyShape(name, r=e.vector("r"), r_CM=tuple(map(e.local, centre)), m=e.local(m), **tensor, **_moving(e))
+
+
+def _box(e: Element, name: str) -> Component:
+    length, width, height, wi, hi = (
+        text(e.full(key)) for key in ("length", "width", "height", "innerWidth", "innerHeight")
+    )
+    density = text(e.full("density"))
+    mo, mi = f"{density}*{length}*{width}*{height}", f"{density}*{length}*{wi}*{hi}"
+    moments = (
+        f"({mo}*({width}**2 + {height}**2) - {mi}*({wi}**2 + {hi}**2))/12",
+        f"({mo}*({length}**2 + {height}**2) - {mi}*({length}**2 + {hi}**2))/12",
+        f"({mo}*({length}**2 + {width}**2) - {mi}*({length}**2 + {wi}**2))/12",
+    )
+    R = two_axes(e.numbers("lengthDirection"), e.numbers("widthDirection"), e.name)
+    return _solid(e, name, f"{mo} - {mi}", moments, R)
+
+
+def _cylinder(e: Element, name: str) -> Component:
+    length, outer, inner, density = (text(e.full(key)) for key in ("length", "diameter", "innerDiameter", "density"))
+    mo, mi = f"{density}*pi*{length}*{outer}**2/4", f"{density}*pi*{length}*{inner}**2/4"
+    across = f"({mo}*({length}**2 + 3*{outer}**2/4) - {mi}*({length}**2 + 3*{inner}**2/4))/12"
+    moments = (f"({mo}*{outer}**2 - {mi}*{inner}**2)/8", across, across)
+    R = two_axes(e.numbers("lengthDirection"), np.array([0.0, 1.0, 0.0]), e.name)
+    return _solid(e, name, f"{mo} - {mi}", moments, R)
+
+
+def _rotation(e: Element, name: str) -> Component:
+    kind = e.full("rotationType")
+    n, angle = (0.0, 0.0, 1.0), 0.0  # type: tuple[float, ...], Value
+    if kind == "RotationAxis":
+        n, turn = e.direction("n"), e.value("angle")
+        angle = f"deg({turn})" if isinstance(turn, str) else math.radians(turn)
+    elif kind == "TwoAxesVectors":
+        n, angle = axis_angle(two_axes(e.numbers("n_x"), e.numbers("n_y"), e.name))
+    else:
+        n, angle = axis_angle(sequence(e.numbers("sequence"), np.radians(e.numbers("angles"))))
+    return FixedRotation(name, r=e.vector("r"), n=n, angle=angle)
+
+
+def _relative(e: Element) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    R = e.turned()
+    if R is not None:
+        found["Q_rel"] = quaternion(R)
+    if e.flag("w_rel_a_fixed"):
+        found["w_rel"] = tuple(float(item) for item in e.numbers("w_rel_a_start"))
+    return found
+
+
+def _spring(e: Element, name: str) -> Component:
+    if e.number("m"):
+        raise ModelError(f"'{e.name}': a spring with mass is not read; leave m = 0")
+    return Spring(name, c=e.value("c"), s_unstretched=e.value("s_unstretched"))
+
+
+ELEMENTS: dict[str, Callable[[Element, str], Component]] = {
+    f"{MULTIBODY}.World": _world,
+    f"{MULTIBODY}.Parts.Fixed": lambda e, name: FixedTranslation(name, r=e.vector("r")),
+    f"{MULTIBODY}.Parts.FixedTranslation": lambda e, name: FixedTranslation(name, r=e.vector("r")),
+    f"{MULTIBODY}.Parts.FixedRotation": _rotation,
+    f"{MULTIBODY}.Parts.Body": _body,
+    f"{MULTIBODY}.Parts.BodyShape": _shape,
+    f"{MULTIBODY}.Parts.BodyBox": _box,
+    f"{MULTIBODY}.Parts.BodyCylinder": _cylinder,
+    f"{MULTIBODY}.Parts.PointMass": lambda e, name: Body(name, m=e.value("m"), **e.starts("r_0", "v_0")),
+    f"{MULTIBODY}.Joints.Revolute": lambda e, name: Revolute(name, n=e.direction("n"), **e.starts("phi", "w")),
+    f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint": lambda e, name: Revolute(name, n=e.direction("n")),
+    f"{MULTIBODY}.Joints.Prismatic": lambda e, name: Prismatic(name, n=e.direction("n"), **e.starts("s", "v")),
+    f"{MULTIBODY}.Joints.Cylindrical": lambda e, name: Cylindrical(
+        name, n=e.direction("n"), **e.starts("s", "v", "phi", "w")
+    ),
+    f"{MULTIBODY}.Joints.Universal": lambda e, name: Universal(
+        name, n_a=e.direction("n_a"), n_b=e.direction("n_b"), **e.starts("phi_a", "phi_b", "w_a", "w_b")
+    ),
+    f"{MULTIBODY}.Joints.Planar": lambda e, name: Planar(
+        name, n=e.direction("n"), n_x=e.direction("n_x"), **e.starts("s_x", "s_y", "phi", "v_x", "v_y", "w")
+    ),
+    f"{MULTIBODY}.Joints.Spherical": lambda e, name: Spherical(name, **_relative(e)),
+    f"{MULTIBODY}.Joints.FreeMotion": lambda e, name: FreeMotion(
+        name, r_rel=e.start("r_rel_a"), v_rel=e.start("v_rel_a"), **_relative(e)
+    ),
+    f"{MULTIBODY}.Forces.Spring": _spring,
+    f"{MULTIBODY}.Forces.Damper": lambda e, name: Damper(name, d=e.value("d")),
+    f"{MULTIBODY}.Forces.SpringDamperParallel": lambda e, name: SpringDamper(
+        name, c=e.value("c"), d=e.value("d"), s_unstretched=e.value("s_unstretched")
+    ),
+}
+"""Function that makes the component, by the path of its class."""
+
+
+def _signed(value: Value, sign: float) -> Value:
+    """Return a value times 1 or -1."""
+    return value if sign > 0 else f"-({value})" if isinstance(value, str) else -value
+
+
+def _turning(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
+    kind = e.kind.rpartition(".")[2]
+    if "Spring" in kind:
+        zero = _signed(e.value("phi_rel0"), sign)
+        yield RotationalSpring(name, joint=joint, c=e.value("c"), phi_rel0=zero)
+    if "Damper" in kind:
+        own = f"{name}_damper" if "Spring" in kind else name
+        yield RotationalDamper(own, joint=joint, d=e.value("d"))
+
+
+def _sliding(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
+    kind = e.kind.rpartition(".")[2]
+    if "Spring" in kind:
+        zero = _signed(e.value("s_rel0"), sign)
+        yield TranslationalSpring(name, joint=joint, c=e.value("c"), s_rel0=zero)
+    if "Damper" in kind:
+        own = f"{name}_damper" if "Spring" in kind else name
+        yield TranslationalDamper(own, joint=joint, d=e.value("d"))
+
+
+AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
+    **{
+        f"Modelica.Mechanics.{domain}.Components.{kind}": make
+        for domain, make in (("Rotational", _turning), ("Translational", _sliding))
+        for kind in ("Spring", "Damper", "SpringDamper")
+    },
+    "Modelica.Mechanics.Rotational.Components.Fixed": lambda *_: iter(()),
+    "Modelica.Mechanics.Translational.Components.Fixed": lambda *_: iter(()),
+    "Modelica.Mechanics.Rotational.Sources.ConstantTorque": lambda e, name, joint, _: iter(
+        (AxisLaw(name, joint=joint, formula=e.value("tau_constant")),)
+    ),
+    "Modelica.Mechanics.Translational.Sources.ConstantForce": lambda e, name, joint, _: iter(
+        (AxisLaw(name, joint=joint, formula=e.value("f_constant")),)
+    ),
+}
+"""Function that makes what acts on the axis of a joint, for a sign of the axis, by the path of its class."""

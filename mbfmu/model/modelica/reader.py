@@ -1,0 +1,338 @@
+"""Modelica -> System: components of the flat model, what connects them, and the user's parameters."""
+
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mbfmu.errors import MbfmuError, ModelError
+from mbfmu.model.component import Component, Value
+from mbfmu.model.expression import Expression
+from mbfmu.model.joints import FreeMotion
+from mbfmu.model.modelica.compiler import flat_model, plain
+from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
+from mbfmu.model.modelica.library import CLASSES, MULTIBODY, TAG
+from mbfmu.model.modelica.values import Values, path_of
+from mbfmu.model.parameter import Parameter
+from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.system import Connection, Subsystem, System
+
+BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
+"""Paths of the classes that have mass."""
+LARGEST = 1_000_000
+"""Largest number of bytes of a file."""
+
+
+def read_modelica(path: Path, model: str = "") -> System:
+    """Read a model of Modelica.Mechanics.MultiBody as a spatial system.
+
+    One warning lists what was left out or decided.
+
+    Args:
+        path: path of the file.
+        model: full name of the model in it; empty: the last one.
+
+    Raises:
+        UsageError: the compiler is not installed.
+        ModelFileError: the file is missing, or is not such a model.
+        ModelError: the model is invalid, or has what is not read; the message begins with file and line.
+    """
+    source = Source(str(path), path.parent)
+    content = read_bytes(path, LARGEST)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise source.error(1, "not a text in UTF-8") from None
+    if "\0" in text:
+        raise source.error(1, "not a text: it has zero bytes")
+    name, flat = flat_model(text, model, source)
+    found = _Flat(source, plain(text), flat)
+    try:
+        system = found.system(name)
+    except MbfmuError as error:
+        if str(error).startswith(f"'{source.name}'"):
+            raise
+        raise source.error(found.line, error) from None
+    if found.told:
+        warnings.warn(f"'{path}': {'; '.join(found.told)}", stacklevel=2)
+    return system
+
+
+@dataclass
+class _Scope:
+    """Contents of a system or sub-system, while they are gathered."""
+
+    components: list[Any] = field(default_factory=list)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+class _Flat:
+    """A flat model on its way to a system."""
+
+    def __init__(self, source: Source, code: str, flat: dict[str, Any]) -> None:
+        self.source, self.code, self.flat = source, code, flat
+        self.variables: dict[str, Any] = flat["variables"]
+        self.values = Values(self.variables)
+        self.told: list[str] = []
+        self.line = 1
+        self.scopes: dict[str, _Scope] = {"": _Scope()}
+        self.own: dict[str, None] = {}
+        self.kinds = {
+            name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
+            for name, item in self.variables.items()
+            if name.endswith(f".{TAG}")
+        }
+
+    def at(self, name: str) -> None:
+        """Keep the line at which a component or parameter is declared, for messages."""
+        leaf = re.sub(r"\[.*", "", name.rpartition(".")[2])
+        spot = re.search(rf"\b{re.escape(leaf)}\b", self.code)
+        self.line = self.code.count("\n", 0, spot.start()) + 1 if spot else 1
+
+    def system(self, name: str) -> System:
+        """Return the model as a system.
+
+        Raises:
+            ModelError: it has what is not read.
+        """
+        self.refuse()
+        worlds = [key for key, kind in self.kinds.items() if kind == f"{MULTIBODY}.World"]
+        if len(worlds) != 1:
+            what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
+            raise ModelError(what)
+        sets = self.connected()
+        joined = {end: group for group in sets for end in group}
+        for key, item in self.variables.items():
+            if self.is_parameter(key, item):
+                self.at(key)
+                self.values.named(path_of(key), self.values.of(key), [])
+                self.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
+        extra: list[tuple[str, str]] = []
+        for key, kind in self.kinds.items():
+            self.at(key)
+            element = Element(key, kind, self.values, self.localized, self.told)
+            scope, _, leaf = path_of(key).rpartition(".")
+            if kind in AXIS:
+                self.axis(element, joined)
+                continue
+            if kind == f"{MULTIBODY}.Parts.Fixed":
+                extra.append((f"{path_of(worlds[0])}.frame_b", f"{path_of(key)}.frame_a"))
+            element.scope = scope
+            self.scope(scope).components.append(ELEMENTS[kind](element, leaf))
+        for path in list(self.own):
+            self.parameter(path)
+        for item in dict.fromkeys(self.values.without):
+            if item in self.values.kept or self.owner(item) is None or self.owner(item) in self.kinds:
+                self.tell_missing(item)
+        for key in self.floating(sets, worlds[0]):
+            joint = f"{path_of(key).replace('.', '_')}_free"
+            self.scopes[""].components.append(FreeMotion(joint))
+            extra += [
+                (f"{path_of(worlds[0])}.frame_b", f"{joint}.frame_a"),
+                (f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
+            ]
+        connections = [Connection(*pair) for pair in extra]
+        for group in sets:
+            ends = [end for end in group if self.is_frame(end)]
+            connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
+        return self.built("", name.rpartition(".")[2], tuple(connections))
+
+    def tell_missing(self, name: str) -> None:
+        """Add the notice of a parameter that has no value."""
+        leaf = name.rpartition(".")[2]
+        kind = self.kinds.get(name.rpartition(".")[0])
+        if kind is None or f" {leaf}" in CLASSES[kind].declared:
+            self.told.append(f"'{name}' has no value: its start value is taken")
+
+    def owner(self, name: str) -> str | None:
+        """Return the component of the library that a variable belongs to; None if it is the user's own."""
+        parts = name.split(".")
+        return next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.kinds), None)
+
+    def is_frame(self, end: str) -> bool:
+        """Return whether a connector is a frame of a component of the library."""
+        name, _, port = end.rpartition(".")
+        return name in self.kinds and port in CLASSES[self.kinds[name]].frames
+
+    def is_parameter(self, name: str, item: Any) -> bool:
+        """Return whether a variable is a parameter of the user's that numbers depend on."""
+        return (
+            isinstance(item["variability"], dict)
+            and "Parameter" in item["variability"]
+            and self.flat["variable_type_names"].get(name) not in {"Boolean", "Integer", "String"}
+            and (item["binding"] is None or not _is_text(item["binding"]))
+            and self.owner(name) is None
+        )
+
+    def entries(self, path: str, found: Any) -> Iterable[str]:
+        """Yield the names of the scalars of a value."""
+        if not isinstance(found, list):
+            if path in self.values.texts:
+                yield path
+            return
+        for place, entry in enumerate(found, 1):
+            yield from self.entries(f"{path}_{place}", entry)
+
+    def refuse(self) -> None:
+        """Raise an error if the model has equations of its own."""
+        for part in ("algorithms", "initial_equations", "initial_algorithms", "when_chains"):
+            if self.flat[part]:
+                raise ModelError(f"{part.replace('_', ' ')} are not read: only components and connect(...) are")
+        if self.flat["assert_equations"]:
+            self.told.append("assertions are left out")
+        for item in (*self.flat["equations"], *self.flat["structured_equations"]):
+            stated = item["origin"].get("ComponentEquation") if isinstance(item["origin"], dict) else None
+            known = isinstance(item["origin"], dict) and set(item["origin"]) & {
+                "Connection", "FlowSum", "UnconnectedFlow"
+            }  # fmt: skip
+            if not known and (stated is None or stated["component"] not in self.kinds):
+                where = (stated or {}).get("component") or "the model"
+                spot = re.search(r"^\s*equation\b", self.code, re.MULTILINE)
+                self.line = self.code.count("\n", 0, spot.end()) + 1 if spot else 1
+                raise ModelError(f"equations of '{where}' are not read: only components and connect(...) are")
+        for name, item in self.variables.items():
+            inner = self.owner(name)
+            leaf = name.rpartition(".")[2]
+            if item["variability"] == "Empty" and inner is None and leaf not in {"e", "f"}:
+                raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
+
+    def connected(self) -> list[list[str]]:
+        """Return the sets of connectors that are connected."""
+        group: dict[str, list[str]] = {}
+        for item in self.flat["equations"]:
+            pair = item["origin"].get("Connection") if isinstance(item["origin"], dict) else None
+            if pair and pair["lhs"].endswith(".e"):
+                a, b = (pair[side].removesuffix(".e") for side in ("lhs", "rhs"))
+                one, other = group.setdefault(a, [a]), group.setdefault(b, [b])
+                if one is not other:
+                    one += other
+                    group.update(dict.fromkeys(other, one))
+        return list({id(item): item for item in group.values()}.values())
+
+    def floating(self, sets: list[list[str]], world: str) -> list[str]:
+        """Return the first body of each group of bodies and joints that do not hang on the world."""
+        near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
+        for group in sets:
+            names = {end.rpartition(".")[0] for end in group if self.is_frame(end)} & set(near)
+            for name in names:
+                near[name] |= names
+        for name in near:
+            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
+                near[world].add(name)
+        found: list[str] = []
+        seen: set[str] = set()
+        for first in (world, *(name for name in near if BODY.search(self.kinds[name]))):
+            if first not in seen and first != world:
+                found.append(first)
+            todo = [first]
+            while todo:
+                name = todo.pop()
+                if name not in seen:
+                    seen.add(name)
+                    todo += near[name]
+        return found
+
+    def axis(self, element: Element, joined: dict[str, list[str]]) -> None:
+        """Add what acts between the axis of a joint and its support.
+
+        Raises:
+            ModelError: its flanges are connected otherwise.
+        """
+        if not CLASSES[element.kind].flanges or element.kind.endswith("Components.Fixed"):
+            return
+        ends = [joined.get(f"{element.name}.{flange}", []) for flange in CLASSES[element.kind].flanges]
+        axes = [[end.removesuffix(".axis") for end in group if self.is_axis(end)] for group in ends]
+        place = next((place for place, found in enumerate(axes) if found), None)
+        if place is None or len(axes[place]) != 1:
+            raise ModelError(f"'{element.name}' is connected to no axis flange of a joint: it acts on one joint's axis")
+        joint = axes[place][0]
+        if len(ends) == 2 and not any(self.is_ground(end, joint) for end in ends[1 - place]):
+            what = f"'{element.name}' must act between '{joint}.axis' and '{joint}.support', or a fixed flange"
+            raise ModelError(what)
+        scope, _, leaf = path_of(joint).rpartition(".")
+        own, _, name = path_of(element.name).rpartition(".")
+        name = name if own == scope else path_of(element.name).replace(".", "_")
+        element.scope = scope
+        for made in AXIS[element.kind](element, name, leaf, 1.0 if place == len(ends) - 1 else -1.0):
+            self.scope(scope).components.append(made)
+
+    def is_axis(self, end: str) -> bool:
+        """Return whether a connector is the axis of a joint."""
+        name, _, port = end.rpartition(".")
+        return port == "axis" and name in self.kinds
+
+    def is_ground(self, end: str, joint: str) -> bool:
+        """Return whether a connector is the support of a joint, or a flange that is fixed at 0."""
+        name, _, port = end.rpartition(".")
+        kind = self.kinds.get(name, "")
+        if kind.endswith("Components.Fixed"):
+            held = "phi0" if "Rotational" in kind else "s0"
+            return self.values.number(self.values.of(f"{name}.{held}")) == 0
+        return port == "support" and name == joint
+
+    # -- scopes --------------------------------------------------------------------------------------------------------
+
+    def scope(self, path: str) -> _Scope:
+        """Return what a sub-system will have; those around it are made too."""
+        if path not in self.scopes:
+            self.scope(path.rpartition(".")[0])
+            self.scopes[path] = _Scope()
+        return self.scopes[path]
+
+    def localized(self, value: Value, scope: str) -> Value:
+        """Return an expression of full names as one that components of a sub-system can have."""
+        if not isinstance(value, str):
+            return value
+        called = {name: self.local(name, scope) for name in sorted(Expression(value).names)}
+        return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda found: called.get(found[0], found[0]), value)
+
+    def local(self, name: str, scope: str) -> str:
+        """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
+        home, _, leaf = name.rpartition(".")
+        if name not in self.own:
+            return f"({self.localized(self.values.texts[name], scope)})"
+        if home == scope:
+            return leaf
+        if home and not f"{scope}.".startswith(f"{home}."):
+            self.told.append(f"'{name}' is a number where it is used in '{scope or 'the model'}'")
+            return repr(self.values.number_of(name))
+        outer, _, _ = scope.rpartition(".")
+        called = f"{name.replace('.', '_')}_"
+        here = self.scope(scope)
+        if called not in here.parameters:
+            here.parameters[called] = Parameter(called, self.values.number_of(name))
+            here.values[called] = self.local(name, outer)
+        return called
+
+    def parameter(self, path: str) -> None:
+        """Add a parameter of the user's to its system."""
+        scope, _, leaf = path.rpartition(".")
+        value = self.values.texts[path]
+        number = self.values.number_of(path)
+        item: Any = self.variables.get(path) or {}
+        names = Expression(value).names if isinstance(value, str) else frozenset()
+        unit, told = item.get("unit") or "1", item.get("description") or ""
+        here = self.scope(scope)
+        if scope and names and not any(name.rpartition(".")[0] == scope for name in names):
+            here.parameters[leaf] = Parameter(leaf, number, unit, told)
+            here.values[leaf] = self.localized(value, scope.rpartition(".")[0])
+        else:
+            here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else number, unit, told)
+
+    def built(self, scope: str, name: str, connections: tuple[Connection, ...]) -> System:
+        """Return a system with its sub-systems."""
+        here = self.scopes[scope]
+        inner = [path for path in self.scopes if path and path.rpartition(".")[0] == scope]
+        parts: list[Component | Subsystem] = [*here.components]
+        for path in inner:
+            leaf = path.rpartition(".")[2]
+            parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
+        description = self.flat["model_description"] if not scope else ""
+        return System(name, tuple(parts), connections, tuple(here.parameters.values()), description=description or "")
+
+
+def _is_text(tree: Any) -> bool:
+    return "Literal" in tree and "String" in tree["Literal"]["value"]

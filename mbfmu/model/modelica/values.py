@@ -1,0 +1,192 @@
+"""Values of the flat model: numbers, and expressions of its parameters as text."""
+
+import math
+from typing import Any, TypeAlias
+
+import casadi as ca
+
+from mbfmu.errors import ExpressionError, ModelError, ValueRangeError
+from mbfmu.model.component import Value
+from mbfmu.model.expression import Expression
+from mbfmu.model.robot.assembly import identifier
+
+Nested: TypeAlias = Any
+"""A value, or a list of values."""
+SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Exp": "**", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=",
+         "AddElem": "+", "SubElem": "-", "MulElem": "*", "DivElem": "/", "ExpElem": "**", "And": "*"}  # fmt: skip
+CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Tan": "tan",
+         "Asin": "asin", "Acos": "acos", "Atan": "atan", "Atan2": "atan2", "Tanh": "tanh", "Min": "min", "Max": "max",
+         "Floor": "floor", "Sign": "sign"}  # fmt: skip
+
+
+def path_of(name: str) -> str:
+    """Return the name of a variable without brackets: ``arm[2].L`` is ``arm_2.L``."""
+    return ".".join(identifier(part.replace("]", "")) for part in name.split("."))
+
+
+class Values:
+    """The values of the variables of a flat model.
+
+    Args:
+        variables: they, by name, as the compiler gives them.
+    """
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.variables = variables
+        self.kept: dict[str, Nested] = {}
+        self.texts: dict[str, Value] = {}
+        """Value of each scalar that expressions refer to, by its full name."""
+        self.without: list[str] = []
+        self.numbers: dict[str, float] = {}
+
+    def of(self, name: str, attribute: str = "binding") -> Nested:
+        """Return the value of a variable, or its start value, an expression of full names; arrays are lists."""
+        key = f"{name} {attribute}"
+        if key in self.kept:
+            if self.kept[key] is None:
+                raise ModelError(f"'{name}' depends on itself")
+            return self.kept[key]
+        self.kept[key] = None
+        variable = self.variables[name]
+        tree, sizes = variable[attribute], variable["dims"]
+        if tree is None and attribute == "binding":
+            tree = variable["start"]
+            self.without.append(name)
+        try:
+            found = self.value(tree) if tree is not None else 0.0
+        except RecursionError:
+            raise ModelError(f"'{name}': the expression is nested too deeply") from None
+        if sizes and not isinstance(found, list):
+            for size in reversed(sizes):
+                found = [found] * size
+        self.kept[key] = found
+        return found
+
+    def value(self, tree: Any) -> Nested:
+        """Return the value of a tree of the compiler.
+
+        Raises:
+            ModelError: it has an operation that is not read.
+        """
+        ((kind, item),) = tree.items()
+        match kind:
+            case "Literal":
+                ((_, literal),) = item["value"].items()
+                return literal if isinstance(literal, str) else float(literal)
+            case "Array":
+                return [self.value(entry) for entry in item["elements"]]
+            case "VarRef":
+                return self.reference(item)
+            case "Unary":
+                return self.unary(item["op"], self.value(item["rhs"]))
+            case "Binary" if item["op"] in SIGNS:
+                return joined(SIGNS[item["op"]], self.value(item["lhs"]), self.value(item["rhs"]))
+            case "If":
+                found = self.value(item["else_branch"])
+                for condition, branch in reversed(item["branches"]):
+                    found = f"where({text(self.value(condition))}, {text(self.value(branch))}, {text(found)})"
+                return found
+            case "BuiltinCall" if item["function"] == "Fill":
+                first, *sizes = map(self.value, item["args"])
+                for size in reversed(sizes):
+                    first = [first] * round(self.number(size))
+                return first
+            case "BuiltinCall" if item["function"] in CALLS:
+                arguments = ", ".join(text(self.value(entry)) for entry in item["args"])
+                return f"{CALLS[item['function']]}({arguments})"
+            case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
+                return f"deg({text(self.value(item['args'][0]))})"
+        what = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
+        raise ModelError(f"the operation '{what}' is not read in expressions")
+
+    def unary(self, op: str, found: Nested) -> Nested:
+        """Return a value with a sign."""
+        if isinstance(found, list):
+            return [self.unary(op, entry) for entry in found]
+        if op in {"Minus", "Plus"}:
+            return found if op == "Plus" else -found if isinstance(found, float) else f"-({found})"
+        if op == "Not":
+            return f"1 - ({text(found)})"
+        raise ModelError(f"the operation '{op}' is not read in expressions")
+
+    def reference(self, item: Any) -> Nested:
+        """Return the value that a name stands for: a parameter by its name, an array by its entries."""
+        name = item["name"]["name"]
+        if name not in self.variables:
+            return name.rpartition(".")[2]  # an item of an enumeration
+        variable = self.variables[name]
+        if variable["variability"] == "Empty":
+            raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
+        found = self.of(name)
+        indices: list[int] = []
+        for subscript in item["subscripts"]:
+            if "Index" not in subscript:
+                raise ModelError(f"'{name}': only single entries of an array are read")
+            indices.append(subscript["Index"]["value"])
+        return self.named(path_of(name), found, indices)
+
+    def named(self, path: str, found: Nested, indices: list[int]) -> Nested:
+        """Return the entries of a value by names that expressions can refer to."""
+        if isinstance(found, list):
+            if indices:
+                return self.named(f"{path}_{indices[0]}", found[indices[0] - 1], indices[1:])
+            return [self.named(f"{path}_{place}", entry, []) for place, entry in enumerate(found, 1)]
+        if isinstance(found, str) and not _is_expression(found):
+            return found
+        self.texts[path] = found
+        return path
+
+    def number(self, value: Nested) -> float:
+        """Return the number that a value is.
+
+        Raises:
+            ValueRangeError: it is not finite.
+        """
+        if isinstance(value, float | int):
+            return float(value)
+        found = float(ca.DM(ca.evalf(ca.SX(Expression(value).evaluate(lambda name: ca.SX(self.number_of(name)))))))
+        if not math.isfinite(found):
+            raise ValueRangeError(f"'{value}' is {found}: give a finite number")
+        return found
+
+    def number_of(self, path: str) -> float:
+        """Return the number that a scalar is, by its full name."""
+        if path not in self.numbers:
+            self.numbers[path] = self.number(self.texts[path])
+        return self.numbers[path]
+
+
+def _is_expression(found: str) -> bool:
+    try:
+        Expression(found)
+    except ExpressionError:
+        return False
+    return True
+
+
+def text(value: Nested) -> str:
+    """Return a scalar as the text of an expression."""
+    if isinstance(value, list):
+        raise ModelError("an array stands where a number is needed")
+    return repr(value) if isinstance(value, float) else f"({value})"
+
+
+def joined(sign: str, a: Nested, b: Nested) -> Nested:
+    """Return the result of an operation, entry by entry, without zeros and ones that do nothing."""
+    if isinstance(a, list) or isinstance(b, list):
+        if sign not in {"+", "-", "*", "/"} or (sign == "/" and isinstance(b, list)):
+            raise ModelError(f"the operation {sign} of arrays is not read")
+        if isinstance(a, list) and isinstance(b, list):
+            if sign == "*" or len(a) != len(b):
+                raise ModelError(f"the operation {sign} of arrays is not read")
+            return [joined(sign, one, other) for one, other in zip(a, b, strict=True)]
+        if isinstance(a, list):
+            return [joined(sign, one, b) for one in a]
+        return [joined(sign, a, other) for other in b]
+    if (sign == "*" and (a == 0.0 or b == 0.0)) or (sign == "/" and a == 0.0):
+        return 0.0
+    if (sign in "+-" and b == 0.0) or (sign in {"*", "/", "**"} and b == 1.0):
+        return a
+    if sign in "+*" and a == float(sign == "*"):
+        return b
+    return f"{text(a)}{sign}{text(b)}"

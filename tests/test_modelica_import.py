@@ -1,0 +1,281 @@
+"""Modelica's multibody library: files move as systems built by hand, and every mistake is one clear line."""
+
+import sys
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mbfmu
+from mbfmu.errors import MbfmuError, UsageError
+from mbfmu.model import (
+    BodyShape,
+    Connection,
+    FixedTranslation,
+    Prismatic,
+    Revolute,
+    RotationalDamper,
+    RotationalSpring,
+    SpringDamper,
+    System,
+    World,
+    connect,
+)
+
+FOLDER = Path(__file__).parent / "modelica"
+ROD = {"I_11": 0.001, "I_22": 0.001, "I_33": 0.001}
+
+
+def chain(*parts: str) -> tuple[Connection, ...]:
+    """Return connections of one component's frame_b with the next one's frame_a."""
+    return tuple(connect(f"{a}.frame_b", f"{b}.frame_a") for a, b in pairwise(parts))
+
+
+def box(width: float) -> dict[str, object]:
+    """Return what a box of 0.4 m by `width` by 0.1 m, with a hole of 0.05 m by 0.05 m, has as mass properties."""
+    mo, mi = 1000 * 0.4 * width * 0.1, 1000 * 0.4 * 0.05 * 0.05
+    return {
+        "m": mo - mi,
+        "r_CM": (0.2, 0, 0),
+        "I_11": (mo * (width**2 + 0.01) - mi * 0.005) / 12,
+        "I_22": (mo * (0.16 + 0.01) - mi * (0.16 + 0.0025)) / 12,
+        "I_33": (mo * (0.16 + width**2) - mi * (0.16 + 0.0025)) / 12,
+    }
+
+
+def bob() -> dict[str, object]:
+    """Return what a hollow cylinder along y, 0.3 m long, has as mass properties."""
+    mo, mi = (500 * np.pi * 0.3 * d**2 / 4 for d in (0.1, 0.02))
+    across = (mo * (0.09 + 3 * 0.05**2) - mi * (0.09 + 3 * 0.01**2)) / 12
+    around = (mo * 0.05**2 - mi * 0.01**2) / 2
+    return {"m": mo - mi, "r_CM": (0, 0.15, 0), "I_11": across, "I_22": around, "I_33": across}
+
+
+PENDULUM = System(
+    "Pendulum",
+    (
+        World(),
+        Revolute("hinge", phi=0.3, w=0.0),
+        BodyShape("rod", r=(1.2, 0, 0), r_CM=(0.6, 0, 0), m=2.0, I_11=0.01, I_22=0.24, I_33=0.24),
+    ),
+    chain("world", "hinge", "rod"),
+)
+DOUBLE = System(
+    "Double",
+    (
+        World(),
+        Revolute("one_joint", phi=0.2, w=0.0),
+        BodyShape("one_link", r=(0.8, 0, 0), r_CM=(0.4, 0, 0), m=1.0, **ROD),
+        Revolute("two_joint", phi=-0.4, w=0.0),
+        BodyShape("two_link", r=(1.6, 0, 0), r_CM=(0.8, 0, 0), m=2.0, **ROD),
+        RotationalSpring("bush", joint="two_joint", c=3.0, phi_rel0=-0.1),
+        RotationalDamper("bush_damper", joint="two_joint", d=0.2),
+    ),
+    chain("world", "one_joint", "one_link", "two_joint", "two_link"),
+)
+FOURBAR = System(
+    "FourBar",
+    (
+        World(),
+        Revolute("crank", phi=1.2, w=2.0),
+        BodyShape("bar", m=1.0, r=(0.3, 0, 0), r_CM=(0.15, 0, 0), **ROD),
+        Revolute("pin", phi="guess(-0.9)"),
+        BodyShape("rod", m=2.0, r=(1, 0, 0), r_CM=(0.5, 0, 0), **ROD),
+        Revolute("eye"),
+        BodyShape("rocker", m=1.5, r=(0, 0.8, 0), r_CM=(0, 0.4, 0), **ROD),
+        Revolute("pivot"),
+        FixedTranslation("ground", r=(0.9, 0, 0)),
+    ),
+    (
+        *chain("world", "crank", "bar", "pin", "rod"),
+        connect("rod.frame_b", "eye.frame_b"),
+        connect("eye.frame_a", "rocker.frame_b"),
+        connect("rocker.frame_a", "pivot.frame_b"),
+        connect("pivot.frame_a", "ground.frame_b"),
+        connect("ground.frame_a", "world.frame_b"),
+    ),
+)
+SPRING = System(
+    "Spring",
+    (
+        World(),
+        Prismatic("guide", n=(1, 0, 0), s=0.1, v=0.5),
+        BodyShape("box", r=(0.4, 0, 0), **box(0.2)),
+        Revolute("hinge", phi=-1.0, w=0.0),
+        BodyShape("bob", r=(0, 0.3, 0), **bob()),
+        SpringDamper("strut", c=200.0, d=5.0, s_unstretched=0.7),
+        FixedTranslation("wall", r=(1.5, 0.2, 0)),
+    ),
+    (
+        *chain("world", "guide", "box", "hinge", "bob"),
+        connect("world.frame_b", "wall.frame_a"),
+        connect("strut.frame_a", "wall.frame_b"),
+        connect("strut.frame_b", "bob.frame_b"),
+    ),
+)
+CASES = {
+    "pendulum": (PENDULUM, {"hinge.phi": "hinge.phi"}),
+    "arms": (DOUBLE, {"one.joint.phi": "one_joint.phi", "two.joint.phi": "two_joint.phi"}),
+    "fourbar": (FOURBAR, {"crank.phi": "crank.phi", "pivot.phi": "pivot.phi"}),
+    "spring": (SPRING, {"guide.s": "guide.s", "hinge.phi": "hinge.phi"}),
+}
+
+
+def read(name: str) -> System:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return mbfmu.load(FOLDER / f"{name}.mo")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_moves_as_the_system_built_by_hand(name: str) -> None:
+    by_hand, names = CASES[name]
+    ours, theirs = (mbfmu.simulate(system, 0.3, step=0.01) for system in (read(name), by_hand))
+    for one, other in names.items():
+        assert np.ptp(ours[one]) > 1e-3
+        np.testing.assert_allclose(ours[one], theirs[other], rtol=0, atol=1e-12)
+
+
+def test_a_pendulum_swings_as_its_equation_says() -> None:
+    found = mbfmu.simulate(FOLDER / "pendulum.mo", 1.0, tolerance=1e-9)
+    inertia = 2 * 1.2**2 / 3
+    exact = solve_ivp(
+        lambda _, x: [x[1], -2 * 9.81 * 0.6 * np.cos(x[0]) / inertia], (0, 1), (0.3, 0), rtol=1e-11, atol=1e-12
+    ).y[0, -1]
+    assert found["hinge.phi"][-1] == pytest.approx(exact, abs=1e-7)
+
+
+def test_parameters_of_the_user_stay_parameters() -> None:
+    found = mbfmu.load(FOLDER / "arms.mo", {"a": 0.5, "M": 3.0})
+    changed = DOUBLE.with_values(
+        {"one_link.r[1]": 0.5, "one_link.r_CM[1]": 0.25, "two_link.r[1]": 1.0, "two_link.r_CM[1]": 0.5, "two_link.m": 3}
+    )
+    ours, theirs = (mbfmu.simulate(item, 0.2, step=0.01) for item in (found, changed))
+    np.testing.assert_allclose(ours["two.joint.phi"], theirs["two_joint.phi"], rtol=0, atol=1e-12)
+    wider = mbfmu.load(FOLDER / "spring.mo", {"w": 0.3})
+    by_hand = SPRING.with_values({f"box.{key}": value for key, value in box(0.3).items() if key != "r_CM"})
+    ours, theirs = (mbfmu.simulate(item, 0.1, step=0.01) for item in (wider, by_hand))
+    np.testing.assert_allclose(ours["guide.s"], theirs["guide.s"], rtol=0, atol=1e-12)
+
+
+def test_one_of_several_models_is_chosen_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "two.mo"
+    path.write_text(
+        (FOLDER / "pendulum.mo").read_text(encoding="utf-8") + (FOLDER / "fourbar.mo").read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
+    assert mbfmu.load(f"{path}:Pendulum").name == "Pendulum"
+    assert mbfmu.load(path).name == "FourBar"
+    with pytest.raises(MbfmuError, match=r"two\.mo', line 1: there is no model 'Pendulums'; did you mean 'Pendulum'"):
+        mbfmu.load(f"{path}:Pendulums")
+
+
+SHARED = """
+model Stick
+  parameter Real L = 1;
+  parameter Real m = 2*L;
+  Modelica.Mechanics.MultiBody.Parts.Body body(m=m, r_CM={L,0,0});
+end Stick;
+model Outer
+  extends Whole;
+end Outer;
+partial model Whole
+  parameter Real L = 3;
+  inner Modelica.Mechanics.MultiBody.World world;
+  Modelica.Mechanics.MultiBody.Joints.Revolute hinge[2];
+  Stick stick[2](each L=L/2, body(m={L, 2*stick[1].m}));
+equation
+  connect(world.frame_b, hinge[1].frame_a);
+  connect(hinge[1].frame_b, stick[1].body.frame_a);
+  connect(stick[1].body.frame_a, hinge[2].frame_a);
+  connect(hinge[2].frame_b, stick[2].body.frame_a);
+end Whole;
+"""
+
+
+def test_names_of_inner_and_outer_parameters_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "shared.mo"
+    path.write_text(SHARED, encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"'stick_1\.m' is a number where it is used in 'stick_2'"):
+        system = mbfmu.load(f"{path}:Outer")
+    outputs = mbfmu.simulate(system, 0.01, step=0.01)
+    assert {"hinge_1.phi", "hinge_2.phi"} <= set(outputs.names)
+    values = {item.name: item for item in system.components}
+    assert values["stick_1"].values == {"L": "(L)/2.0", "L_": "L"}
+    assert values["stick_2"].system.components[0].m == "2.0*(3.0)"
+
+
+FREE = """model Free
+  inner Modelica.Mechanics.MultiBody.World world(g=9.81);
+  Modelica.Mechanics.MultiBody.Parts.Body body(
+    m=1, r_CM={0,0,0}, r_0(start={1,2,3}, each fixed=true), v_0(start={0,4,0}, each fixed=true), angles_fixed=true,
+    angles_start={0,0,0.4}, w_0_fixed=true, w_0_start={1,0,0});
+end Free;
+"""
+
+
+def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
+    path = tmp_path / "free.mo"
+    path.write_text(FREE, encoding="utf-8")
+    (_, body, *_) = mbfmu.load(path).components
+    assert pytest.approx((np.cos(0.2), 0, 0, np.sin(0.2)), abs=1e-15) == body.Q  # a turn of 0.4 about z
+    assert body.w_a == pytest.approx((np.cos(0.4), -np.sin(0.4), 0), abs=1e-15)
+    found = mbfmu.simulate(path, 0.5, step=0.01)
+    assert found["body_free.r_rel[2]"][-1] == pytest.approx(2 + 4 * 0.5 - 9.81 * 0.5**2 / 2, abs=1e-9)
+    assert found["body_free.r_rel[3]"][-1] == pytest.approx(3, abs=1e-12)
+
+
+TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
+MISTAKES = {
+    "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),
+    "class": (TEXT.replace("Joints.Revolute", "Joints.Revolut"), "line 5: the class .*Revolut' is not read"),
+    "modifier": (TEXT.replace("g=9.81", "gg=9.81"), "line 4: .*unknown modifier `gg`"),
+    "equation": (
+        TEXT.replace("equation", "  Real x;\nequation\n  x = hinge.phi;"),
+        "line 9: equations of .* are not read",
+    ),
+    "world": (TEXT.replace("inner ", "inner outer_is_no_word_ "), "line 4"),
+    "no value": (TEXT.replace("L = 1.2", "L = 0/0"), "line 2: .*division by zero"),
+    "axis": (TEXT.replace("{0,0,1}", "{0,0,0}"), "line 5: hinge.n = .* has no direction"),
+    "point gravity": (
+        TEXT.replace("g=9.81", "gravityType=Modelica.Mechanics.MultiBody.Types.GravityTypes.PointGravity"),
+        "line 4: 'world': gravityType PointGravity is not read",
+    ),
+    "nested": (TEXT.replace("L = 1.2", "L = " + "(" * 5000 + "1" + ")" * 5000), "line 2: parentheses are nested"),
+    "empty": ("", "line 1: there is no model in the file"),
+    "zero bytes": ("model A\0 end A;", "line 1: not a text"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    text, said = MISTAKES[name]
+    path = tmp_path / "wrong.mo"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(MbfmuError, match=said) as found:
+        mbfmu.load(path)
+    assert "\n" not in str(found.value)
+    assert str(found.value).startswith(f"'{path}'")
+
+
+def test_a_binary_file_is_no_model(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.mo"
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(MbfmuError, match=r"line 1: not a text in UTF-8"):
+        mbfmu.load(path)
+
+
+def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "told.mo"
+    path.write_text(TEXT.replace("w(start=0, fixed=true)", "w(start=2)"), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"start of 'hinge\.w' is not fixed: it is left out"):
+        mbfmu.load(path)
+
+
+def test_without_the_compiler_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rumoca", None)
+    with pytest.raises(UsageError, match=r'pip install "mbfmu\[modelica\]"'):
+        mbfmu.load(FOLDER / "pendulum.mo")
