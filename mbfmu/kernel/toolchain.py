@@ -60,7 +60,7 @@ INCLUDED = re.compile(r'^#include "(.+)"', re.MULTILINE)
 """Includes of the files that are compiled, all of which mbfmu writes."""
 UNPAIRED = "-fno-tree-slp-vectorize"
 """Flag that keeps compilers from looking for pairs of operations in straight code. That takes clang a third to half of
-its time and makes steps no faster; and gcc 12 rounds some pairs once, whatever `ROUNDED` says, where a processor can."""
+its time and makes steps no faster; and gcc 12 rounds some pairs once, whatever `ROUNDED` says, if a processor can."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
