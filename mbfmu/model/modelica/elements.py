@@ -217,7 +217,7 @@ def _box(e: Element, name: str) -> Component:
         f"({mo}*({length}**2 + {height}**2) - {mi}*({length}**2 + {hi}**2))/12",
         f"({mo}*({length}**2 + {width}**2) - {mi}*({length}**2 + {wi}**2))/12",
     )
-    R = two_axes(e.numbers("lengthDirection"), e.numbers("widthDirection"), e.name)
+    R = two_axes(e.numbers("r"), e.numbers("widthDirection"), e.name)
     return _solid(e, name, f"{mo} - {mi}", moments, R)
 
 
@@ -226,7 +226,7 @@ def _cylinder(e: Element, name: str) -> Component:
     mo, mi = f"{density}*pi*{length}*{outer}**2/4", f"{density}*pi*{length}*{inner}**2/4"
     across = f"({mo}*({length}**2 + 3*{outer}**2/4) - {mi}*({length}**2 + 3*{inner}**2/4))/12"
     moments = (f"({mo}*{outer}**2 - {mi}*{inner}**2)/8", across, across)
-    R = two_axes(e.numbers("lengthDirection"), np.array([0.0, 1.0, 0.0]), e.name)
+    R = two_axes(e.numbers("r"), np.array([0.0, 1.0, 0.0]), e.name)
     return _solid(e, name, f"{mo} - {mi}", moments, R)
 
 
