@@ -148,6 +148,23 @@ def test_a_pendulum_swings_as_its_equation_says() -> None:
     assert found["hinge.phi"][-1] == pytest.approx(exact, abs=1e-7)
 
 
+def test_a_body_between_spring_and_damper_moves_as_its_equation_says() -> None:
+    """s'' = -g + (c (-s - s_unstretched) - d s')/m, below the world."""
+    found = mbfmu.simulate(read("hanging"), 1.0, stepper="projected", step=1e-3)
+    known = solve_ivp(
+        lambda _, y: [y[1], -9.81 + (100 * (-y[0] - 0.2) - 3 * y[1]) / 2], (0, 1), [-0.5, 0], rtol=1e-11, atol=1e-12
+    )
+    assert found["slide.s"][-1] == pytest.approx(known.y[0, -1], abs=1e-9)
+
+
+def test_a_free_body_starts_and_flies_as_its_joint_says() -> None:
+    found = mbfmu.simulate(read("flying"), 1.0)
+    place = [found[f"body.r_0[{k}]"][-1] for k in (1, 2, 3)]
+    np.testing.assert_allclose(place, [0.1 + 1, 0.2 + 2 - 9.81 / 2, 0.3 + 3], atol=1e-12)
+    turn = [found[f"body.Q[{k}]"][-1] for k in (1, 2, 3, 4)]  # from 0.3 rad by 0.5 rad about x
+    np.testing.assert_allclose(turn, [np.cos(0.4), np.sin(0.4), 0, 0], atol=1e-12)
+
+
 def test_parameters_of_the_user_stay_parameters() -> None:
     found = mbfmu.load(FOLDER / "arms.mo", {"a": 0.5, "M": 3.0})
     changed = DOUBLE.with_values(
