@@ -22,7 +22,17 @@ from mbfmu import cli
 from mbfmu.errors import MbfmuError, ModelError, UsageError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.formats import FORMATS
-from mbfmu.model import Body, HydraulicCylinder, LinearDrive, Prismatic, Revolute, System, World, connect
+from mbfmu.model import (
+    Body,
+    FixedTranslation,
+    HydraulicCylinder,
+    LinearDrive,
+    Prismatic,
+    Revolute,
+    System,
+    World,
+    connect,
+)
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.result import Result
 from mbfmu.viewer import (
@@ -98,8 +108,9 @@ def test_the_two_sides_of_a_joint_stay_together_on_its_axis(name: str) -> None:
         assert np.abs(gap).max() < 1e-9
 
 
+@pytest.mark.parametrize("massless", [True, False])
 @pytest.mark.parametrize("planar", [True, False])
-def test_what_moves_between_joints_without_a_part_is_where_they_say(planar: bool) -> None:
+def test_what_moves_between_joints_without_a_body_is_where_they_say(planar: bool, massless: bool) -> None:
     axis = (1, 0) if planar else (1, 0, 0)
     across = {} if planar else {"I_11": 0.1, "I_22": 0.1}
     arm: dict[str, Any] = {"m": 1.0, "r_CM": (0, -0.5) if planar else (0, -0.5, 0), "I_33": 0.1, **across}
@@ -111,15 +122,20 @@ def test_what_moves_between_joints_without_a_part_is_where_they_say(planar: bool
             Prismatic("slide", n=axis, s=0.2, v=1.0),
             Revolute("hinge", phi=0.5, w=0.0),
             Body("arm", **arm),
+            *([FixedTranslation("carriage", r=(0, 0) if planar else (0, 0, 0))] if massless else ()),
         ),
         connections=(
             connect("world.frame_b", "slide.frame_a"),
-            connect("slide.frame_b", "hinge.frame_a"),
+            *(
+                (connect("slide.frame_b", "carriage.frame_a"), connect("carriage.frame_b", "hinge.frame_a"))
+                if massless
+                else (connect("slide.frame_b", "hinge.frame_a"),)
+            ),
             connect("hinge.frame_b", "arm.frame_a"),
         ),
     )
     motion = motion_of_model(system, STOP)
-    bare = motion.bodies.index("hinge.frame_a")
+    bare = motion.bodies.index("carriage" if massless else "hinge.frame_a")
     np.testing.assert_allclose(motion.r[:, bare, 0], motion.result["slide.s"], atol=1e-14)
     np.testing.assert_array_equal(motion.R[:, bare], np.broadcast_to(np.eye(motion.dim), motion.R[:, bare].shape))
     np.testing.assert_allclose(motion.track("arm", np.zeros(motion.dim)), joint(motion, "hinge"), atol=1e-14)

@@ -548,8 +548,7 @@ class Dae(Layout):
             sides = ca.Function("sides", list(given), ca.cse([free, ca.densify(gamma)]))
             called = sides.mx_in()
             return ca.Function("acceleration", called, self.constrained(called[0], *sides(*called), *called[-2:]))
-        factor = SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
-        a, lambda_ = factor.constrained(free, gamma)
+        a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
         return ca.Function("acceleration", list(given), ca.cse([ca.densify(a), ca.densify(lambda_)]))
 
     @cached_property
@@ -564,9 +563,18 @@ class Dae(Layout):
             return None
         q, _, _, _, p, t = self.symbols()
         free, g = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
-        factor = SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
-        found = [ca.densify(item) for item in factor.constrained(free, g)]
+        found = [ca.densify(item) for item in self.factor(q, p, t).constrained(free, g)]
         return ca.Function("constrained", [q, free, g, p, t], ca.cse(found))
+
+    def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
+        """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].
+
+        Args:
+            q: SX, shape (n,).
+            p: SX, shape (n_p,).
+            t: SX, s.
+        """
+        return SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
 
     def symbols(self) -> tuple[SX, SX, SX, SX, SX, SX]:
         """Return fresh SX symbols for (q, v, z, u, p, t)."""

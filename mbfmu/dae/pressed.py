@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.switched import eliminated
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
@@ -110,15 +109,14 @@ def _forces(dae: Dae, split: _Split) -> SX:
     assert dae.pressing is not None
     q, v, z, _, p, t = split.given
     still = split.inputs(ca.SX.zeros(len(split.place)))
-    C = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))
     right = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
-    factor = SchurFactor(dae.over_mass(q, p), C)
+    factor = dae.factor(q, p, t)
     _, first = factor.constrained(dae.free_acceleration(q, v, z, still, p, t), right)
     F = ca.SX.sym("F", len(split.place))
     W = ca.jacobian(dae.force(q, v, z, split.inputs(F), p, t), F)
-    none = ca.SX(C.shape[0], 1)
+    none = ca.SX(factor.C.shape[0], 1)
     columns = [factor.solve(ca.substitute(W[:, k], F, ca.SX.zeros(F.numel())), none)[1] for k in range(F.numel())]
-    every = ca.SX.sym("N", C.shape[0])
+    every = ca.SX.sym("N", factor.C.shape[0])
     law = dae.pressing.law(q, v, z, still, p, t, every)
     rows = [row for row, needed in enumerate(ca.which_depends(law, every, 1, False)) if needed]
     N = every[rows]

@@ -1,5 +1,6 @@
 """Skeleton: the points of a mechanism and the lines between them, for a picture."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import casadi as ca
@@ -7,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Bending, Bone, Function, Hinge, Skeleton
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
 from mbfmu.model.parts import BodyShape, MovingPart
 from mbfmu.model.relative import axis
@@ -45,13 +46,7 @@ def skeleton(bodies: Bodies) -> Skeleton:
         n = axis(joint.n, bodies.planar) if has_axis else ca.SX(bodies.dim, 1)
         axes.append(frames[0].R @ n)
     world = bodies.mechanism.components[bodies.mechanism.world]
-    parts = bodies.mechanism.components
-    shown = dict.fromkeys(_shown(bodies, number) for number, _ in bodies.moving())
-    bare = {
-        name: bodies.frame_of(f"{name}.frame_a" if name in parts else name)
-        for name in shown
-        if not isinstance(parts.get(name), MovingPart)
-    }
+    bare = dict(_bare(bodies))
 
     def function(name: str, columns: list[SX]) -> ca.Function:
         return ca.Function(
@@ -68,6 +63,14 @@ def skeleton(bodies: Bodies) -> Skeleton:
         bare=tuple(bare),
         bare_poses=function("bare_poses", [item for frame in bare.values() for item in (frame.r_0, frame.R)]),
     )
+
+
+def _bare(bodies: Bodies) -> Iterator[tuple[str, Frame]]:
+    """Yield the name and the frame of every moving group that is shown by itself and has no body."""
+    for number, _ in bodies.moving():
+        name, poses = _shown(bodies, number), bodies.groups[number].poses
+        if not isinstance(bodies.mechanism.components.get(name), MovingPart):
+            yield name, bodies.frame(number, poses[name if name in poses else f"{name}.frame_a"])
 
 
 def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:

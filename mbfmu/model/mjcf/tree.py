@@ -8,7 +8,7 @@ from mbfmu.model.mjcf.bodies import WORLD, Bodies, ModelBody
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.keyframe import Start
 from mbfmu.model.mjcf.poses import HERE, Place, about
-from mbfmu.model.robot.robot import Array, Limit, Link, Origin, Robot, RobotJoint
+from mbfmu.model.robot.robot import Limit, Link, Origin, Robot, RobotJoint
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.source import Source
 
@@ -98,18 +98,11 @@ def _back(joint: ModelJoint) -> Place:
 
 def _reference(joint: ModelJoint, place: Place) -> tuple[float, ...]:
     """Return the coordinates of a joint at its reference."""
+    from mbfmu.model.robot.assembly import quaternion
+
     if joint.kind == "free":
         return (*(float(item) for item in place.r), *quaternion(place.R))
     return (1.0, 0.0, 0.0, 0.0) if joint.kind == "ball" else (joint.ref,)
-
-
-def quaternion(R: Array) -> tuple[float, float, float, float]:
-    """Return the unit quaternion of a rotation matrix, scalar first."""
-    from mbfmu.model.robot.assembly import axis_angle
-
-    n, angle = axis_angle(R)
-    x, y, z = (float(np.sin(angle / 2) * item) for item in n)
-    return float(np.cos(angle / 2)), x, y, z
 
 
 def _limit(joint: ModelJoint) -> Limit:

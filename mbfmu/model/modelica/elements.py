@@ -22,7 +22,7 @@ from mbfmu.model.joints import Cylindrical, FreeMotion, Planar, Prismatic, Revol
 from mbfmu.model.modelica.library import MULTIBODY
 from mbfmu.model.modelica.values import Values, joined, text
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
-from mbfmu.model.robot.assembly import axis_angle
+from mbfmu.model.robot.assembly import axis_angle, quaternion
 
 Array = Any
 Localized = Callable[[Value, str], Value]
@@ -144,12 +144,6 @@ def two_axes(x: Array, y: Array, name: str) -> Array:
         across = np.cross(e_x, np.eye(3)[1] if abs(e_x[0]) > 1e-9 else np.eye(3)[0])
     e_z = unit(across, name)
     return np.column_stack((e_x, np.cross(e_z, e_x), e_z))
-
-
-def quaternion(R: Array) -> tuple[float, ...]:
-    """Return the quaternion of a rotation matrix."""
-    n, angle = axis_angle(R)
-    return (math.cos(angle / 2), *(math.sin(angle / 2) * item for item in n))
 
 
 def _world(e: Element, name: str) -> Component:
@@ -299,30 +293,33 @@ def _signed(value: Value, sign: float) -> Value:
     return value if sign > 0 else f"-({value})" if isinstance(value, str) else -value
 
 
-def _turning(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
-    kind = e.kind.rpartition(".")[2]
-    if "Spring" in kind:
-        zero = _signed(e.value("phi_rel0"), sign)
-        yield RotationalSpring(name, joint=joint, c=e.value("c"), phi_rel0=zero)
-    if "Damper" in kind:
-        own = f"{name}_damper" if "Spring" in kind else name
-        yield RotationalDamper(own, joint=joint, d=e.value("d"))
+def _flanged(zero: str, spring: Callable[..., Component], damper: Callable[..., Component]) -> Any:
+    """Return a function that makes springs and dampers on the axis of a joint.
 
+    Args:
+        zero: name of the length or angle at which a spring has no force.
+        spring: class of the spring.
+        damper: class of the damper.
+    """
 
-def _sliding(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
-    kind = e.kind.rpartition(".")[2]
-    if "Spring" in kind:
-        zero = _signed(e.value("s_rel0"), sign)
-        yield TranslationalSpring(name, joint=joint, c=e.value("c"), s_rel0=zero)
-    if "Damper" in kind:
-        own = f"{name}_damper" if "Spring" in kind else name
-        yield TranslationalDamper(own, joint=joint, d=e.value("d"))
+    def make(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
+        kind = e.kind.rpartition(".")[2]
+        if "Spring" in kind:
+            yield spring(name, joint=joint, c=e.value("c"), **{zero: _signed(e.value(zero), sign)})
+        if "Damper" in kind:
+            own = f"{name}_damper" if "Spring" in kind else name
+            yield damper(own, joint=joint, d=e.value("d"))
+
+    return make
 
 
 AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
     **{
         f"Modelica.Mechanics.{domain}.Components.{kind}": make
-        for domain, make in (("Rotational", _turning), ("Translational", _sliding))
+        for domain, make in (
+            ("Rotational", _flanged("phi_rel0", RotationalSpring, RotationalDamper)),
+            ("Translational", _flanged("s_rel0", TranslationalSpring, TranslationalDamper)),
+        )
         for kind in ("Spring", "Damper", "SpringDamper")
     },
     "Modelica.Mechanics.Rotational.Components.Fixed": lambda *_: iter(()),

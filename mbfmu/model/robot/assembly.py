@@ -177,6 +177,13 @@ def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
     return tuple(float(item) for item in Q[1:] / length), 2 * math.atan2(length, float(Q[0]))
 
 
+def quaternion(R: Array) -> tuple[float, float, float, float]:
+    """Return the unit quaternion of a rotation matrix, scalar first."""
+    n, angle = axis_angle(R)
+    x, y, z = (float(np.sin(angle / 2) * item) for item in n)
+    return float(np.cos(angle / 2)), x, y, z
+
+
 def identifier(name: str) -> str:
     """Return a name as an ASCII identifier: underscores replace what cannot be in one."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
