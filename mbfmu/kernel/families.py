@@ -195,12 +195,12 @@ class _Table:
                 return None
             for place in range(OPERANDS):
                 used = self.program.operands[layer, place]
-                if (used < 0).any() or self.program.leaf[used].any() or not _distinct(used):
+                if (used < 0).any() or self.program.leaf[used].any():
                     continue
                 family = self.family[used]
-                if (family >= 0).all() and (family == family[0]).all():
+                if family[0] >= 0 and (family == family[0]).all() and _distinct(used):
                     return np.asarray(self.k[used])
-                if (family < 0).all():
+                if family[0] < 0 and (family < 0).all() and _distinct(used):
                     layers.append(used)
         return None
 
@@ -363,12 +363,13 @@ def _retimed(edges: Nodes, count: int, members: int) -> tuple[int, Nodes]:
 
 
 def _distinct(values: Nodes) -> bool:
-    return len(np.unique(values)) == len(values)
+    return len(set(values.tolist())) == len(values)
 
 
 def _most(values: Nodes) -> int:
-    """Return the most frequent value."""
+    """Return the most frequent value, the least of them if there are several."""
     if (values == values[0]).all():
         return int(values[0])
-    found, count = np.unique(values, return_counts=True)
-    return int(found[count.argmax()])
+    count = Counter[int](values.tolist())
+    most = max(count.values())
+    return min(value for value, times in count.items() if times == most)

@@ -13,8 +13,11 @@ from mbfmu.kernel.operations import operation
 Nodes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-Instruction = tuple[int, Any, list[int]]
-"""CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills."""
+Instruction = tuple[int, Any, tuple[int, ...]]
+"""CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
+
+Tuples of numbers are no load for Python's collector of cycles, as lists of them are.
+"""
 
 CONSTANT = "constant"
 """Kind of the nodes that are constants."""
@@ -65,7 +68,9 @@ def read_instructions(function: Any) -> list[Instruction]:
         function.instruction_id, function.instruction_input, function.instruction_output, function.instruction_constant,
     )  # fmt: skip
     codes = map(code, range(function.n_instructions()))
-    return [(each, constant(k) if each == ca.OP_CONST else given(k), to(k)) for k, each in enumerate(codes)]
+    return [
+        (each, constant(k) if each == ca.OP_CONST else tuple(given(k)), tuple(to(k))) for k, each in enumerate(codes)
+    ]
 
 
 def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
@@ -82,21 +87,23 @@ def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
     leaves: dict[tuple[str, int | str], int] = {}
     registers: dict[int, int] = {}
     kind: list[int] = []
-    operands: list[list[int]] = []
+    operands: list[int] = []
     index: list[int] = []
     numbers: dict[int, float] = {}
     outputs: list[Output] = []
+    none = (-1,) * OPERANDS
 
-    def node(name: str, given: list[int], element: int = -1) -> int:
+    def node(name: str, given: tuple[int, ...], element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
-        operands.append(given + [-1] * (OPERANDS - len(given)))
+        operands.extend(given)
+        operands.extend(none[len(given) :])
         index.append(element)
         return len(kind) - 1
 
     def number(value: float) -> int:
         key = CONSTANT, value.hex()
         if key not in leaves:
-            leaves[key] = node(CONSTANT, [])
+            leaves[key] = node(CONSTANT, ())
             numbers[leaves[key]] = value
         return leaves[key]
 
@@ -110,15 +117,14 @@ def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
             which, element = given
             key = str(which), element
             if key not in leaves:
-                leaves[key] = node(key[0], [], element)
+                leaves[key] = node(key[0], (), element)
             registers[register] = leaves[key]
         elif code == ca.OP_CONST:
             registers[register] = number(given)
         else:
             name, places = operation(code, function)
-            registers[register] = node(
-                name, [number(item) if isinstance(item, float) else registers[given[item]] for item in places]
-            )
+            found = [number(item) if isinstance(item, float) else registers[given[item]] for item in places]
+            registers[register] = node(name, tuple(found))
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
     is_number[list(numbers)] = True
