@@ -145,6 +145,7 @@ class _Table:
         self.rows: list[Nodes] = []
         self.family = np.full(len(program.kind), -1)
         self.k = np.zeros(len(program.kind), dtype=np.int64)
+        self.inner: dict[bytes, list[Nodes]] = {}
 
     def put(self, family: int, nodes: Nodes, k: Nodes) -> int:
         """Make nodes members of a family (-1: of a new one); return the family's number."""
@@ -193,16 +194,25 @@ class _Table:
         for layer in layers:
             if len(layers) > REACH:
                 return None
-            for place in range(OPERANDS):
-                used = self.program.operands[layer, place]
-                if (used < 0).any() or self.program.leaf[used].any():
-                    continue
+            for used in self._inner(layer):
                 family = self.family[used]
-                if family[0] >= 0 and (family == family[0]).all() and _distinct(used):
-                    return np.asarray(self.k[used])
-                if family[0] < 0 and (family < 0).all() and _distinct(used):
+                if family[0] >= 0:
+                    if (family == family[0]).all():
+                        return np.asarray(self.k[used])
+                elif (family < 0).all():
                     layers.append(used)
         return None
+
+    def _inner(self, layer: Nodes) -> list[Nodes]:
+        """Return the operands of nodes, place by place, where each node has its own and none is a leaf."""
+        key = layer.tobytes()
+        if key not in self.inner:
+            self.inner[key] = [
+                used
+                for used in np.ascontiguousarray(self.program.operands[layer].T)
+                if used[0] >= 0 and (used >= 0).all() and not self.program.leaf[used].any() and _distinct(used)
+            ]
+        return self.inner[key]
 
 
 def _members(program: Program) -> Nodes | None:
@@ -372,4 +382,4 @@ def _most(values: Nodes) -> int:
         return int(values[0])
     count = Counter[int](values.tolist())
     most = max(count.values())
-    return min(value for value, times in count.items() if times == most)
+    return int(min(value for value, times in count.items() if times == most))
