@@ -18,7 +18,9 @@ from mbfmu.model import (
     Block,
     Body,
     BodyShape,
+    Bushing,
     Defined,
+    FreeMotion,
     Parameter,
     Port,
     Revolute,
@@ -159,6 +161,46 @@ def test_the_modes_of_a_steady_motion_are_those_of_its_equilibrium() -> None:
     expected = mbfmu.equilibrium("flyball_governor", hold={"shaft.w": 6.0}, free=["shaft.tau"]).eigenvalues
     values = np.array([item.mode.eigenvalue for item in found.shapes])
     np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-9)
+
+
+def rotor(I_22: float) -> System:
+    """Return a rotor with I_11 = 5 kg.m2 in a ring on springs that are alike all round, at 20 rad/s."""
+    return System(
+        "rotor",
+        (
+            World(g=0.0),
+            FreeMotion("place", r_rel=(0, 0, 0), Q_rel=(1, 0, 0, 0), v_rel=(0, 0, 0), w_rel=(0, 0, 0)),
+            Body("ring", m=1.0, I_11=0.5, I_22=0.5, I_33=0.5),
+            Bushing("springs", c=(4e3, 4e3, 4e3), c_phi_1=1e3, c_phi_2=1e3, c_phi_3=1e3),
+            Revolute("axle", n=(0, 0, 1), phi=0.3, w=20.0),
+            Body("disk", m=10.0, I_11=5.0, I_22=I_22, I_33=8.0),
+        ),
+        (
+            connect("world.frame_b", "place.frame_a"),
+            connect("place.frame_b", "ring.frame_a"),
+            connect("world.frame_b", "springs.frame_a"),
+            connect("ring.frame_a", "springs.frame_b"),
+            connect("ring.frame_a", "axle.frame_a"),
+            connect("axle.frame_b", "disk.frame_a"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_spinning_rotor_whirls_with_the_frequencies_of_its_spin(coordinates: str) -> None:
+    """(I_1 + ring) omega^2 -+ I_3 w omega - c = 0 for whirling forwards and backwards."""
+    found = mbfmu.modes(rotor(5.0), coordinates=coordinates)
+    root = math.sqrt((8.0 * 20.0) ** 2 + 4 * 5.5 * 1e3)
+    expected = [(root - 160.0) / 11, (root + 160.0) / 11]
+    values = np.array([item.mode.eigenvalue for item in found.shapes])
+    assert all(np.abs(values - 1j * omega).min() < 1e-8 * omega for omega in expected)
+    assert found.equilibrium is None
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_spinning_rotor_that_is_not_alike_all_round_has_no_eigenvalues(coordinates: str) -> None:
+    with pytest.raises(EquilibriumError, match="the linear form changes in time"):
+        mbfmu.modes(rotor(2.0), coordinates=coordinates)
 
 
 def test_a_block_has_modes_without_bodies() -> None:

@@ -18,7 +18,18 @@ import mbfmu
 from mbfmu.dae import derive
 from mbfmu.errors import ExpressionError, ModelError, StartError, StepError, ValueRangeError
 from mbfmu.fmu.failures import remedies
-from mbfmu.model import Body, Bushing, FreeMotion, SphereOnPlane, System, WheelsetOnTrack, World, connect
+from mbfmu.model import (
+    Body,
+    Bushing,
+    FreeMotion,
+    Parameter,
+    Revolute,
+    SphereOnPlane,
+    System,
+    WheelsetOnTrack,
+    World,
+    connect,
+)
 from mbfmu.model.wheel_rail import shen, tanh, touch
 from mbfmu.prepared.prepare import prepare
 
@@ -138,6 +149,52 @@ def test_joint_and_absolute_coordinates_give_one_motion() -> None:
     for name in ("wheels.r_0[2]", "wheels.v_0[2]", "track.left.N", "track.right.nu_1"):
         mine, other = (result[name] for result in results)
         assert mine == pytest.approx(other, rel=1e-6, abs=1e-9)
+
+
+def boxed(v: float) -> System:
+    """Return a wheelset in axle boxes on a bushing, which coordinates of every kind take."""
+    track = next(item for item in sprung(v).components if isinstance(item, WheelsetOnTrack))
+    return System(
+        "boxed",
+        (
+            World(g=9.81, n=(0, 0, -1)),
+            FreeMotion("place", r_rel=(0, 0, 0.45), Q_rel=(1, 0, 0, 0), v_rel=(0, 0, 0), w_rel=(0, 0, 0)),
+            Body("boxes", m=100.0, I_11=50.0, I_22=10.0, I_33=50.0),
+            Bushing("spring", c=(4e5, 4e5, 0), d=(1e3, 1e3, 0), c_phi_2=1e4, c_phi_3=1e6, d_phi_2=1e2),
+            Revolute("axle", n=(0, 1, 0), phi=0.0, w="v/0.45"),
+            Body("wheels", m=1000.0, I_11=600.0, I_22=80.0, I_33=600.0),
+            replace(track, saturation="shen"),
+        ),
+        (
+            connect("world.frame_b", "place.frame_a"),
+            connect("place.frame_b", "boxes.frame_a"),
+            connect("world.frame_b", "spring.frame_a"),
+            connect("boxes.frame_a", "spring.frame_b"),
+            connect("boxes.frame_a", "axle.frame_a"),
+            connect("axle.frame_b", "wheels.frame_a"),
+            connect("world.frame_b", "track.frame_a"),
+            connect("wheels.frame_a", "track.frame_b"),
+        ),
+        parameters=(Parameter("v", v, "m/s", "speed"),),
+    )
+
+
+def test_a_wheelset_has_the_eigenvalues_of_joint_coordinates_in_absolute_ones() -> None:
+    joint, absolute = (mbfmu.modes(boxed(20.0), coordinates=name).linear for name in ("joint", "absolute"))
+    one, other = (np.sort_complex(item.eigenvalues) for item in (joint, absolute))
+    assert len(absolute.coordinates) > len(joint.coordinates)
+    lasting = np.abs(one) > 1.0
+    np.testing.assert_allclose(other[lasting], one[lasting], rtol=1e-8)
+    assert np.abs(other[~lasting]).max() < 1e-6  # the turn of the wheels
+    assert lasting.sum() == len(one) - 1
+
+
+@pytest.mark.slow
+def test_the_critical_speed_is_the_same_in_absolute_coordinates() -> None:
+    speeds = [mbfmu.locus(boxed(20.0), {"v": (50.0, 150.0, 400.0)}, coordinates=name) for name in ("joint", "absolute")]
+    (one,), (other,) = (item.critical for item in speeds)
+    assert other.value == pytest.approx(one.value, rel=1e-8)
+    assert other.eigenvalue.imag == pytest.approx(one.eigenvalue.imag, rel=1e-8)
 
 
 def test_a_conical_wheelset_runs_in_klingels_waves() -> None:

@@ -146,7 +146,12 @@ def point_of(
 
 
 def linearized(
-    dae: Dae, point: Point, chosen: tuple[str, ...], states: tuple[str, ...] = (), period: float | None = None
+    dae: Dae,
+    point: Point,
+    chosen: tuple[str, ...],
+    states: tuple[str, ...] = (),
+    period: float | None = None,
+    spin: Array | None = None,
 ) -> Linear:
     """Return the state-space form of equations about a point.
 
@@ -156,6 +161,7 @@ def linearized(
         chosen: names of the outputs.
         states: names of coordinates that are states; () for a choice by pivoting.
         period: of a sampled-data form, s; None: continuous, or that of the sampled blocks.
+        spin: see `linearize_about`.
 
     Raises:
         UnknownNameError, UsageError: see `linearize`.
@@ -165,16 +171,25 @@ def linearized(
         if states or period not in {None, own_period}:
             what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
             raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
-        return sampled_about(dae, *point, chosen, own_period)
+        return sampled_about(dae, *point, chosen, own_period, spin)
     if states:
-        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, *point, more))
+        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, *point, more, spin))
     else:
-        found = linearize_about(dae, *point, chosen)
+        found = linearize_about(dae, *point, chosen, spin)
     return found if period is None else held_over(found, period)
 
 
 def sampled_about(
-    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...], period: float
+    dae: Dae,
+    q0: Array,
+    v0: Array,
+    z0: Array,
+    u0: Array,
+    p0: Array,
+    t0: float,
+    chosen: tuple[str, ...],
+    period: float,
+    spin: Array | None = None,
 ) -> Linear:
     """Return the sampled-data form of equations with sampled blocks, about the point after a sampling.
 
@@ -190,12 +205,13 @@ def sampled_about(
         t0: time, s.
         chosen: names of the outputs.
         period: of the samplings, s.
+        spin: see `linearize_about`.
     """
     assert dae.sampling is not None
     entries, n_u, now = list(following(dae)), len(u0), np.ones(dae.n_c)
     place = len(p0) - dae.n_d
     m0 = np.array(dae.sampling.update(q0, v0, z0, u0, p0, t0, now)).ravel()
-    form, slopes = _slopes(dae, q0, v0, z0, u0, np.array([*p0[:place], *m0]), t0, chosen)
+    form, slopes = _slopes(dae, q0, v0, z0, u0, np.array([*p0[:place], *m0]), t0, chosen, spin)
     real = form.B.shape[1] - dae.n_d  # inputs that are no switches
     acting = [*range(real), *(real + k for k in entries)]
     form = replace(form, B=form.B[:, acting], D=form.D[:, acting], u0=form.u0[acting])
@@ -235,7 +251,15 @@ class _Slopes(NamedTuple):
 
 
 def linearize_about(
-    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
+    dae: Dae,
+    q0: Array,
+    v0: Array,
+    z0: Array,
+    u0: Array,
+    p0: Array,
+    t0: float,
+    chosen: tuple[str, ...],
+    spin: Array | None = None,
 ) -> Linear:
     """Return the state-space form of equations about a state that meets their constraints.
 
@@ -248,28 +272,42 @@ def linearize_about(
         p0: parameters, shape (n_p,).
         t0: time, s.
         chosen: names of the outputs.
+        spin: matrix S of a steady motion, by which its quaternions turn, see `spin_of`: the form is then that of
+            deviations which do not spin; None: nothing turns.
 
     Raises:
         UsageError: the equations or their derivatives are not finite there.
     """
-    form, _ = _slopes(dae, q0, v0, z0, u0, p0, t0, chosen)
+    form, _ = _slopes(dae, q0, v0, z0, u0, p0, t0, chosen, spin)
     kept = form.B.shape[1] - dae.n_d
     return replace(form, B=form.B[:, :kept], D=form.D[:, :kept], u0=form.u0[:kept], inputs=form.inputs[:kept])
 
 
 def _slopes(
-    dae: Dae, q0: Array, v0: Array, z0: Array, u0: Array, p0: Array, t0: float, chosen: tuple[str, ...]
+    dae: Dae,
+    q0: Array,
+    v0: Array,
+    z0: Array,
+    u0: Array,
+    p0: Array,
+    t0: float,
+    chosen: tuple[str, ...],
+    spin: Array | None = None,
 ) -> tuple[Linear, _Slopes]:
     """Return the form about a point, with the memory of sampled blocks as further inputs, and the slopes."""
     q, v, z, own, _, _ = dae.symbols()
     memory = ca.SX.sym("memory", dae.n_d)
     every, place = ca.vertcat(own, memory), len(p0) - dae.n_d
     u, p, t = own, ca.vertcat(ca.DM(p0[:place]), memory), ca.DM(t0)
-    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
-    flow = dae.flow(q, v, z, u, p, t)
+    S = ca.sparsify(ca.DM(np.zeros((dae.n, dae.n)) if spin is None else spin))
+    rates = v + S @ q
+    a, lambda_ = dae.acceleration(q, rates, z, u, p, t)
+    flow = dae.flow(q, rates, z, u, p, t)
     names = [item.name for item in dae.outputs]
-    y = dae.output(q, v, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
-    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ v + dae.Phi_t(q, p, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+    y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
+    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ rates + dae.Phi_t(q, p, t), dae.G(q, p, t) @ rates + dae.g(q, p, t))
+    a -= S @ (v + rates)
+    v0 = v0 - np.array(S @ q0).ravel()
     wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
     wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
     shown = ca.Function("linear", [q, v, z, every], [ca.densify(item) for item in wanted])
@@ -300,7 +338,7 @@ def _slopes(
     lower = np.zeros((dae.n_z, len(free_q) + len(free_v)))
     along = _Slopes(
         np.hstack([V, nothing]),
-        np.hstack([slope, W, np.zeros((len(q0), dae.n_z))]),
+        np.hstack([slope + np.array(S @ V), W, np.zeros((len(q0), dae.n_z))]),
         np.hstack([lower, np.eye(dae.n_z)]),
     )
     places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]

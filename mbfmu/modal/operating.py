@@ -1,15 +1,18 @@
 """The state about which a model vibrates: its start if it stays there or moves on steadily, else an equilibrium.
 
 A state is steady if q(t) = q0 + v0 t, z(t) = z0 meet the equations of motion: a bicycle that rides straight on, a rotor
-that turns, or a machine at rest.
+that turns, or a machine at rest. Quaternions turn on instead, by exp(S t), see `spin_of`.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
+from scipy.linalg import expm
 
 from mbfmu.dae import Dae, refuse_switched
 from mbfmu.equilibria import Equilibrium
@@ -21,6 +24,7 @@ from mbfmu.errors import EquilibriumError, UsageError
 from mbfmu.inputs import Course
 from mbfmu.linearization import Linear
 from mbfmu.linearization.mechanism import Point, linearized, point_of
+from mbfmu.linearization.spinning import spin_of
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare
 
@@ -28,6 +32,10 @@ STEADY = 1e-6
 """Largest acceleration, m/s2 or rad/s2, and gap of constraints, m or rad, of a steady motion."""
 AHEAD = (0.0, 0.37, 1.1)
 """Times at which a steady motion is looked at, s."""
+ALIKE = 1e-6
+"""Largest relative difference of the linear form at these times."""
+LEAST = 1e-6
+"""Entries of a direction's slope that count as zero, relative to the largest."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,7 @@ class Machine:
         dae, prepared = self.dae, self.prepared
         start = point_of(prepared, dae, given or {}, None, s, p)
         if not (self.hold or self.free) and is_steady(dae, start):
+            self._refuse_periodic(start)
             return Operating(start)
         begin = Start.of(dae, self.hold, s, p, start.u)
         problem = Problem(dae, begin, self.free, dict(self.hold))
@@ -118,11 +127,48 @@ class Machine:
                 f"{dae.name}: the motion that is held changes the linear form in time, as a coordinate moves on which "
                 "the form depends: take joint coordinates, or hold rates that are zero"
             )
+        if problem.moving:
+            self._refuse_periodic(point)
         return Operating(point, told(self.model, problem, found, self.values, notices), found)
+
+    @cached_property
+    def _slope(self) -> ca.Function:
+        """Function (q, v, z, u, p, t, dq, dv, dz) -> how accelerations and the rates of z change in that direction."""
+        q, v, z, u, p, t = given = self.dae.symbols()
+        way = [ca.SX.sym(name, item.numel()) for name, item in (("dq", q), ("dv", v), ("dz", z))]
+        rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.flow(*given))
+        slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
+        return ca.Function("slope", [*given, *way], [ca.densify(slope)])
+
+    def _refuse_periodic(self, point: Point) -> None:
+        """Refuse a steady motion about which the linear form changes in time.
+
+        Raises:
+            EquilibriumError: it does: the form in some direction is another one later.
+        """
+        q, v, z, u, p, t = point
+        n = len(q)
+        way = np.cos(1 + np.arange(2 * n + len(z)) ** 1.5)  # no direction in particular
+        spin, found = spin_of(self.dae, q, v), []
+        for time in AHEAD if np.any(v) else ():
+            turn = expm(time * spin)
+            there, rate = moved(point, time, spin)
+            dq, dv = turn @ way[:n], turn @ (way[n : 2 * n] + spin @ way[:n])
+            slope = column(self._slope(there, rate, z, u, p, t, dq, dv, way[2 * n :]))
+            found.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
+        for later in found[1:]:
+            size = np.abs(found[0]) + LEAST * np.abs(found[0]).max(initial=0.0)
+            if not np.all(np.abs(later - found[0]) <= ALIKE * size):
+                raise EquilibriumError(
+                    f"{self.dae.name}: the linear form changes in time along the steady motion, as something that turns "
+                    "or moves on is not alike all round or along its way: eigenvalues at one time say nothing about it; "
+                    "begin with rates that are zero, or take bodies, springs and surfaces that are alike"
+                )
 
     def linear(self, operating: Operating, chosen: tuple[str, ...] = ()) -> Linear:
         """Return the state-space form about a steady state, with some outputs."""
-        return linearized(self.dae, operating.point, chosen)
+        point = operating.point
+        return linearized(self.dae, point, chosen, spin=spin_of(self.dae, point.q, point.v))
 
 
 def is_steady(dae: Dae, point: Point) -> bool:
@@ -138,18 +184,25 @@ def is_steady(dae: Dae, point: Point) -> bool:
         after = column(dae.sampling.update(q, v, z, u, p, t, np.ones(dae.n_c)))
         if not np.max(np.abs(after - memory), initial=0.0) <= STEADY:
             return False
+    spin = spin_of(dae, q, v)
     for time in AHEAD if np.any(v) else AHEAD[:1]:
-        there = q + time * v
+        there, rate = moved(point, time, spin)
         gaps = [
-            dae.acceleration(there, v, z, u, p, t)[0],
-            dae.flow(there, v, z, u, p, t),
+            column(dae.acceleration(there, rate, z, u, p, t)[0]) - spin @ spin @ there,
+            dae.flow(there, rate, z, u, p, t),
             dae.Phi(there, p, t),
-            dae.Phi_q(there, p, t) @ v + dae.Phi_t(there, p, t),
-            dae.G(there, p, t) @ v + dae.g(there, p, t),
+            dae.Phi_q(there, p, t) @ rate + dae.Phi_t(there, p, t),
+            dae.G(there, p, t) @ rate + dae.g(there, p, t),
         ]
         if not all(np.max(np.abs(column(item)), initial=0.0) <= STEADY for item in gaps):
             return False
     return True
+
+
+def moved(point: Point, time: float, spin: Array) -> tuple[Array, Array]:
+    """Return coordinates and rates of a steady motion at a later time, s; spin: see `spin_of`."""
+    turned = expm(time * spin) @ point.q
+    return turned + time * (point.v - spin @ point.q), point.v + spin @ (turned - point.q)
 
 
 def checked_hold(hold: Mapping[str, float] | None) -> dict[str, float]:
