@@ -134,7 +134,8 @@ class Machine:
     @cached_property
     def _slope(self) -> ca.Function:
         """Function (q, v, z, u, p, t, dq, dv, dz) -> how accelerations and the rates of z change in that direction."""
-        q, v, z, u, p, t = given = self.dae.symbols()
+        given = self.dae.symbols()
+        q, v, z = given[:3]
         way = [ca.SX.sym(name, item.numel()) for name, item in (("dq", q), ("dv", v), ("dz", z))]
         rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.flow(*given))
         slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
@@ -160,9 +161,9 @@ class Machine:
             size = np.abs(found[0]) + LEAST * np.abs(found[0]).max(initial=0.0)
             if not np.all(np.abs(later - found[0]) <= ALIKE * size):
                 raise EquilibriumError(
-                    f"{self.dae.name}: the linear form changes in time along the steady motion, as something that turns "
-                    "or moves on is not alike all round or along its way: eigenvalues at one time say nothing about it; "
-                    "begin with rates that are zero, or take bodies, springs and surfaces that are alike"
+                    f"{self.dae.name}: the linear form changes in time along the steady motion, as something that "
+                    "turns or moves on is not alike all round or along its way: eigenvalues at one time say nothing "
+                    "about it; begin with rates that are zero, or take bodies, springs and surfaces that are alike"
                 )
 
     def linear(self, operating: Operating, chosen: tuple[str, ...] = ()) -> Linear:
