@@ -142,7 +142,7 @@ class Machine:
         return ca.Function("slope", [*given, *way], [ca.densify(slope)])
 
     def _refuse_periodic(self, point: Point) -> None:
-        """Refuse a steady motion about which the linear form changes in time.
+        """Check that the linear form about a steady motion does not change in time.
 
         Raises:
             EquilibriumError: it does: the form in some direction is another one later.
