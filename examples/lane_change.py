@@ -1,8 +1,10 @@
 """A car in the severe double lane change of ISO 3888-1 at 80 km/h: a driver who looks ahead keeps it within the lanes.
 
 The driver steers by where a point ahead of the car is beside the path (Kondo's preview), with a lag, and holds the
-speed of the rear wheels. Widths and lengths of the lanes are those of the standard, for a car of the width b; the
-second lane begins 3.5 m to the left of the first, right edge to right edge.
+speed of the rear wheels. Widths and lengths of the lanes are those of the standard, for a car of the width b, as public
+models have them: demo_VEH_HMMWV_DoubleLaneChange.cpp of Project Chrono, and
+sm_car_trajectory_double_lane_change_iso3888.m of the Simscape Vehicle Templates (lengths alone). The second lane begins
+3.5 m to the left of the first, right edge to right edge; Chrono measures from the middle of the first lane.
 
 Run: python -m examples.lane_change [--plot FILE]
 """

@@ -115,10 +115,15 @@ class _Drives:
 
     Raises:
         UnknownNameError: there is no such input.
-        UsageError: forces depend on first-order states.
+        UsageError: forces depend on first-order states, or on the multipliers of constraints.
     """
 
     def __init__(self, dae: Dae, efforts: tuple[str, ...]) -> None:
+        if dae.pressed:
+            raise UsageError(
+                f"'{dae.name}' has forces that depend on those of constraints ({listed(list(dae.pressed[:1]))} and "
+                "others), such as creep forces of wheels: those of a given motion are not found; leave its track out"
+            )
         self.dae = dae
         inputs = [item.name for item in dae.inputs]
         for name in efforts:

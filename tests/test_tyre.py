@@ -288,6 +288,36 @@ def test_a_wheel_however_it_lies_has_forces_that_are_numbers(gamma: float) -> No
     assert number(False, "valid", q, v)[0] == (gamma < 0.25)
 
 
+def edge(height: float, w: float, ahead: float, falling: float = 0.0, gamma: float = 0.0) -> tuple[Array, Array]:
+    """A wheel at a height over its unloaded radius, m, with its speeds of spin, ahead and downwards."""
+    q, v = wheel_at(gamma, w)
+    q[9] += 0.02 + height
+    v[6:9] = ahead, 0.0, -falling
+    return q, v
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_forces_and_their_derivatives_are_numbers_at_every_edge(mirrored: bool) -> None:
+    """At rest, locked, backwards, where it touches, in the air, pressed without load, and on its side."""
+    both, _, found = evaluated(mirrored)
+    wanted = ca.vertcat(found["wrench"], found["rates"])
+    slopes = ca.Function("slopes", [both.q, both.v], [wanted, ca.jacobian(wanted, ca.vertcat(both.q, both.v))])
+    unloading = -0.02 * C / CAR["VERTICAL_DAMPING"]
+    for state in (
+        edge(-0.02, 0.0, 0.0), edge(-0.02, 0.0, 10.0), edge(-0.02, -28.0, -10.0), edge(0.0, 28.0, 10.0),
+        edge(0.1, 28.0, 10.0), edge(-0.02, 28.0, 10.0, unloading), edge(-0.02, 28.0, 10.0, gamma=math.pi / 2),
+    ):  # fmt: skip
+        assert all(np.isfinite(np.array(item)).all() for item in slopes(*state))
+
+
+@pytest.mark.parametrize(("v", "w"), [(0.0, 0.0), (0.0, 50.0), (10.0, -30.0), (-10.0, 0.0)])
+def test_a_wheel_from_any_start_comes_to_roll(v: float, w: float) -> None:
+    """Standing, spinning at rest, turning against its way, and locked backwards."""
+    run = ran(rig(LOSSLESS, v=v, w=w), 2.0, 2e-3)
+    assert all(np.isfinite(run[f"tyre.{name}"]).all() for name in ("F_x", "F_y", "M_z", "kappa", "alpha"))
+    assert run["x.v"][-1] == pytest.approx(ROLLING * run["hub.w"][-1], abs=1e-3 * (1 + abs(v)))
+
+
 def test_action_is_reaction_on_a_road_that_moves() -> None:
     both, _, _ = evaluated(False)
     rng = np.random.default_rng(4)

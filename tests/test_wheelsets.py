@@ -1,6 +1,7 @@
 """Wheelsets on a track: contact, creep forces, hunting and critical speeds."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from math import pi, sqrt
@@ -16,7 +17,15 @@ from wheelsets import DATA, published, sprung
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.errors import ExpressionError, ModelError, StartError, StepError, ValueRangeError
+from mbfmu.errors import (
+    ExpressionError,
+    MbfmuError,
+    ModelError,
+    StartError,
+    StepError,
+    UsageError,
+    ValueRangeError,
+)
 from mbfmu.fmu.failures import remedies
 from mbfmu.model import (
     Body,
@@ -28,6 +37,7 @@ from mbfmu.model import (
     System,
     WheelsetOnTrack,
     World,
+    WorldTorque,
     connect,
 )
 from mbfmu.model.wheel_rail import shen, tanh, touch
@@ -330,6 +340,44 @@ def test_a_start_without_a_place_of_contact_is_refused(wrong: dict[str, Any]) ->
 def test_values_that_make_no_sense_are_refused(wrong: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error, match=r"track|1 \+"):
         WheelsetOnTrack("track", **wrong)
+
+
+def lifted(saturation: str = "linear", **more: float) -> System:
+    """Return the sprung wheelset under a weight that acts upwards."""
+    system = sprung(20.0, saturation=saturation, **more)
+    parts = (replace(item, n=(0, 0, 1)) if isinstance(item, World) else item for item in system.components)
+    return replace(system, components=tuple(parts))
+
+
+@pytest.mark.parametrize("more", [{}, {"f_11": 0.0, "f_22": 0.0}])
+def test_a_rail_that_would_pull_is_refused_by_every_tool(more: dict[str, float]) -> None:
+    for tool in (mbfmu.modes, mbfmu.equilibrium, mbfmu.linearize):
+        with pytest.raises(MbfmuError, match="not finite"):
+            tool(lifted(**more))
+    with pytest.raises(StartError, match="'track' has lost a rail"):
+        mbfmu.simulate(lifted(**more), 0.01, step=1e-3)
+
+
+@pytest.mark.slow
+def test_a_wheelset_tips_where_the_moment_is_that_of_its_weight_about_the_other_rail() -> None:
+    """By hand, without creep and springs aside: m g times the distance of the rail, which the taper shortens."""
+    system = sprung(20.0)
+    tipped = replace(
+        system,
+        components=(*system.components, WorldTorque("tip")),
+        connections=(*system.connections, connect("roll.frame_b", "tip.frame_b")),
+    )
+    with pytest.raises(StepError, match="'track' has lost a rail") as caught:
+        mbfmu.simulate(tipped, 1.0, step=1e-3, inputs={"tip.t[1]": "2e4*time"})
+    found = re.search(r"no step from t = ([\d.]+) s", str(caught.value))
+    assert found is not None
+    arm = DATA["b"] - DATA["taper"] * DATA["r"]
+    assert float(found[1]) == pytest.approx(DATA["m"] * DATA["g"] * arm / 2e4, rel=2e-3)
+
+
+def test_inverse_dynamics_of_creep_forces_are_refused() -> None:
+    with pytest.raises(UsageError, match="such as creep forces of wheels"):
+        mbfmu.inverse(sprung(20.0), {"lateral.s": "0", "along.s": "0", "yaw.phi": "0", "spin.phi": "20/0.45*time"}, 0.1)
 
 
 def test_a_track_in_the_plane_is_refused() -> None:

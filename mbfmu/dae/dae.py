@@ -422,6 +422,7 @@ class Dae(Layout):
         switches: gaps and frictions; None: there are none.
         switching: the modes of these, which stand at the end of p; None: nothing is switched (see `switched`).
         pressing: forces that depend on multipliers; None: there are none, or they are solved for (see `pressed`).
+        pressed: names of the inputs through which such forces act, if they are solved for.
         ends: what may end a motion, in clauses with names of joints.
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
         roles: which joints carry coordinates, and which are constraints.
@@ -473,6 +474,7 @@ class Dae(Layout):
     switching: "Switching | None" = None
     flexible: tuple[tuple[str, tuple[int, ...]], ...] = ()
     pressing: Pressing | None = None
+    pressed: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
 

@@ -100,6 +100,7 @@ def pressed(dae: Dae) -> Dae:
         sampling=sampling,
         resisting=True,
         pressing=None,
+        pressed=tuple(dae.inputs[k].name for k in found.inputs),
         **{name: changed(name) for name in functions},
     )
 

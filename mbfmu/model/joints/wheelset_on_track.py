@@ -1,6 +1,7 @@
 """WheelsetOnTrack: a wheelset whose two wheels touch the rails of a straight track, with creep forces."""
 
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import casadi as ca
@@ -121,7 +122,7 @@ class WheelsetOnTrack(Joint):
         return tuple((rate, ca.vertcat(*force)) for rate, force in zip(rates, forces, strict=True))
 
     def pressed(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> SX:
-        found = []
+        found, holds = [], []
         for item, slips, N in zip(
             self.touches(p, a, b), self.creepages(p, a, b), self.normal_forces(p, a, b, lambda_), strict=True
         ):
@@ -129,7 +130,8 @@ class WheelsetOnTrack(Joint):
             if self.saturation != "linear":
                 force *= (shen if self.saturation == "shen" else tanh)(force, p.mu * N)
             found += [force, moment]
-        return ca.vertcat(*found)
+            holds.append(N > 0)
+        return ca.if_else(ca.logic_and(*holds), ca.vertcat(*found), nan)
 
     def normal_forces(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> tuple[SX, ...]:
         """Return the normal forces of the left and the right wheel, N."""
@@ -137,7 +139,7 @@ class WheelsetOnTrack(Joint):
         return tuple(-multiplier * item.steepness for item, multiplier in pairs)
 
     def coefficients(self, p: Any, N: SX, at: Touch) -> tuple[SX, SX, SX, SX]:
-        """Return Kalker's coefficients f_11, f_22, f_23 and f_33 for a normal force; NaN where that is not above 0.
+        """Return Kalker's coefficients f_11, f_22, f_23 and f_33 for a normal force above 0.
 
         Args:
             p: the joint's quantities.
