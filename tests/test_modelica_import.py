@@ -246,7 +246,28 @@ def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
 
 
 TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
+FLANGED = TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), useAxisFlange=true").replace(
+    "equation", "  Modelica.Mechanics.Rotational.Components.Fixed held;\nequation"
+)
 MISTAKES = {
+    "fixed axis": (
+        FLANGED.replace("equation\n", "equation\n  connect(hinge.axis, held.flange);\n"),
+        r"line 5: 'hinge\.axis' is connected to 'held\.flange', which holds it",
+    ),
+    "axis on its support": (
+        FLANGED.replace("equation\n", "equation\n  connect(hinge.support, hinge.axis);\n"),
+        r"line 5: 'hinge\.axis' is connected to 'hinge\.support', which holds it",
+    ),
+    "two axes": (
+        FLANGED.replace(
+            "held;\n", "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
+        ).replace("equation\n", "equation\n  connect(hinge.axis, other.axis);\n"),
+        r"'hinge\.axis' is connected to 'other\.axis', which holds it",
+    ),
+    "fixed acceleration": (
+        TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), a(fixed=true)"),
+        r"line 5: the start of 'hinge\.a' is fixed, but accelerations follow",
+    ),
     "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),
     "class": (TEXT.replace("Joints.Revolute", "Joints.Revolut"), "line 5: the class .*Revolut' is not read"),
     "modifier": (TEXT.replace("g=9.81", "gg=9.81"), "line 4: .*unknown modifier `gg`"),

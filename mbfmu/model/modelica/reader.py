@@ -23,6 +23,8 @@ BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""
 LARGEST = 1_000_000
 """Largest number of bytes of a file."""
+ACCELERATIONS = frozenset({"a", "a_0", "a_a", "a_b", "a_x", "a_y", "a_rel_a", "wd"})
+"""Names of the accelerations of joints and bodies."""
 
 
 def read_modelica(path: Path, model: str = "") -> System:
@@ -104,6 +106,8 @@ class _Flat:
             what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(what)
         sets = self.connected()
+        self.refuse_locked(sets)
+        self.refuse_held()
         joined = {end: group for group in sets for end in group}
         for key, item in self.variables.items():
             if self.is_parameter(key, item):
@@ -198,6 +202,38 @@ class _Flat:
             leaf = name.rpartition(".")[2]
             if item["variability"] == "Empty" and inner is None and leaf not in {"e", "f"}:
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
+
+    def refuse_locked(self, sets: list[list[str]]) -> None:
+        """Raise an error if a connection of flanges alone holds an axis, or two axes together."""
+        for group in sets:
+            axes = [end for end in group if self.is_axis(end)]
+            for axis in axes[:1]:
+                joint = axis.rpartition(".")[0]
+                held = [*axes[1:], *(end for end in group if end not in axes and self.is_held(end))]
+                if held:
+                    self.at(joint)
+                    raise ModelError(
+                        f"'{axis}' is connected to '{held[0]}', which holds it: only springs, dampers and constant "
+                        "torques or forces may act on it; connect it to one of these"
+                    )
+
+    def is_held(self, end: str) -> bool:
+        """Return whether a connector is the support of a joint or a fixed flange."""
+        name, _, port = end.rpartition(".")
+        kind = self.kinds.get(name, "")
+        return kind.endswith("Components.Fixed") or (port == "support" and ".Joints." in kind)
+
+    def refuse_held(self) -> None:
+        """Raise an error if the start of an acceleration is fixed."""
+        for name, item in self.variables.items():
+            kind = self.kinds.get(name.rpartition(".")[0], "")
+            leaf = name.rpartition(".")[2]
+            if kind and leaf in ACCELERATIONS and any(item["fixed"] or []):
+                self.at(name.rpartition(".")[0])
+                raise ModelError(
+                    f"the start of '{name}' is fixed, but accelerations follow from positions and rates: "
+                    "leave 'fixed=true' out there"
+                )
 
     def connected(self) -> list[list[str]]:
         """Return the sets of connectors that are connected."""
