@@ -10,8 +10,7 @@ from mbfmu.equilibria.failures import failure, outside, refuse_loose
 from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
 from mbfmu.equilibria.problem import Problem, outputs_at, whole
 from mbfmu.errors import UsageError
-from mbfmu.linearization.mechanism import linearize_about, sampled_about
-from mbfmu.linearization.sampled import common_period, following
+from mbfmu.linearization.mechanism import Point, linearized
 
 Array = npt.NDArray[np.float64]
 
@@ -205,10 +204,8 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     dae, at = problem.dae, problem.at(found.x)
     if any(abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)):
         return np.zeros(0, dtype=np.complex128)
-    point = dae, at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0, ()
-    entries = following(dae)
     try:
-        linear = sampled_about(*point, common_period(dae, point[5], entries)) if entries else linearize_about(*point)
+        linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0), ())
     except UsageError:  # several periods
         return np.zeros(0, dtype=np.complex128)
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)

@@ -161,57 +161,36 @@ def linearized(
         chosen: names of the outputs.
         states: names of coordinates that are states; () for a choice by pivoting.
         period: of a sampled-data form, s; None: continuous, or that of the sampled blocks.
-        spin: see `linearize_about`.
+        spin: matrix S of a steady motion, by which its quaternions turn, see `spin_of`: the form is then that of
+            deviations which do not spin; None: nothing turns.
 
     Raises:
-        UnknownNameError, UsageError: see `linearize`.
+        UnknownNameError, UsageError: see `linearize`; or the equations or their derivatives are not finite there.
     """
     if entries := following(dae):
         own_period = common_period(dae, point.p, entries)
         if states or period not in {None, own_period}:
             what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
             raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
-        return sampled_about(dae, *point, chosen, own_period, spin)
+        return _sampled(dae, point, chosen, own_period, spin)
     if states:
-        found = _with_states(dae, states, chosen, lambda more: linearize_about(dae, *point, more, spin))
+        found = _with_states(dae, states, chosen, lambda more: _continuous(dae, point, more, spin))
     else:
-        found = linearize_about(dae, *point, chosen, spin)
+        found = _continuous(dae, point, chosen, spin)
     return found if period is None else held_over(found, period)
 
 
-def sampled_about(
-    dae: Dae,
-    q0: Array,
-    v0: Array,
-    z0: Array,
-    u0: Array,
-    p0: Array,
-    t0: float,
-    chosen: tuple[str, ...],
-    period: float,
-    spin: Array | None = None,
-) -> Linear:
+def _sampled(dae: Dae, point: Point, chosen: tuple[str, ...], period: float, spin: Array | None) -> Linear:
     """Return the sampled-data form of equations with sampled blocks, about the point after a sampling.
 
     The rest of the model is continuous, with the blocks' memory as further inputs that are held.
-
-    Args:
-        dae: the equations, with sampled blocks that follow something.
-        q0: coordinates, shape (n,).
-        v0: rates, shape (n,).
-        z0: first-order states, shape (n_z,).
-        u0: inputs, shape (n_u,).
-        p0: parameters and memory, shape (n_p,).
-        t0: time, s.
-        chosen: names of the outputs.
-        period: of the samplings, s.
-        spin: see `linearize_about`.
     """
     assert dae.sampling is not None
+    q0, v0, z0, u0, p0, t0 = point
     entries, n_u, now = list(following(dae)), len(u0), np.ones(dae.n_c)
     place = len(p0) - dae.n_d
     m0 = np.array(dae.sampling.update(q0, v0, z0, u0, p0, t0, now)).ravel()
-    form, slopes = _slopes(dae, q0, v0, z0, u0, np.array([*p0[:place], *m0]), t0, chosen, spin)
+    form, slopes = _slopes(dae, point._replace(p=np.array([*p0[:place], *m0])), chosen, spin)
     real = form.B.shape[1] - dae.n_d  # inputs that are no switches
     acting = [*range(real), *(real + k for k in entries)]
     form = replace(form, B=form.B[:, acting], D=form.D[:, acting], u0=form.u0[acting])
@@ -250,51 +229,16 @@ class _Slopes(NamedTuple):
     z: Array
 
 
-def linearize_about(
-    dae: Dae,
-    q0: Array,
-    v0: Array,
-    z0: Array,
-    u0: Array,
-    p0: Array,
-    t0: float,
-    chosen: tuple[str, ...],
-    spin: Array | None = None,
-) -> Linear:
-    """Return the state-space form of equations about a state that meets their constraints.
-
-    Args:
-        dae: the equations.
-        q0: coordinates, shape (n,).
-        v0: rates, shape (n,).
-        z0: first-order states, shape (n_z,).
-        u0: inputs, shape (n_u,).
-        p0: parameters, shape (n_p,).
-        t0: time, s.
-        chosen: names of the outputs.
-        spin: matrix S of a steady motion, by which its quaternions turn, see `spin_of`: the form is then that of
-            deviations which do not spin; None: nothing turns.
-
-    Raises:
-        UsageError: the equations or their derivatives are not finite there.
-    """
-    form, _ = _slopes(dae, q0, v0, z0, u0, p0, t0, chosen, spin)
+def _continuous(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None) -> Linear:
+    """Return the form about a point, in which sampled blocks remember what they do there."""
+    form, _ = _slopes(dae, point, chosen, spin)
     kept = form.B.shape[1] - dae.n_d
     return replace(form, B=form.B[:, :kept], D=form.D[:, :kept], u0=form.u0[:kept], inputs=form.inputs[:kept])
 
 
-def _slopes(
-    dae: Dae,
-    q0: Array,
-    v0: Array,
-    z0: Array,
-    u0: Array,
-    p0: Array,
-    t0: float,
-    chosen: tuple[str, ...],
-    spin: Array | None = None,
-) -> tuple[Linear, _Slopes]:
+def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None) -> tuple[Linear, _Slopes]:
     """Return the form about a point, with the memory of sampled blocks as further inputs, and the slopes."""
+    q0, v0, z0, u0, p0, t0 = point
     q, v, z, own, _, _ = dae.symbols()
     memory = ca.SX.sym("memory", dae.n_d)
     every, place = ca.vertcat(own, memory), len(p0) - dae.n_d

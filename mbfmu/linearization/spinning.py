@@ -9,6 +9,8 @@ For bodies that are alike all round their axis the equations of Y are those at t
 exponential, and is zero for coordinates that are no quaternions.
 """
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +20,16 @@ from mbfmu.dae import Dae
 Array = npt.NDArray[np.float64]
 
 
-def spin_of(dae: Dae, q: Array, v: Array) -> Array:
+def spin_of(places: Sequence[list[int]], q: Array, v: Array) -> Array:
     """Return S with Q' = S Q for every quaternion among the coordinates, shape (n, n), 1/s.
 
     Args:
-        dae: the equations.
+        places: numbers of the coordinates of each quaternion, see `quaternions`.
         q: coordinates, shape (n,).
         v: rates, shape (n,).
     """
-    S = np.zeros((dae.n, dae.n))
-    for place in quaternions(dae):
+    S = np.zeros((len(q), len(q)))
+    for place in places:
         (a, *b), (c, *d) = q[place], v[place]
         half = a * np.array(d) - c * np.array(b) - np.cross(b, d)  # the vector part of Q* Q'
         x, y, z = half

@@ -24,7 +24,7 @@ from mbfmu.errors import EquilibriumError, UsageError
 from mbfmu.inputs import Course
 from mbfmu.linearization import Linear
 from mbfmu.linearization.mechanism import Point, linearized, point_of
-from mbfmu.linearization.spinning import spin_of
+from mbfmu.linearization.spinning import quaternions, spin_of
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare
 
@@ -44,11 +44,13 @@ class Operating:
 
     Args:
         point: the state.
+        spin: matrix S by which its quaternions turn, shape (n, n), 1/s.
         equilibrium: the same, if it had to be searched for; None: it is the start.
         found: the end of its search, from which that for other values goes on.
     """
 
     point: Point
+    spin: Array
     equilibrium: Equilibrium | None = None
     found: Found | None = None
 
@@ -111,9 +113,11 @@ class Machine:
         """
         dae, prepared = self.dae, self.prepared
         start = point_of(prepared, dae, given or {}, None, s, p)
-        if not (self.hold or self.free) and is_steady(dae, start):
-            self._refuse_periodic(start)
-            return Operating(start)
+        if not (self.hold or self.free):
+            spin = spin_of(self._quaternions, start.q, start.v)
+            if is_steady(dae, start, spin):
+                self._refuse_periodic(start, spin)
+                return Operating(start, spin)
         begin = Start.of(dae, self.hold, s, p, start.u)
         problem = Problem(dae, begin, self.free, dict(self.hold))
         notices: tuple[str, ...] = ()
@@ -122,14 +126,20 @@ class Machine:
             found, _, notices = search(problem)
         at = problem.at(found.x)
         point = Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0)
-        if problem.moving and not is_steady(dae, point):
-            raise EquilibriumError(
-                f"{dae.name}: the motion that is held changes the linear form in time, as a coordinate moves on which "
-                "the form depends: take joint coordinates, or hold rates that are zero"
-            )
+        spin = spin_of(self._quaternions, point.q, point.v)
         if problem.moving:
-            self._refuse_periodic(point)
-        return Operating(point, told(self.model, problem, found, self.values, notices), found)
+            if not is_steady(dae, point, spin):
+                raise EquilibriumError(
+                    f"{dae.name}: the motion that is held changes the linear form in time, as a coordinate moves on "
+                    "which the form depends: take joint coordinates, or hold rates that are zero"
+                )
+            self._refuse_periodic(point, spin)
+        return Operating(point, spin, told(self.model, problem, found, self.values, notices), found)
+
+    @cached_property
+    def _quaternions(self) -> list[list[int]]:
+        """Numbers of the coordinates of each quaternion."""
+        return quaternions(self.dae)
 
     @cached_property
     def _slope(self) -> ca.Function:
@@ -141,7 +151,7 @@ class Machine:
         slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
         return ca.Function("slope", [*given, *way], [ca.densify(slope)])
 
-    def _refuse_periodic(self, point: Point) -> None:
+    def _refuse_periodic(self, point: Point, spin: Array) -> None:
         """Check that the linear form about a steady motion does not change in time.
 
         Raises:
@@ -150,10 +160,10 @@ class Machine:
         q, v, z, u, p, t = point
         n = len(q)
         way = np.cos(1 + np.arange(2 * n + len(z)) ** 1.5)  # no direction in particular
-        spin, found = spin_of(self.dae, q, v), []
+        found = []
         for time in AHEAD if np.any(v) else ():
             turn = expm(time * spin)
-            there, rate = moved(point, time, spin)
+            there, rate = moved(point, time, spin, turn)
             dq, dv = turn @ way[:n], turn @ (way[n : 2 * n] + spin @ way[:n])
             slope = column(self._slope(there, rate, z, u, p, t, dq, dv, way[2 * n :]))
             found.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
@@ -168,16 +178,16 @@ class Machine:
 
     def linear(self, operating: Operating, chosen: tuple[str, ...] = ()) -> Linear:
         """Return the state-space form about a steady state, with some outputs."""
-        point = operating.point
-        return linearized(self.dae, point, chosen, spin=spin_of(self.dae, point.q, point.v))
+        return linearized(self.dae, operating.point, chosen, spin=operating.spin)
 
 
-def is_steady(dae: Dae, point: Point) -> bool:
+def is_steady(dae: Dae, point: Point, spin: Array) -> bool:
     """Return whether a state stays as it is, or moves on with the rates that it has.
 
     Args:
         dae: the equations.
         point: the state.
+        spin: matrix S by which its quaternions turn, shape (n, n), 1/s.
     """
     q, v, z, u, p, t = point
     if dae.sampling:
@@ -185,9 +195,8 @@ def is_steady(dae: Dae, point: Point) -> bool:
         after = column(dae.sampling.update(q, v, z, u, p, t, np.ones(dae.n_c)))
         if not np.max(np.abs(after - memory), initial=0.0) <= STEADY:
             return False
-    spin = spin_of(dae, q, v)
     for time in AHEAD if np.any(v) else AHEAD[:1]:
-        there, rate = moved(point, time, spin)
+        there, rate = moved(point, time, spin, expm(time * spin))
         gaps = [
             column(dae.acceleration(there, rate, z, u, p, t)[0]) - spin @ spin @ there,
             dae.flow(there, rate, z, u, p, t),
@@ -200,9 +209,9 @@ def is_steady(dae: Dae, point: Point) -> bool:
     return True
 
 
-def moved(point: Point, time: float, spin: Array) -> tuple[Array, Array]:
-    """Return coordinates and rates of a steady motion at a later time, s; spin: see `spin_of`."""
-    turned = expm(time * spin) @ point.q
+def moved(point: Point, time: float, spin: Array, turn: Array) -> tuple[Array, Array]:
+    """Return coordinates and rates of a steady motion at a later time, s; turn: exp(S t) of its spin S."""
+    turned = turn @ point.q
     return turned + time * (point.v - spin @ point.q), point.v + spin @ (turned - point.q)
 
 
