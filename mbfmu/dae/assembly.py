@@ -8,6 +8,7 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
+from mbfmu.dae.merged import merged
 from mbfmu.dae.topology import Group
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody
@@ -52,14 +53,14 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
     empty = ca.SX(0, 1)
     return Assembly(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
-        closing=ca.Function("closing", [q, p, t], [ca.cse(ca.densify(Phi))]),
+        closing=merged("closing", [q, p, t], [ca.densify(Phi)]),
         positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
         rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
         sizes=ca.Function(
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
         leanings=ca.Function("leanings", [q, s, p, t], [ca.vertcat(empty, *asked.leanings)]),
-        guess=ca.Function("guess", [s, p, t], [ca.cse(_placed(bodies, joints, fixed, bent))]),
+        guess=merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)]),
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
         position_names=tuple(asked.positions),

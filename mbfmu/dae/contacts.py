@@ -8,6 +8,7 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.dae import Signal
 from mbfmu.dae.loads import axis_of, ends_of
+from mbfmu.dae.merged import merged
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
@@ -114,7 +115,7 @@ def switches_of(
 
     def function(name: str, arguments: list[SX], column: list[SX] | SX) -> ca.Function:
         whole = column if isinstance(column, ca.SX) else ca.vertcat(ca.SX(0, 1), *column)
-        return ca.Function(name, arguments, [ca.cse(ca.densify(whole))])
+        return merged(name, arguments, [ca.densify(whole)])
 
     paths = {*(item.name for item in gaps), *(item.name for item in frictions)}
     return Switches(

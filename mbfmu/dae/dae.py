@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.merged import merged
 from mbfmu.dae.switches import Switches
 from mbfmu.model.variable_type import VariableType
 
@@ -547,11 +548,11 @@ class Dae(Layout):
         gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
         free = self.free_acceleration(q, v, z, u, p, t)
         if self.constrained:
-            sides = ca.Function("sides", list(given), ca.cse([free, ca.densify(gamma)]))
+            sides = merged("sides", list(given), [free, ca.densify(gamma)])
             called = sides.mx_in()
             return ca.Function("acceleration", called, self.constrained(called[0], *sides(*called), *called[-2:]))
         a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
-        return ca.Function("acceleration", list(given), ca.cse([ca.densify(a), ca.densify(lambda_)]))
+        return merged("acceleration", list(given), [ca.densify(a), ca.densify(lambda_)])
 
     @cached_property
     def constrained(self) -> Function | None:
@@ -566,7 +567,7 @@ class Dae(Layout):
         q, _, _, _, p, t = self.symbols()
         free, g = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
         found = [ca.densify(item) for item in self.factor(q, p, t).constrained(free, g)]
-        return ca.Function("constrained", [q, free, g, p, t], ca.cse(found))
+        return merged("constrained", [q, free, g, p, t], found)
 
     def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
         """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].

@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import SX, Dae, Signal, StateSignal
+from mbfmu.dae.merged import merged
 from mbfmu.errors import UsageError
 
 BALANCE = "energy.balance"
@@ -60,7 +61,7 @@ def with_balance(dae: Dae) -> Dae:
     stored = dae.kinetic(q, v, p) + dae.potential(q, p, t)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+        return merged(name, arguments, [ca.densify(result)])
 
     changed = {name: getattr(dae, name)(q, v, own, u, p, t) for name in WITH_STATES}
     changed["flow"] = ca.vertcat(changed["flow"], supplied(dae, q, v, own, u, p, t))
@@ -96,7 +97,7 @@ def _carried(dae: Dae, q: SX, v: SX, z: SX, p: SX, t: SX) -> Any:
     v1, own = ca.SX.sym("v1", dae.n), z[: dae.n_z]
     lost = dae.kinetic(q, v1, p) - dae.kinetic(q, v, p)
     after = ca.vertcat(dae.switching.carried(q, v, v1, own, p, t), z[-1] + lost)
-    return ca.Function("carried", [q, v, v1, z, p, t], [ca.cse(ca.densify(after))])
+    return merged("carried", [q, v, v1, z, p, t], [ca.densify(after)])
 
 
 def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:

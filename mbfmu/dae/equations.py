@@ -15,6 +15,7 @@ from mbfmu.dae.contacts import switches_of
 from mbfmu.dae.dae import Dae, Pressing, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
+from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
@@ -66,7 +67,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         whole = network.insert(result)
-        return ca.Function(name, arguments, [ca.cse(ca.densify(whole) if whole.is_column() else whole)])
+        return merged(name, arguments, [ca.densify(whole) if whole.is_column() else whole])
 
     shaping = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies), network.timing))
     dae = Dae(
@@ -183,9 +184,7 @@ def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict
             clocks=network.clocks,
             timing=ca.Function("timing", [p], [network.timing]),
             first=ca.Function("first", [p], [ca.densify(network.remembered)]),
-            update=ca.Function(
-                "update", [q, v, z, network.u, p, t, network.due], [ca.cse(ca.densify(network.updated))]
-            ),
+            update=merged("update", [q, v, z, network.u, p, t, network.due], [ca.densify(network.updated)]),
         )
     return parts
 

@@ -7,6 +7,7 @@ import casadi as ca
 from mbfmu.dae.assembly import parameters
 from mbfmu.dae.dae import Dae, Signal
 from mbfmu.dae.equations import network_parts
+from mbfmu.dae.merged import merged
 from mbfmu.dae.motionless import without_motion
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Network
@@ -46,7 +47,7 @@ def first_order(mechanism: Mechanism) -> Dae:
         ),
         outputs=tuple(signal for signal, _ in network.shown),
         states=network.states,
-        bound_values=ca.Function("bound_values", [p], [ca.cse(ca.densify(bound_values))]),
+        bound_values=merged("bound_values", [p], [ca.densify(bound_values)]),
         formulas=tuple(item.name for item in network.signals if item.name in formulas and item.type == "Real"),
         **network_parts(network, none, none, z, p, t),
     )  # fmt: skip

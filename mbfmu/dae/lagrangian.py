@@ -7,6 +7,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, size_of
 from mbfmu.dae.kkt import Factor
+from mbfmu.dae.merged import merged
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
@@ -65,7 +66,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         return ca.jtimes(expression, q, v) + ca.jacobian(expression, t)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.SX(result))])
+        return merged(name, arguments, [ca.SX(result)])
 
     a, lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
     signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
@@ -172,7 +173,7 @@ class _Contacts:
         static = _column(law(item.limit, j, ca.SX(0)) for j, item in enumerate(self._rubbing))
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
-            return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+            return merged(name, arguments, [ca.densify(result)])
 
         return Switches(
             gaps=tuple(

@@ -5,6 +5,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import SX, Assembly, Dae
+from mbfmu.dae.merged import merged
 
 
 def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: Any) -> Dae:
@@ -23,7 +24,7 @@ def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: An
     whole, moving, constraint = [none, none, z, u, p, t], [none, none, p, t], [none, p, t]
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+        return merged(name, arguments, [ca.densify(result)])
 
     return Dae(
         coordinates=(),

@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.merged import merged
 from mbfmu.dae.switched import eliminated
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
@@ -75,7 +76,7 @@ def pressed(dae: Dae) -> Dae:
     given = list(split.given)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+        return merged(name, arguments, [ca.densify(result)])
 
     def changed(name: str) -> Any:
         return function(name, given, getattr(dae, name)(q, v, z, acting, p, t))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.merged import merged
 from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
 from mbfmu.errors import ModelError
 
@@ -201,7 +202,7 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
     )
 
     def function(name: str, arguments: list[Any], result: Any) -> Any:
-        return ca.Function(name, arguments, [ca.cse(result)])
+        return merged(name, arguments, [result])
 
     every = ca.SX.zeros(dae.m + dae.k)
     for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae, Loop
 from mbfmu.dae.formula import Formula, Stage, arguments, solve_linear
+from mbfmu.dae.merged import merged
 from mbfmu.errors import StartError
 
 SX = Any
@@ -88,7 +89,7 @@ def _symbols(dae: Dae) -> tuple[SX, SX, SX, SX, SX]:
 def _over_mass(dae: Dae) -> Any:
     """Return the Function (q, p) -> W^-1, sparse, shape (n, n)."""
     q, _, _, p, _ = _symbols(dae)
-    return ca.Function("over_mass", [q, p], ca.cse([dae.over_mass(q, p)(ca.SX.eye(dae.n))]))
+    return merged("over_mass", [q, p], [dae.over_mass(q, p)(ca.SX.eye(dae.n))])
 
 
 def _position_rows(dae: Dae) -> Any:
@@ -101,7 +102,7 @@ def _position_rows(dae: Dae) -> Any:
     C = ca.jacobian(ca.vertcat(met, leanings), q)
     yielding = _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING)))
     rows = [C, ca.densify(ca.vertcat(met, ca.SX(leanings.numel(), 1))), ca.densify(yielding)]
-    return ca.Function("position_rows", [q, s, p, t], ca.cse(rows))
+    return merged("position_rows", [q, s, p, t], rows)
 
 
 def _rate_rows(dae: Dae) -> Any:
@@ -111,7 +112,7 @@ def _rate_rows(dae: Dae) -> Any:
     moving = ca.vertcat(bound, rates)
     yielding = _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING)))
     rows = [ca.jacobian(moving, v), ca.densify(moving), ca.densify(yielding)]
-    return ca.Function("rate_rows", [q, v, s, p, t], ca.cse(rows))
+    return merged("rate_rows", [q, v, s, p, t], rows)
 
 
 def _residual(dae: Dae) -> Any:
@@ -124,7 +125,7 @@ def _residual(dae: Dae) -> Any:
         _bound(dae, q, v, p, t),
         TOLERANCE / DIGITS * asked / dae.assembly.sizes(s, p, t),
     )
-    return ca.Function("start_residual", [q, v, s, p, t], ca.cse([ca.norm_inf(ca.densify(parts))]))
+    return merged("start_residual", [q, v, s, p, t], [ca.norm_inf(ca.densify(parts))])
 
 
 def _bound(dae: Dae, q: SX, v: SX, p: SX, t: SX) -> SX:
@@ -137,7 +138,7 @@ def _shortened(n: int) -> Any:
     """Return the Function dq -> that change, or a shorter one in its direction; it has a derivative at dq = 0."""
     dq = ca.SX.sym("dq", n)
     shorter = dq * LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))
-    return ca.Function("shortened", [dq], ca.cse([shorter]))
+    return merged("shortened", [dq], [shorter])
 
 
 def _parts(*rows: tuple[SX, SX]) -> SX:

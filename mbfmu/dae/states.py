@@ -6,6 +6,7 @@ from dataclasses import replace
 import casadi as ca
 
 from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.merged import merged
 
 PREFIX = "state."
 """Beginning of the names of the entries of the state."""
@@ -68,7 +69,7 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
     if indicators and dae.switching:
         more = ca.vertcat(more, dae.switching.guards(q, v, z, u, p, t))
         signals += indicator_signals(dae.switching.guard_names)
-    output = ca.Function("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.cse(ca.densify(ca.vertcat(y, more)))])
+    output = merged("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.densify(ca.vertcat(y, more))])
     return replace(dae, outputs=(*dae.outputs, *signals), output=output)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae, Signal, StateSignal
+from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.switched import EFFORTS, Rows, labels
 from mbfmu.model.frame import SX
@@ -57,7 +58,7 @@ def stepped(dae: Dae) -> Dae:
     acting = found.inputs(len(dae.inputs), u, force)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+        return merged(name, arguments, [ca.densify(result)])
 
     names = ("force", "free_acceleration", "momentum_rate", "impulse_rate", "flow")
     changed = {name: getattr(dae, name)(q, v, own, acting, p, t) for name in names}

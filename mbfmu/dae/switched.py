@@ -29,6 +29,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae, MemorySignal, Signal
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.switches import Switches
 from mbfmu.errors import UsageError
@@ -242,7 +243,7 @@ class _Switched:
         still = ca.SX.zeros(self.r)
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
-            return ca.Function(name, arguments, [ca.cse(ca.densify(result) if result.is_column() else result)])
+            return merged(name, arguments, [ca.densify(result) if result.is_column() else result])
 
         Phi, Phi_q, Phi_t, gamma = self.positions()
         G, g, gamma_G = self.velocities()
@@ -546,7 +547,7 @@ class _Switched:
         names = self.slack_names
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
-            return ca.Function(name, arguments, [ca.cse(ca.densify(result))])
+            return merged(name, arguments, [ca.densify(result)])
 
         return replace(
             plain,
@@ -583,7 +584,7 @@ class _Switched:
             inner,
             timing=self.parametric(inner.timing),
             first=self.parametric(inner.first),
-            update=ca.Function("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [ca.cse(after)]),
+            update=merged("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [after]),
         )
 
 

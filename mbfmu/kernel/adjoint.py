@@ -18,6 +18,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.formula import solve_linear
+from mbfmu.dae.merged import merged
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions
 from mbfmu.kernel.tangent import FormulaDerivatives
 
@@ -79,7 +80,7 @@ def _adjoint(function: Any, changing: tuple[int, ...]) -> Any:
     given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
     weights = kind.sym("w", function.sparsity_out(0))
     found = [ca.densify(item) for item in reverse.call([*given, weights])]
-    return ca.Function(f"a_{function.name()}", [*given, weights], ca.cse(found) if kind is ca.SX else found)
+    return (merged if kind is ca.SX else ca.Function)(f"a_{function.name()}", [*given, weights], found)
 
 
 def _newton(correct: Any, equations: Any, offset: int, size: int) -> Any:

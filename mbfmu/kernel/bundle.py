@@ -19,6 +19,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
+from mbfmu.dae.merged import merged
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.switched import BEGINNING
 from mbfmu.dae.switching import STILL, switch_formula
@@ -211,7 +212,7 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
     a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
     found = relative_change(dae)(a - b, b)
-    return ca.Function("state_difference", [xa, xb, p, t], [found if lengthy else ca.cse(found)])
+    return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [found])
 
 
 def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
@@ -227,7 +228,7 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
     states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
     a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
     y = ca.densify(ca.vertcat(dae.output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
-    return ca.Function("outputs", [x, u, p, t], [y if shared else ca.cse(y)])
+    return (ca.Function if shared else merged)("outputs", [x, u, p, t], [y])
 
 
 def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
@@ -335,7 +336,7 @@ def _sampler(dae: Dae, scheme: Scheme) -> Any:
     due = left <= near
     _, modes = ca.vertsplit(p, [0, dae.n_p - dae.n_modes, dae.n_p])
     memory = ca.vertcat(dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), modes)
-    return ca.Function("sampler", [x, u, p, ticks, t], ca.cse([ca.densify(memory), ticks + due]))
+    return merged("sampler", [x, u, p, ticks, t], [ca.densify(memory), ticks + due])
 
 
 def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
@@ -399,7 +400,7 @@ def guards_of(dae: Dae, scheme: Scheme) -> Any:
     x, u = ca.SX.sym("x", n_scheme + dae.n_angles), ca.SX.sym("u", len(dae.inputs))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     found = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
-    return ca.Function("guards", [x, u, p, t], ca.cse([ca.densify(found)]))
+    return merged("guards", [x, u, p, t], [ca.densify(found)])
 
 
 def _moved(dae: Dae, scheme: Scheme) -> Any:
@@ -416,7 +417,7 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
     change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
     found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
     turned = dae.switching.turned(q, v, q1, v1, p, t)
-    return ca.Function("moved", [xa, xb, p, t], ca.cse([found, turned]))
+    return merged("moved", [xa, xb, p, t], [found, turned])
 
 
 def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:
@@ -425,7 +426,7 @@ def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:
     _, _, kept, ticks = _cut(x, *sizes)
     left, near = _left(dae, ca.vertcat(p, kept), ticks, t)
     until = ca.mmin(ca.if_else(left <= near, 0, left))
-    return ca.Function("until_sampling", [x, p, t], ca.cse([until, ca.mmin(near)]))
+    return merged("until_sampling", [x, p, t], [until, ca.mmin(near)])
 
 
 def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int, scheme: Scheme | None = None) -> Any:
@@ -466,13 +467,13 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
 
     def function(label: str, result: Any, watched: Any = None) -> Any:
         """Return the function of a result and, if `watched` is given, of the 1-norm of that."""
-        results = ca.cse([ca.densify(item) for item in (result, watched) if item is not None])
-        return ca.Function(f"{name}_{label}", inputs, [*results[:1], *map(ca.norm_1, results[1:])])
+        results = [ca.densify(item) for item in (result, watched) if item is not None]
+        return merged(f"{name}_{label}", inputs, [*results[:1], *map(ca.norm_1, results[1:])])
 
     def estimated(label: str, result: Any) -> Any:
         """Return the function of a result and, if the formula has an error estimate, of that."""
         results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
-        return ca.Function(f"{name}_{label}", inputs, ca.cse(results))
+        return merged(f"{name}_{label}", inputs, results)
 
     guesses, offset = [], 0
     corrections: list[Any] = []
@@ -493,7 +494,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             slope = ca.jacobian(stage.residual, stage.unknowns)
             if stage.soft:
                 slope += stage.soft * ca.SX.eye(size)
-            equations = ca.Function(f"{name}_equations{number}", inputs, ca.cse([stage.residual, slope]))
+            equations = merged(f"{name}_equations{number}", inputs, [stage.residual, slope])
             solved.append(equations)
             corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
         offset += size
@@ -505,7 +506,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
 
 def _calling(name: str, inputs: list[Any], stage: Call) -> Any:
     """Return the Function (...) -> the results of a call, one after the other."""
-    given = ca.Function(f"{name}_given", inputs, ca.cse([ca.densify(item) for item in stage.given]))
+    given = merged(f"{name}_given", inputs, [ca.densify(item) for item in stage.given])
     called = [ca.MX.sym(f"i{k}", item.sparsity()) for k, item in enumerate(inputs)]
     results = stage.function.call(given.call(called))
     return ca.Function(name, called, [ca.vertcat(*results)])

@@ -13,6 +13,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.merged import merged
 from mbfmu.kernel.bundle import Bundle, compose, guards_of, held_inputs, with_kept
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projections
@@ -74,7 +75,7 @@ class _State:
 
     def function(self, name: str, *results: Any) -> Any:
         """Return the Function (x, u, p, t) of some results."""
-        return ca.Function(name, [self.x, self.u, self.p, self.t], ca.cse([ca.densify(item) for item in results]))
+        return merged(name, [self.x, self.u, self.p, self.t], [ca.densify(item) for item in results])
 
 
 def _outputs(dae: Dae) -> Any:

@@ -11,15 +11,15 @@ that are needed after the next turn are kept in the work vector, a row for each 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mbfmu.dae.merged import LONG
 from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
 from mbfmu.kernel.operations import literal
-from mbfmu.kernel.program import Flags, Instruction, Nodes, Output, Program, read_program
+from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
 
-LONG = 4000
-"""Smallest number of operations for which loops are sought: shorter code fits into the processor's caches."""
 WORTH = 0.5
 """Smallest share of the operations that must be in loops for the loops to be written."""
 SHORTEST = 4
@@ -56,20 +56,21 @@ class Loops:
     size: int
 
 
-def with_loops(name: str, instructions: Sequence[Instruction], unwanted: Collection[int]) -> Loops | None:
-    """Return a function's body with loops; None if they do not pay.
+def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
+    """Return a function's body with loops; None if it is short, or they do not pay.
 
     Args:
-        name: name of the function, for the message.
-        instructions: its instructions.
+        function: CasADi SX Function.
         unwanted: numbers of the results that a caller may leave out.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    if len(instructions) < LONG:
+    if function.n_instructions() < LONG:
         return None
-    program = read_program(name, instructions)
+    program = read_program(function)
+    if len(program.kind) + len(program.outputs) < LONG:
+        return None
     families = find_families(program)
     if families is None:
         return None

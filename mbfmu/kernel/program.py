@@ -1,6 +1,5 @@
 """CasADi SX Function -> its instructions -> Program: its operations in single assignment."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,12 +72,11 @@ def read_instructions(function: Any) -> list[Instruction]:
     ]
 
 
-def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
-    """Return the program of a function.
+def read_program(function: Any) -> Program:
+    """Return the program of a function, in which each operation is done once on the same operands.
 
     Args:
-        function: its name, for the message.
-        instructions: its instructions.
+        function: CasADi SX Function.
 
     Raises:
         KernelError: the function has an unknown operation.
@@ -90,6 +88,7 @@ def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
     operands: list[int] = []
     index: list[int] = []
     numbers: dict[int, float] = {}
+    equal: dict[tuple[str, tuple[int, ...]], int] = {}
     outputs: list[Output] = []
     none = (-1,) * OPERANDS
 
@@ -107,7 +106,8 @@ def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
             numbers[leaves[key]] = value
         return leaves[key]
 
-    for code, given, to in instructions:
+    called = function.name()
+    for code, given, to in read_instructions(function):
         if code == ca.OP_OUTPUT:
             which, element = to
             outputs.append(Output(which, element, registers[given[0]]))
@@ -122,9 +122,12 @@ def read_program(function: str, instructions: Sequence[Instruction]) -> Program:
         elif code == ca.OP_CONST:
             registers[register] = number(given)
         else:
-            name, places = operation(code, function)
-            found = [number(item) if isinstance(item, float) else registers[given[item]] for item in places]
-            registers[register] = node(name, tuple(found))
+            name, places = operation(code, called)
+            found = tuple([number(item) if isinstance(item, float) else registers[given[item]] for item in places])
+            same = equal.get((name, found))
+            if same is None:
+                same = equal[name, found] = node(name, found)
+            registers[register] = same
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
     is_number[list(numbers)] = True

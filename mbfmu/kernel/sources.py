@@ -7,10 +7,10 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+from mbfmu.dae.merged import merged_again
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
-from mbfmu.kernel.program import read_instructions
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
@@ -152,9 +152,8 @@ class _File:
     def _body(self, function: Any) -> tuple[str, int]:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
-            name, instructions = function.name(), read_instructions(function)
-            loops = with_loops(name, instructions, unwanted)
-            return (loops.body, loops.size) if loops else (straight(name, instructions, unwanted), 0)
+            loops = with_loops(function, unwanted)
+            return (loops.body, loops.size) if loops else (straight(merged_again(function), unwanted), 0)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return frame.text, frame.work

@@ -1,27 +1,28 @@
 """SX Function -> C text, operation by operation, in CasADi's order and with its registers."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import casadi as ca
 
 from mbfmu.kernel.operations import literal, operation
-from mbfmu.kernel.program import Instruction
+from mbfmu.kernel.program import Instruction, read_instructions
 
 
-def straight(function: str, instructions: Sequence[Instruction], unwanted: Collection[int]) -> str:
+def straight(function: Any, unwanted: Collection[int]) -> str:
     """Return a function's body without loops.
 
     Operations that only optional results need come last, and run only if such a result is asked for. A function with
     optional results has a variable for each operation instead of CasADi's registers, which are used again and again.
 
     Args:
-        function: its name, for the message.
-        instructions: its instructions.
+        function: CasADi SX Function.
         unwanted: numbers of the optional results, which a caller may leave out.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
+    name_of, instructions = function.name(), read_instructions(function)
     needed = _needed(instructions, unwanted) if unwanted else range(len(instructions))
     names: dict[int, str] = {}
     always: list[str] = []
@@ -37,7 +38,7 @@ def straight(function: str, instructions: Sequence[Instruction], unwanted: Colle
         elif code == ca.OP_CONST:
             expression = f"SAME({literal(given)})"
         else:
-            name, places = operation(code, function)
+            name, places = operation(code, name_of)
             operands = (literal(item) if isinstance(item, float) else names[given[item]] for item in places)
             expression = f"{name}({', '.join(operands)})"
         names[to[0]] = f"a{k if unwanted else to[0]}"

@@ -30,6 +30,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
+from mbfmu.dae.merged import merged
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_kept
 from mbfmu.stepper.scheme import Scheme
 
@@ -158,13 +159,10 @@ def _tangent(function: Any, changing: tuple[int, ...], results: int = 1) -> Any:
     given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
     changes = {k: kind.sym(f"s{names[k]}", function.sparsity_in(k)) for k in changing}
     seeds = [changes.get(k, kind(*function.size_in(k))) for k in range(len(names))]
-    found = forward.call([*given, *seeds])
-    return ca.Function(f"t_{function.name()}", [*given, *changes.values()], _tidy(kind, found))
-
-
-def _tidy(kind: Any, found: list[Any]) -> list[Any]:
-    dense = [ca.densify(found[0]), *found[1:]]
-    return ca.cse(dense) if kind is ca.SX else dense
+    first, *others = forward.call([*given, *seeds])
+    return (merged if kind is ca.SX else ca.Function)(
+        f"t_{function.name()}", [*given, *changes.values()], [ca.densify(first), *others]
+    )
 
 
 def _newton(correct: Any, equations: Any, where: slice, solved: bool, changing: tuple[int, ...]) -> Any:
@@ -190,11 +188,11 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     angles = ca.densify(dae.angles(q, p, t))
     turning = ca.jtimes(angles, ca.vertcat(q, t), ca.vertcat(v, 1)) if dae.n_angles else ca.SX(0, 1)
     rate = ca.jtimes(y, moving, ca.vertcat(v, a, dae.flow(q, v, z, u, p, t), turning, du, 1))
-    along = ca.Function("along", [q, v, z, turned, u, du, p, t], ca.cse([ca.densify(rate)]))
+    along = merged("along", [q, v, z, turned, u, du, p, t], [ca.densify(rate)])
 
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
     here = scheme.read(x[:n_scheme], p, t)
     constant = ca.SX.zeros(len(dae.bound))
     found = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
-    rates = ca.Function("output_rates", [x, u, du, p, t], ca.cse([ca.densify(found)]))
+    rates = merged("output_rates", [x, u, du, p, t], [ca.densify(found)])
     return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_memory else rates

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
+from mbfmu.dae.merged import merged
 from mbfmu.stepper.explicit import DOPRI8, combination, kind_of
 from mbfmu.stepper.scheme import Problem, Scheme
 
@@ -68,7 +69,7 @@ def substeps(dae: Dae) -> Any:
         rates = [problem.rate(y, t + i * d), *rates[: len(WEIGHTS) - 1]]
         y = y + d * combination(WEIGHTS, rates)
     inputs = [start, past, given.u, given.du, given.p, t, given.h]
-    return ca.Function("substeps", inputs, ca.cse([y, ca.vertcat(*rates[:-1])]))
+    return merged("substeps", inputs, [y, ca.vertcat(*rates[:-1])])
 
 
 def preceding_rates(dae: Dae) -> Any:
@@ -79,7 +80,7 @@ def preceding_rates(dae: Dae) -> Any:
     start = kind.sym("y", problem.n_y)
     earlier = DOPRI8.step(problem.rate, start, t, -d)
     inputs = [start, given.u, given.du, given.p, t, given.h]
-    back = ca.Function("back", inputs, ca.cse([earlier, problem.rate(earlier, t - d)]))
+    back = merged("back", inputs, [earlier, problem.rate(earlier, t - d)])
     arguments = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(inputs)]
     y, u, du, p, t, h = arguments
     rates = []

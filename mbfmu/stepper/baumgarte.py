@@ -8,6 +8,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.merged import merged
 from mbfmu.stepper.explicit import METHOD_TEXT, explicit_scheme
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option, without_empty_states
 
@@ -53,7 +54,7 @@ def stabilised_acceleration(dae: Dae) -> Any:
     )
     factor = SchurFactor(dae.over_mass(q, p), ca.vertcat(Phi_q, G))
     a, _ = factor.constrained(dae.free_acceleration(q, v, z, u, p, t), right)
-    return ca.Function("stabilised", [q, v, z, u, p, t, gamma, delta], [ca.cse(ca.densify(a))])
+    return merged("stabilised", [q, v, z, u, p, t, gamma, delta], [ca.densify(a)])
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.formula import Formula, Stage, solve_linear
+from mbfmu.dae.merged import merged
 from mbfmu.stepper.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +60,7 @@ def coupled_formula(
     Y, NN = ca.vertcat(*points), ca.vertcat(*N)
 
     def function(name: str, inputs: Sequence[SX], *results: SX) -> Any:
-        return ca.Function(name, [*arguments, *inputs], ca.cse(list(results)))
+        return merged(name, [*arguments, *inputs], list(results))
 
     local = function("node", [y, at], value, ca.jacobian(value, y))
     placed = function("points", [unknowns], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))

@@ -5,6 +5,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.merged import merged
 from mbfmu.dae.switched import Rows
 
 
@@ -35,4 +36,4 @@ def energy_limit(dae: Dae) -> Any:
     T_1, most = dae.kinetic(q_1, v_1, p), dae.kinetic(q, v, p) - raised + supplied
     s = ca.if_else(most < T_1, ca.sqrt(ca.fmax(0, most) / ca.if_else(T_1 > 0, T_1, 1)), 1)
     results = [ca.if_else(most < 0, q, q_1), s * v_1]
-    return ca.Function("energy_limit", [q, v, z, q_1, v_1, u, p, t, h], ca.cse([ca.densify(item) for item in results]))
+    return merged("energy_limit", [q, v, z, q_1, v_1, u, p, t, h], [ca.densify(item) for item in results])

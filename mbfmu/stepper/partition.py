@@ -7,6 +7,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage
+from mbfmu.dae.merged import merged
 from mbfmu.stepper.explicit import RK4, combination, kind_of
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
@@ -89,9 +90,9 @@ def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
     dq = -N[:, :m] @ unpivoted_solve(P @ N[:, :m], dae.Phi(q, p, t))
     v1 = v - N @ unpivoted_solve(C @ N, C @ v + c)
     return (
-        ca.Function("select", [q, p, t], [ca.cse(selected)]),
-        ca.Function("to_positions", [q, N, p, t], [ca.cse(ca.densify(dq))]),
-        ca.Function("to_velocities", [q, v, N, p, t], [ca.cse(ca.densify(v1))]),
+        merged("select", [q, p, t], [selected]),
+        merged("to_positions", [q, N, p, t], [ca.densify(dq)]),
+        merged("to_velocities", [q, v, N, p, t], [ca.densify(v1)]),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
+from mbfmu.dae.merged import merged
 from mbfmu.dae.switched import eliminated
 from mbfmu.dae.switches import Switches
 from mbfmu.stepper.scheme import SX
@@ -343,4 +344,4 @@ def parts_of(column: Any, sizes: Sequence[int]) -> list[Any]:
 
 def function_of(name: str, given: list[SX], results: list[SX]) -> Any:
     """Return the Function with dense results and common subexpressions found once."""
-    return ca.Function(name, given, ca.cse([ca.densify(item) for item in results]))
+    return merged(name, given, [ca.densify(item) for item in results])

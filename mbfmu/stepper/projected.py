@@ -8,6 +8,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.merged import merged
 from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, Stage, option
 from mbfmu.stepper.verner import VERNER9
@@ -66,8 +67,8 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))
     dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))
     return (
-        ca.Function("to_positions", [q, p, t], [ca.cse(ca.densify(dq))]),
-        ca.Function("to_velocities", [q, v, p, t], [ca.cse(ca.densify(dv))]),
+        merged("to_positions", [q, p, t], [ca.densify(dq)]),
+        merged("to_velocities", [q, v, p, t], [ca.densify(dv)]),
     )
 
 

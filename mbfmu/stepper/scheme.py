@@ -29,6 +29,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Call, Formula, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.merged import merged
 from mbfmu.errors import StepperError
 
 SX = Any
@@ -71,7 +72,7 @@ def relative_change(dae: Dae) -> Any:
     each = ca.fabs(change / size) / (1 + ca.fabs(y / size))
     parts = ca.vertcat(0, each[counted])  # a block may have no state
     largest = ca.mmax(ca.densify(parts)) + NAN_CARRIER * ca.sum1(parts)
-    return ca.Function("relative_change", [change, y], ca.cse([largest]))
+    return merged("relative_change", [change, y], [largest])
 
 
 class Problem:

@@ -1,0 +1,35 @@
+"""CasADi Functions in which equal operations are done once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+LONG = 4000
+"""Smallest number of operations of long functions, for which loops are sought and equal operations merged as they are
+written."""
+
+
+def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
+    """Return a Function in which equal operations are done once, now or, in a long one, as its code is written.
+
+    CasADi takes several times as long for that as for all else about a long function, and finds the same operations
+    again in each function that is made of others.
+
+    Args:
+        name: its name.
+        given: its arguments, SX or MX symbols.
+        results: its results.
+    """
+    function = ca.Function(name, list(given), list(results))
+    if function.is_a("SXFunction") and function.n_instructions() >= LONG:
+        return function
+    return ca.Function(name, list(given), ca.cse(list(results)))
+
+
+def merged_again(function: Any) -> Any:
+    """Return an SX Function in which equal operations are done once, if it is a long one that was left as it is."""
+    if function.n_instructions() < LONG:
+        return function
+    given = function.sx_in()
+    return ca.Function(function.name(), given, ca.cse(function.call(given)))
