@@ -7,14 +7,15 @@ import casadi as ca
 
 LONG = 4000
 """Smallest number of operations of long functions, for which loops are sought and equal operations merged as they are
-written."""
+written.
+"""
 
 
 def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
     """Return a Function in which equal operations are done once, now or, in a long one, as its code is written.
 
-    CasADi takes several times as long for that as for all else about a long function, and finds the same operations
-    again in each function that is made of others.
+    CasADi takes several times as long to find them as for all else about a long function, or about one that calls it,
+    and finds them again in each function that is made of others.
 
     Args:
         name: its name.
@@ -22,7 +23,9 @@ def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
         results: its results.
     """
     function = ca.Function(name, list(given), list(results))
-    if function.is_a("SXFunction") and function.n_instructions() >= LONG:
+    if any(
+        item.is_a("SXFunction") and item.n_instructions() >= LONG for item in (function, *function.find_functions(0))
+    ):
         return function
     return ca.Function(name, list(given), ca.cse(list(results)))
 

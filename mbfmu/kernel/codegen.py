@@ -8,7 +8,18 @@ import casadi as ca
 from mbfmu.kernel import runtime
 from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
-from mbfmu.kernel.sources import LANES, SIGNATURE, Generated, generated, headers, kernel_file, laned, shared
+from mbfmu.kernel.frames import Written
+from mbfmu.kernel.sources import (
+    LANES,
+    SIGNATURE,
+    Generated,
+    generated,
+    headers,
+    kernel_file,
+    laned,
+    long_parts,
+    shared,
+)  # fmt: skip
 from mbfmu.kernel.tangent import Tangents
 
 ENTRIES = (
@@ -22,6 +33,8 @@ ENTRIES = (
     "const double *su, const double *sp, double *sy, double *work);",
 )
 """Declarations of the functions of formulas.c and derivatives.c, for sources linked with them."""
+ALONE = 100_000
+"""Smallest number of operations of a function of the step that is compiled beside another one of such a length."""
 STEPPING = (
     "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "long long n, double *x1, double *status, double *work);",
@@ -75,7 +88,8 @@ def c_sources(
 ) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Of derivatives ``adjoint.c``
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Very long functions of the step
+    are in ``step_1.c`` and so on, which compile at the same time. Of derivatives ``adjoint.c``
     holds the adjoints of a step, ``adjoint_rest.c`` the others, and ``tangent.c`` the tangents.
 
     Args:
@@ -106,7 +120,15 @@ def c_sources(
 
     for name, text in headers().items():
         whole(name, text)
-    step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
+    parts: dict[int, Written] = {}
+    optional, room = _estimating(bundle), 0
+    for number, function in enumerate(long_parts(hot, ALONE), 1):
+        name = function.name() if function in hot else f"part{number}_{function.name()}"
+        part = generated([function], external=True, optional=optional, opened={function.__hash__(): name}, callers=hot)
+        parts.update(part.open)
+        room = max(room, part.work)
+        whole(f"step_{number}.c", part.text)
+    step = generated(hot, external=False, optional=optional, opened=common, known=parts)
     whole(
         "step.c",
         step.text,
@@ -118,9 +140,9 @@ def c_sources(
         kernel_file("driver.c"),
         *driver,
     )
-    room = step.work
+    room = max(room, step.work)
     for name, functions in files.items():
-        other = generated(functions, external=True, known=step.open)
+        other = generated(functions, external=True, known={**parts, **step.open})
         room = max(room, other.work)
         last = (f"const long long mbfmu_room = {room};",) if name == "rest.c" else ()
         whole(name, other.text, *last)

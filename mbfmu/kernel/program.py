@@ -1,4 +1,4 @@
-"""CasADi SX Function -> its instructions -> Program: its operations in single assignment."""
+"""CasADi SX Function -> Program: its operations in single assignment, each done once on the same operands."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,16 +7,10 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.kernel.operations import operation
+from mbfmu.kernel.operations import Operand, operation
 
 Nodes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-Instruction = tuple[int, Any, tuple[int, ...]]
-"""CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
-
-Tuples of numbers are no load for Python's collector of cycles, as lists of them are.
-"""
 
 CONSTANT = "constant"
 """Kind of the nodes that are constants."""
@@ -61,17 +55,6 @@ class Program:
         return self.kinds[int(self.kind[node])]
 
 
-def read_instructions(function: Any) -> list[Instruction]:
-    """Return the instructions of a CasADi SX Function; each is asked for once, as that takes CasADi a while."""
-    code, given, to, constant = (
-        function.instruction_id, function.instruction_input, function.instruction_output, function.instruction_constant,
-    )  # fmt: skip
-    codes = map(code, range(function.n_instructions()))
-    return [
-        (each, constant(k) if each == ca.OP_CONST else tuple(given(k)), tuple(to(k))) for k, each in enumerate(codes)
-    ]
-
-
 def read_program(function: Any) -> Program:
     """Return the program of a function, in which each operation is done once on the same operands.
 
@@ -81,53 +64,62 @@ def read_program(function: Any) -> Program:
     Raises:
         KernelError: the function has an unknown operation.
     """
+    code_of, given_of, made_of = function.instruction_id, function.instruction_input, function.instruction_output
     kinds: dict[str, int] = {}
     leaves: dict[tuple[str, int | str], int] = {}
-    registers: dict[int, int] = {}
+    registers = [-1] * int(function.sz_w())
     kind: list[int] = []
     operands: list[int] = []
     index: list[int] = []
     numbers: dict[int, float] = {}
-    equal: dict[tuple[str, tuple[int, ...]], int] = {}
+    equal: dict[tuple[int, ...], int] = {}
     outputs: list[Output] = []
-    none = (-1,) * OPERANDS
+    known: dict[int, tuple[str, tuple[Operand, ...], bool]] = {}
 
-    def node(name: str, given: tuple[int, ...], element: int = -1) -> int:
+    def leaf(name: str, element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
-        operands.extend(given)
-        operands.extend(none[len(given) :])
+        operands.extend((-1,) * OPERANDS)
         index.append(element)
         return len(kind) - 1
 
     def number(value: float) -> int:
         key = CONSTANT, value.hex()
         if key not in leaves:
-            leaves[key] = node(CONSTANT, ())
+            leaves[key] = leaf(CONSTANT)
             numbers[leaves[key]] = value
         return leaves[key]
 
-    called = function.name()
-    for code, given, to in read_instructions(function):
-        if code == ca.OP_OUTPUT:
-            which, element = to
-            outputs.append(Output(which, element, registers[given[0]]))
+    for k in range(function.n_instructions()):
+        code = code_of(k)
+        if code in {ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT}:
+            if code == ca.OP_OUTPUT:
+                which, element = made_of(k)
+                outputs.append(Output(which, element, registers[given_of(k)[0]]))
+            elif code == ca.OP_CONST:
+                registers[made_of(k)[0]] = number(function.instruction_constant(k))
+            else:
+                which, element = given_of(k)
+                key = str(which), element
+                if key not in leaves:
+                    leaves[key] = leaf(key[0], element)
+                registers[made_of(k)[0]] = leaves[key]
             continue
-        (register,) = to
-        if code == ca.OP_INPUT:
-            which, element = given
-            key = str(which), element
-            if key not in leaves:
-                leaves[key] = node(key[0], (), element)
-            registers[register] = leaves[key]
-        elif code == ca.OP_CONST:
-            registers[register] = number(given)
-        else:
-            name, places = operation(code, called)
-            found = tuple([number(item) if isinstance(item, float) else registers[given[item]] for item in places])
-            same = equal.get((name, found))
-            if same is None:
-                same = equal[name, found] = node(name, found)
-            registers[register] = same
+        if code not in known:
+            name, places = operation(code, function.name())
+            known[code] = name, places, all(item == at for at, item in enumerate(places))
+        name, places, plain = known[code]
+        given = [registers[register] for register in given_of(k)]
+        if not plain:
+            given = [number(item) if isinstance(item, float) else given[item] for item in places]
+        same = kinds.setdefault(name, len(kinds)), *given
+        node = equal.get(same)
+        if node is None:
+            node = equal[same] = len(kind)
+            kind.append(same[0])
+            operands += given
+            operands += (-1,) * (OPERANDS - len(given))
+            index.append(-1)
+        registers[made_of(k)[0]] = node
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
     is_number[list(numbers)] = True

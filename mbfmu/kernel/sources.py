@@ -45,6 +45,7 @@ def generated(
     opened: Mapping[int, str] = MappingProxyType({}),
     known: Mapping[int, Written] = MappingProxyType({}),
     included: Sequence[str] = HEADERS,
+    callers: Sequence[Any] = (),
 ) -> Generated:
     """Return functions as C text, with all functions that they call.
 
@@ -55,12 +56,13 @@ def generated(
         opened: names of called functions that another file calls too, by their hash.
         known: functions that another file has, by their hash.
         included: names of the files that define the operations.
+        callers: functions of other files that call these.
 
     Raises:
         KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
-    writer = _File(_unwanted(functions, optional), {**opened, **(named if external else {})}, known)
+    writer = _File(_unwanted([*functions, *callers], optional), {**(named if external else {}), **opened}, known)
     for function in functions:
         writer.write(function, function.name())
     head = [f'#include "{name}"' for name in included]
@@ -91,6 +93,17 @@ def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
             found[function.__hash__()] = function
             waiting += () if function.__hash__() in ends else callees(function)
     return list(found.values())
+
+
+def long_parts(functions: Sequence[Any], least: int) -> list[Any]:
+    """Return those called functions that can be compiled beside the others, of which one more is as long.
+
+    Args:
+        functions: CasADi Functions.
+        least: smallest number of operations of a long function.
+    """
+    long = [item for item in called(functions) if item.is_a("SXFunction") and _operations(item) >= least]
+    return sorted(long, key=_operations, reverse=True)[:-1]
 
 
 def _operations(function: Any) -> int:
@@ -142,7 +155,7 @@ class _File:
         key = function.__hash__()
         if key not in self.done:
             body, work = self._body(function)
-            name = name or self.open_names.get(key) or f"f{len(self.done)}_{function.name()}"
+            name = self.open_names.get(key) or name or f"f{len(self.done)}_{function.name()}"
             scope = "" if key in self.open_names else "static "
             self.texts.append(f"{scope}void {name}{SIGNATURE} {{\n{body}}}\n")
             self.done[key] = Written(name, work, frozenset(self.unwanted.get(key, ())))

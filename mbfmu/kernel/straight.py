@@ -6,7 +6,12 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.kernel.operations import literal, operation
-from mbfmu.kernel.program import Instruction, read_instructions
+
+Instruction = tuple[int, Any, tuple[int, ...]]
+"""CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
+
+Tuples of numbers are no load for Python's collector of cycles, as lists of them are.
+"""
 
 
 def straight(function: Any, unwanted: Collection[int]) -> str:
@@ -22,7 +27,7 @@ def straight(function: Any, unwanted: Collection[int]) -> str:
     Raises:
         KernelError: the function has an unknown operation.
     """
-    name_of, instructions = function.name(), read_instructions(function)
+    name_of, instructions = function.name(), _read(function)
     needed = _needed(instructions, unwanted) if unwanted else range(len(instructions))
     names: dict[int, str] = {}
     always: list[str] = []
@@ -68,3 +73,14 @@ def _needed(instructions: Sequence[Instruction], unwanted: Collection[int]) -> s
         if k in found:
             found.update(made_by[k])
     return found
+
+
+def _read(function: Any) -> list[Instruction]:
+    """Return the instructions of a CasADi SX Function; each is asked for once, as that takes CasADi a while."""
+    code, given, to, constant = (
+        function.instruction_id, function.instruction_input, function.instruction_output, function.instruction_constant,
+    )  # fmt: skip
+    codes = map(code, range(function.n_instructions()))
+    return [
+        (each, constant(k) if each == ca.OP_CONST else tuple(given(k)), tuple(to(k))) for k, each in enumerate(codes)
+    ]
