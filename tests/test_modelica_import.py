@@ -262,7 +262,7 @@ MISTAKES = {
         FLANGED.replace(
             "held;\n", "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
         ).replace("equation\n", "equation\n  connect(hinge.axis, other.axis);\n"),
-        r"'hinge\.axis' is connected to 'other\.axis', which holds it",
+        r"line 5: 'hinge\.axis' and 'other\.axis' are connected, so that two joints move as one",
     ),
     "fixed acceleration": (
         TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), a(fixed=true)"),

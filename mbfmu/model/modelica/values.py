@@ -29,10 +29,11 @@ class Values:
 
     Args:
         variables: they, by name, as the compiler gives them.
+        required: names of those that need a value, as the library has none for them.
     """
 
-    def __init__(self, variables: dict[str, Any]) -> None:
-        self.variables = variables
+    def __init__(self, variables: dict[str, Any], required: frozenset[str]) -> None:
+        self.variables, self.required = variables, required
         self.kept: dict[str, Nested] = {}
         self.texts: dict[str, Value] = {}
         """Value of each scalar that expressions refer to, by its full name."""
@@ -50,6 +51,8 @@ class Values:
         variable = self.variables[name]
         tree, sizes = variable[attribute], variable["dims"]
         if tree is None and attribute == "binding":
+            if name in self.required:
+                raise ModelError(f"'{name}' has no value, and the library has no default for it: give one")
             tree = variable["start"]
             self.without.append(name)
         try:
