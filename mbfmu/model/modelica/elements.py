@@ -188,7 +188,7 @@ def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array
     along = e.full("lengthDirection")
     length = e.full("length")
     direction = unit(e.numbers("lengthDirection"), f"{e.name}.lengthDirection")
-    if sum(isinstance(entry, str) for entry in along) and np.count_nonzero(direction) > 1:
+    if any(map(e.values.varies, along)) and np.count_nonzero(direction) > 1:
         e.told.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
     shift = [joined("*", joined("/", length, 2.0), float(item)) for item in direction]
     centre = [joined("+", one, other) for one, other in zip(e.full("r_shape"), shift, strict=True)]

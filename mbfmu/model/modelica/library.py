@@ -64,6 +64,7 @@ class Class:
         axis: domain of its flanges ``axis`` and ``support``, there with `useAxisFlange`; empty: it has none.
         inputs: sizes and units of its inputs, by name.
         support: whether it has a flange ``support``, there with `useSupport`.
+        shows: whether it only measures or shows, without an effect on the motion.
     """
 
     declared: str = ""
@@ -74,6 +75,7 @@ class Class:
     axis: str = ""
     inputs: tuple[tuple[str, int, str], ...] = ()
     support: bool = False
+    shows: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -83,6 +85,16 @@ class Class:
 
 def _states(text: str, size: int = 1) -> tuple[tuple[str, int], ...]:
     return tuple((name, size) for name in text.split())
+
+
+def _sensor(quantities: str, resolved: str) -> str:
+    """Return the parameters of a sensor that measures some quantities, resolved in one of several frames."""
+    switches = "".join(f"parameter Boolean get_{name}; " for name in quantities.split())
+    frames = "".join(
+        f"parameter {MULTIBODY}.Types.ResolveInFrame{resolved} resolveInFrame{when}; "
+        for when in ("", "AfterDifferentiation")
+    )
+    return f"{switches}{frames}parameter Integer sequence[3]; parameter Real guessAngle1; "
 
 
 MOVING = (_states("r_0 v_0", 3), _states("a_0", 3))
@@ -182,5 +194,16 @@ CLASSES = {
             ("Translational", "ConstantForce", "parameter Real f_constant; ", ()),
         )
     },
+    f"{MULTIBODY}.Visualizers.FixedShape": Class("", ("frame_a",), shows=True),
+    f"{MULTIBODY}.Visualizers.FixedFrame": Class(
+        "parameter Boolean showLabels; parameter Real diameter; parameter Integer color_x[3]; "
+        "parameter Integer color_y[3]; parameter Integer color_z[3]; ",
+        ("frame_a",),
+        shows=True,
+    ),
+    f"{MULTIBODY}.Sensors.AbsoluteSensor": Class(_sensor("r v a angles w z", "A"), ("frame_a",), shows=True),
+    f"{MULTIBODY}.Sensors.RelativeSensor": Class(
+        _sensor("r_rel v_rel a_rel angles w_rel z_rel", "AB"), BOTH, shows=True
+    ),
 }
 """Classes that are read, by path."""

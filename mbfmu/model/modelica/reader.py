@@ -14,7 +14,7 @@ from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, equal
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
-from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED, Class
 from mbfmu.model.modelica.signals import Signals
 from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
@@ -81,7 +81,6 @@ class _Flat:
         self.told: list[str] = []
         self.line = 1
         self.scopes: dict[str, _Scope] = {"": _Scope()}
-        self.own: dict[str, None] = {}
         self.kinds = {
             name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
             for name, item in self.variables.items()
@@ -119,7 +118,7 @@ class _Flat:
             if self.is_parameter(key, item):
                 self.at(key)
                 self.values.named(path_of(key), self.values.of(key), [])
-                self.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
+                self.values.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
         extra: list[tuple[str, str]] = []
         for key, kind in self.kinds.items():
             self.at(key)
@@ -128,24 +127,29 @@ class _Flat:
             if kind in AXIS:
                 self.axis(element, joined)
                 continue
+            if CLASSES[kind].shows:
+                self.told.append(f"'{key}' is left out: it only shows or measures")
+                continue
             if kind == f"{MULTIBODY}.Parts.Fixed":
                 extra.append((f"{path_of(worlds[0])}.frame_b", f"{path_of(key)}.frame_a"))
             element.scope = scope
             made = ELEMENTS[kind](element, leaf)
             self.scope(scope).components.append(made)
             self.drive(element, made)
-        for path in list(self.own):
+        for path in list(self.values.own):
             self.parameter(path)
         for item in dict.fromkeys(self.values.without):
             if self.owner(item) is None:
                 self.told.append(f"'{item}' has no value: its start value is taken")
-        for key in self.floating(sets, worlds[0]):
+        for key, *others in self.floating(sets, worlds[0]):
             joint = f"{path_of(key).replace('.', '_')}_free"
             self.scopes[""].components.append(FreeMotion(joint))
             extra += [
                 (f"{path_of(worlds[0])}.frame_b", f"{joint}.frame_a"),
                 (f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
             ]
+            if not others and self.kinds[key].endswith(".PointMass"):
+                self.turn_freely(path_of(key))
         connections = [Connection(*pair) for pair in extra]
         for group in sets:
             ends = [end for end in group if self.is_frame(end)]
@@ -181,7 +185,8 @@ class _Flat:
     def is_frame(self, end: str) -> bool:
         """Return whether a connector is a frame of a component of the library."""
         name, _, port = end.rpartition(".")
-        return name in self.kinds and port in CLASSES[self.kinds[name]].frames
+        item = CLASSES.get(self.kinds.get(name, ""), Class())
+        return port in item.frames and not item.shows
 
     def is_parameter(self, name: str, item: Any) -> bool:
         """Return whether a variable is a parameter of the user's that numbers depend on."""
@@ -278,8 +283,8 @@ class _Flat:
                     f"positions and rates: leave '{how}' out there"
                 )
 
-    def floating(self, sets: list[list[str]], world: str) -> list[str]:
-        """Return the first body of each group of bodies and joints that do not hang on the world."""
+    def floating(self, sets: list[list[str]], world: str) -> list[list[str]]:
+        """Return the groups of bodies and joints that do not hang on the world; each begins with a body."""
         near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
         for group in sets:
             names = {end.rpartition(".")[0] for end in group if self.is_frame(end)} & set(near)
@@ -288,18 +293,25 @@ class _Flat:
         for name in near:
             if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
                 near[world].add(name)
-        found: list[str] = []
+        found: list[list[str]] = []
         seen: set[str] = set()
         for first in (world, *(name for name in near if BODY.search(self.kinds[name]))):
-            if first not in seen and first != world:
-                found.append(first)
-            todo = [first]
+            group, todo = [], [first]
             while todo:
                 name = todo.pop()
                 if name not in seen:
                     seen.add(name)
+                    group.append(name)
                     todo += near[name]
-        return found
+            if group:
+                found.append(group)
+        return found[1:]
+
+    def turn_freely(self, path: str) -> None:
+        """Give a point mass that flies an inertia: it does not turn, as forces act on its centre alone."""
+        scope, _, leaf = path.rpartition(".")
+        here = self.scopes[scope].components
+        here[:] = [replace(item, I_11=1.0, I_22=1.0, I_33=1.0) if item.name == leaf else item for item in here]
 
     def axis(self, element: Element, joined: dict[str, list[str]]) -> None:
         """Add what acts between the axis of a joint and its support.
@@ -388,7 +400,7 @@ class _Flat:
     def local(self, name: str, scope: str) -> str:
         """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
         home, _, leaf = name.rpartition(".")
-        if name not in self.own:
+        if name not in self.values.own:
             return f"({self.localized(self.values.texts[name], scope)})"
         if home == scope:
             return leaf

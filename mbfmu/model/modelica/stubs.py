@@ -58,6 +58,8 @@ CONTENTS = {
     f"{MULTIBODY}.Types": (
         "type GravityTypes = enumeration(NoGravity, UniformGravity, PointGravity); "
         "type RotationTypes = enumeration(RotationAxis, TwoAxesVectors, PlanarRotationSequence); "
+        "type ResolveInFrameA = enumeration(world, frame_a, frame_resolve); "
+        "type ResolveInFrameAB = enumeration(world, frame_a, frame_b, frame_resolve); "
         "type ResolveInFrameB = enumeration(world, frame_b, frame_resolve); "
         "type Axis = Real[3]; type RotationSequence = Integer[3]; type Color = Integer[3];"
     ),

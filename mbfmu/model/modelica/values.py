@@ -37,6 +37,8 @@ class Values:
         self.kept: dict[str, Nested] = {}
         self.texts: dict[str, Value] = {}
         """Value of each scalar that expressions refer to, by its full name."""
+        self.own: dict[str, None] = {}
+        """Those of them that are parameters of the user's."""
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
 
@@ -138,6 +140,12 @@ class Values:
             return found
         self.texts[path] = found
         return path
+
+    def varies(self, value: Value) -> bool:
+        """Return whether a value depends on parameters of the user's."""
+        if not isinstance(value, str):
+            return False
+        return any(name in self.own or self.varies(self.texts[name]) for name in Expression(value).names)
 
     def number(self, value: Nested) -> float:
         """Return the number that a value is.
