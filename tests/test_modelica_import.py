@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import (
+    Body,
     BodyShape,
     Connection,
     FixedTranslation,
@@ -24,6 +25,7 @@ from mbfmu.model import (
     World,
     connect,
 )
+from mbfmu.result import Result
 
 FOLDER = Path(__file__).parent / "modelica"
 ROD = {"I_11": 0.001, "I_22": 0.001, "I_33": 0.001}
@@ -155,6 +157,60 @@ def test_a_body_between_spring_and_damper_moves_as_its_equation_says() -> None:
         lambda _, y: [y[1], -9.81 + (100 * (-y[0] - 0.2) - 3 * y[1]) / 2], (0, 1), [-0.5, 0], rtol=1e-11, atol=1e-12
     )
     assert found["slide.s"][-1] == pytest.approx(known.y[0, -1], abs=1e-9)
+
+
+def joints(model: str, duration: float = 0.4) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        system = mbfmu.load(f"{FOLDER / 'joints.mo'}:{model}")
+    return mbfmu.simulate(system, duration, step=0.01, tolerance=1e-9)
+
+
+def test_a_body_on_a_cylindrical_joint_slides_and_swings() -> None:
+    """The axis is horizontal: phi'' = m g r sin(phi) / (I + m r**2) from the vertical, and s' stays."""
+    found = joints("Slide")
+    inertia = 0.1 + 2 * 0.3**2
+    known = solve_ivp(
+        lambda _, y: [y[1], 2 * 9.81 * 0.3 * np.sin(y[0]) / inertia], (0, 0.4), (0.4, 0), rtol=1e-11, atol=1e-12
+    )
+    assert found["rail.phi"][-1] == pytest.approx(known.y[0, -1], abs=1e-7)
+    assert found["rail.s"][-1] == pytest.approx(0.1 + 0.5 * 0.4, abs=1e-9)
+
+
+def test_a_disk_on_a_planar_joint_falls_along_the_first_axis_of_its_plane() -> None:
+    found = joints("Fall")
+    assert found["plane.s_x"][-1] == pytest.approx(1 + 2 * 0.4 - 9.81 * 0.4**2 / 2, abs=1e-9)
+    assert found["plane.s_y"][-1] == pytest.approx(3 * 0.4, abs=1e-9)
+    assert found["plane.phi"][-1] == pytest.approx(4 * 0.4, abs=1e-9)
+
+
+def test_a_body_on_a_universal_joint_moves_as_on_two_hinges() -> None:
+    found = joints("Cross")
+    hinges = System(
+        "Hinges",
+        (
+            World(),
+            Revolute("a", n=(0, 0, 1), phi=0.3, w=1.0),
+            Revolute("b", n=(1, 0, 0), phi=0.2, w=-2.0),
+            Body("body", m=2.0, r_CM=(0.3, -0.2, 0.1), I_11=0.1, I_22=0.2, I_33=0.3),
+        ),
+        chain("world", "a", "b", "body"),
+    )
+    known = mbfmu.simulate(hinges, 0.4, step=0.01, tolerance=1e-9)
+    for ours, theirs in (("phi_a", "a.phi"), ("phi_b", "b.phi")):
+        np.testing.assert_allclose(found[f"cross.{ours}"], known[theirs], rtol=0, atol=1e-7)
+
+
+def test_constant_efforts_accelerate_evenly() -> None:
+    found = joints("Pull")
+    assert found["hinge.phi"][-1] == pytest.approx(3 / (0.25 + 2 * 0.5**2) * 0.4**2 / 2, abs=1e-9)
+    assert found["guide.s"][-1] == pytest.approx(-6 / 4 * 0.4**2 / 2, abs=1e-9)
+
+
+def test_a_point_mass_on_a_spring_flies_on_an_ellipse() -> None:
+    found = joints("Orbit")
+    np.testing.assert_allclose(found["mass.r_0[1]"], np.cos(5 * found["time"]), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found["mass.r_0[2]"], 3 / 5 * np.sin(5 * found["time"]), rtol=0, atol=1e-7)
 
 
 def test_a_free_body_starts_and_flies_as_its_joint_says() -> None:
