@@ -320,6 +320,27 @@ MISTAKES = {
         ).replace("equation\n", "equation\n  connect(hinge.axis, other.axis);\n"),
         r"line 5: 'hinge\.axis' and 'other\.axis' are connected, so that two joints move as one",
     ),
+    "two axes at a torque": (
+        FLANGED.replace(
+            "held;\n",
+            "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
+            "  Modelica.Mechanics.Rotational.Sources.ConstantTorque motor(tau_constant=1);\n",
+        ).replace(
+            "equation\n", "equation\n  connect(hinge.axis, motor.flange);\n  connect(other.axis, motor.flange);\n"
+        ),
+        r"line 5: 'hinge\.axis' and 'other\.axis' are connected through 'motor\.flange', so that two joints",
+    ),
+    "mass without value": (TEXT.replace("m=m, ", ""), r"line 6: 'rod\.m' has no value, and the library has no default"),
+    "stiffness without value": (
+        FLANGED.replace("held;\n", "held;\n  Modelica.Mechanics.Rotational.Components.Spring bush;\n").replace(
+            "equation\n", "equation\n  connect(hinge.axis, bush.flange_b);\n  connect(held.flange, bush.flange_a);\n"
+        ),
+        r"line 9: 'bush\.c' has no value, and the library has no default",
+    ),
+    "fixed angular acceleration": (
+        TEXT.replace("r={L,0,0}", "r={L,0,0}, z_0_fixed=true"),
+        r"line 6: the start of 'rod\.z_0' is fixed, but accelerations follow .* leave 'z_0_fixed=true' out",
+    ),
     "fixed acceleration": (
         TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), a(fixed=true)"),
         r"line 5: the start of 'hinge\.a' is fixed, but accelerations follow",
@@ -366,6 +387,24 @@ def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
     path = tmp_path / "told.mo"
     path.write_text(TEXT.replace("w(start=0, fixed=true)", "w(start=2)"), encoding="utf-8")
     with pytest.warns(UserWarning, match=r"start of 'hinge\.w' is not fixed: it is left out"):
+        mbfmu.load(path)
+
+
+def test_parameters_that_something_else_decides_are_told_and_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "told.mo"
+    given = TEXT.replace("g=9.81", "g=9.81, mu=4e14").replace("r={L,0,0}", "r={L,0,0}, z_0_start={1,2,3}")
+    path.write_text(given, encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"'world\.mu' is left out.*'rod\.z_0_start' is left out"):
+        assert mbfmu.load(path) == read("pendulum")
+
+
+def test_a_file_is_read_at_its_place_in_a_library_of_the_users(tmp_path: Path) -> None:
+    path = tmp_path / "within.mo"
+    path.write_text(f"within My . Library;\n{TEXT}", encoding="utf-8")
+    for name in ("", ":Pendulum", ":My.Library.Pendulum"):
+        assert mbfmu.load(f"{path}{name}") == read("pendulum")
+    path.write_text(f"within My.Library;\n{TEXT.replace('Joints.Revolute', 'Joints.Revolut')}", encoding="utf-8")
+    with pytest.raises(MbfmuError, match=r"line 6: the class .*Revolut' is not read"):
         mbfmu.load(path)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mbfmu
-from mbfmu.errors import MbfmuError
 
 FOLDER = Path(__file__).parent
 RESULTS = json.loads((FOLDER / "references" / "modelica_library.json").read_text(encoding="utf-8"))["results"]

@@ -1,4 +1,4 @@
-"""What is connected in a flat model: frames, flanges and signals."""
+"""Connections of a flat model: of frames, of flanges and of signals."""
 
 import re
 from collections.abc import Iterable, Iterator

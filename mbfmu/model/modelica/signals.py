@@ -171,7 +171,7 @@ class Signals:
 
 
 class Routes(NamedTuple):
-    """What a system has for its inputs."""
+    """Names, blocks, wires and start values of a system's inputs."""
 
     names: dict[str, str]
     blocks: tuple[Subsystem, ...]

@@ -64,7 +64,7 @@ CONTENTS = {
         "type Axis = Real[3]; type RotationSequence = Integer[3]; type Color = Integer[3];"
     ),
 }
-"""What stands in each package besides the classes that are read."""
+"""Contents of each package besides the classes that are read."""
 
 
 def _quiet(item: Class) -> str:
