@@ -22,6 +22,7 @@ from mbfmu.model import (
 
 FILE = Path(__file__).parent / "modelica" / "driven.mo"
 TEXT = FILE.read_text(encoding="utf-8")
+CART = "model Cart" + TEXT.partition("model Cart")[2]
 
 
 def names_of_inputs(model: str) -> list[str]:
@@ -78,6 +79,19 @@ def test_a_force_on_a_cart_and_a_torque_in_the_world_accelerate_as_newton_says()
     assert found["pin.phi"][-1] == pytest.approx(0.25 / 0.5 * 0.4**2 / 2, abs=1e-9)
 
 
+@pytest.mark.parametrize(("bound", "inputs"), [("push[2]", {"push[2]": 6.0}), ("2*3", {})])
+def test_a_force_is_bound_to_an_entry_of_an_input_or_to_a_value(
+    bound: str, inputs: dict[str, float], tmp_path: Path
+) -> None:
+    path = tmp_path / "bound.mo"
+    text = CART.replace("push(unit", "push[2](each unit").replace("  force.f = push;\n", "")
+    path.write_text(text.replace("Force force;", f"Force force(f={bound});"), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"the input 'push\[1\]' is left out"):
+        system = mbfmu.load(path)
+    found = mbfmu.simulate(system, 0.4, step=0.01, inputs=inputs)
+    assert found["guide.s"][-1] == pytest.approx(6 / 4 * 0.4**2 / 2, abs=1e-9)
+
+
 def test_an_input_that_drives_nothing_is_told(tmp_path: Path) -> None:
     path = tmp_path / "told.mo"
     path.write_text(TEXT.replace("  input Real both;", "  input Real both; input Real idle;"), encoding="utf-8")
@@ -86,7 +100,6 @@ def test_an_input_that_drives_nothing_is_told(tmp_path: Path) -> None:
     assert "idle" not in [item.name for item in derive(system).inputs]
 
 
-CART = "model Cart" + TEXT.partition("model Cart")[2]
 MISTAKES = {
     "loose": (CART.replace("  force.f = push;\n", ""), r"line 7: 'force\.f' is connected to no input"),
     "loose vector": (
@@ -100,6 +113,20 @@ MISTAKES = {
     "no axis": (
         CART.replace("  connect(force.flange, guide.axis);\n", ""),
         r"line 7: 'force' is connected to no axis flange of a joint",
+    ),
+    "kinds of flanges": (
+        CART.replace("Translational.Sources.Force force", "Rotational.Sources.Torque force").replace(
+            "force.f = push", "force.tau = push"
+        ),
+        r"line 4: 'guide\.axis' is a Translational flange, and 'force\.flange', which it is connected to, a Rotational",
+    ),
+    "frame on a flange": (
+        CART.replace("connect(guide.frame_b, pin.frame_a)", "connect(guide.axis, pin.frame_a)"),
+        r"line 4: 'guide\.axis' is a Translational flange, and 'pin\.frame_a', which it is connected to, a frame",
+    ),
+    "value further out": (
+        TEXT.replace("  connect(tau, arm.u);\n", "").replace("  Arm arm;", "  Arm arm(u=2);").partition("model Two")[0],
+        r"line 10: 'arm\.motor\.tau' gets the value of 'arm\.u', which is not read",
     ),
     "support": (
         CART.replace("Force force;", "Force force(useSupport=true);"),

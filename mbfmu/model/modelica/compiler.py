@@ -18,7 +18,9 @@ CLASS = re.compile(
     rf"(?P<name>{NAME})\s*(?P<short>=)?|\bend\s+(?P<end>{NAME})\s*;",
     re.ASCII,
 )
-SOURCE = re.compile(rf"\b(?P<kind>(World)?(Torque|Force))\s+(?P<name>{NAME})", re.ASCII)
+SOURCE = re.compile(
+    rf"\b(Sources\.(?P<source>Torque|Force)|World(?P<world>Torque|Force))\s+(?P<name>{NAME})(?P<rest>[^;]*)", re.ASCII
+)
 """Declaration of a torque or force with an input."""
 WITHIN = re.compile(r"\s*within\b([\s\w.]*);", re.ASCII)
 """Beginning of a file that tells the package it belongs to."""
@@ -128,8 +130,9 @@ def _mistake(told: str, code: str, source: Source) -> MbfmuError:
 def _loose(code: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of the inputs of torques and forces that stand in no equation."""
     for found in SOURCE.finditer(code):
-        wanted = {"Torque": "tau", "Force": "f"}.get(found["kind"], found["kind"].removeprefix("World").lower())
-        if not re.search(rf"\b{found['name']}\s*(\[[^\]]*\])?\s*\.\s*{wanted}\b", code):
+        wanted = {"Torque": "tau", "Force": "f"}[found["source"]] if found["source"] else found["world"].lower()
+        given = re.search(rf"\b{wanted}\s*=", found["rest"])
+        if not given and not re.search(rf"\b{found['name']}\s*(\[[^\]]*\])?\s*\.\s*{wanted}\b", code):
             yield code.count("\n", 0, found.start("name")) + 1, f"{found['name']}.{wanted}"
 
 

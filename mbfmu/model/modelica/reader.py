@@ -14,7 +14,8 @@ from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, equal
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
-from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED, Class
+from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
 from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
@@ -90,6 +91,7 @@ class _Flat:
             f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
         )
         self.values = Values(self.variables, required)
+        self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
 
     def at(self, name: str) -> None:
@@ -110,7 +112,7 @@ class _Flat:
             what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(what)
         sets = connected(self.flat)
-        self.refuse_locked(sets)
+        self.ports.refuse(sets)
         self.refuse_accelerations()
         self.tell_unused()
         joined = {end: group for group in sets for end in group}
@@ -152,7 +154,7 @@ class _Flat:
                 self.turn_freely(path_of(key))
         connections = [Connection(*pair) for pair in extra]
         for group in sets:
-            ends = [end for end in group if self.is_frame(end)]
+            ends = [end for end in group if self.ports.is_frame(end)]
             connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
         self.actuate()
         for output in self.signals.outputs:
@@ -181,12 +183,6 @@ class _Flat:
         """Return the component of the library that a variable belongs to; None if it is the user's own."""
         parts = name.split(".")
         return next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.kinds), None)
-
-    def is_frame(self, end: str) -> bool:
-        """Return whether a connector is a frame of a component of the library."""
-        name, _, port = end.rpartition(".")
-        item = CLASSES.get(self.kinds.get(name, ""), Class())
-        return port in item.frames and not item.shows
 
     def is_parameter(self, name: str, item: Any) -> bool:
         """Return whether a variable is a parameter of the user's that numbers depend on."""
@@ -239,33 +235,6 @@ class _Flat:
             ):
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
 
-    def refuse_locked(self, sets: list[list[str]]) -> None:
-        """Raise an error if a connection of flanges alone holds an axis, or two axes together."""
-        for group in sets:
-            axes = [end for end in group if self.is_axis(end)]
-            holding = [end for end in group if self.held_at(end) is not None]
-            if not axes or len(axes) + len(holding) == 1:
-                continue
-            self.at(axes[0].rpartition(".")[0])
-            if holding:
-                raise ModelError(
-                    f"'{axes[0]}' is connected to '{holding[0]}', which holds it: only springs, dampers, torques or "
-                    "forces may act on it; connect it to one of these"
-                )
-            through = next((f" through '{end}'" for end in group if end not in axes), "")
-            raise ModelError(
-                f"'{axes[0]}' and '{axes[1]}' are connected{through}, so that two joints move as one, which is not "
-                "read: connect each of them to a component of its own"
-            )
-
-    def held_at(self, end: str) -> float | None:
-        """Return where a flange is held, rad or m: the support of a joint, or a fixed one; None if it is not."""
-        name, _, port = end.rpartition(".")
-        kind = self.kinds.get(name, "")
-        if kind.endswith("Components.Fixed"):
-            return self.values.number(self.values.of(f"{name}.{'phi0' if 'Rotational' in kind else 's0'}"))
-        return 0.0 if port == "support" and ".Joints." in kind else None
-
     def refuse_accelerations(self) -> None:
         """Raise an error if the start of an acceleration is fixed."""
         for name, kind in self.kinds.items():
@@ -287,7 +256,7 @@ class _Flat:
         """Return the groups of bodies and joints that do not hang on the world; each begins with a body."""
         near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
         for group in sets:
-            names = {end.rpartition(".")[0] for end in group if self.is_frame(end)} & set(near)
+            names = {end.rpartition(".")[0] for end in group if self.ports.is_frame(end)} & set(near)
             for name in names:
                 near[name] |= names
         for name in near:
@@ -322,12 +291,12 @@ class _Flat:
         if not CLASSES[element.kind].flanges or element.kind.endswith("Components.Fixed"):
             return
         ends = [joined.get(f"{element.name}.{flange}", []) for flange in CLASSES[element.kind].flanges]
-        axes = [[end.removesuffix(".axis") for end in group if self.is_axis(end)] for group in ends]
+        axes = [[end.removesuffix(".axis") for end in group if self.ports.is_axis(end)] for group in ends]
         place = next((place for place, found in enumerate(axes) if found), None)
         if place is None or len(axes[place]) != 1:
             raise ModelError(f"'{element.name}' is connected to no axis flange of a joint: it acts on one joint's axis")
         joint = axes[place][0]
-        if len(ends) == 2 and not any(self.held_at(end) == 0 for end in ends[1 - place]):
+        if len(ends) == 2 and not any(self.ports.held_at(end) == 0 for end in ends[1 - place]):
             what = f"'{element.name}' must act between '{joint}.axis' and '{joint}.support', or a fixed flange"
             raise ModelError(what)
         self.refuse_support(element, joined)
@@ -346,7 +315,7 @@ class _Flat:
         """Raise an error if the support of a torque or force can move."""
         if CLASSES[element.kind].support and element.flag("useSupport"):
             ends = joined.get(f"{element.name}.support", [])
-            if all(self.held_at(end) is None for end in ends):
+            if all(self.ports.held_at(end) is None for end in ends):
                 raise ModelError(
                     f"'{element.name}.support' must be connected to the support of a joint or a fixed flange"
                 )
@@ -375,11 +344,6 @@ class _Flat:
                 else item
                 for item in here.components
             ]
-
-    def is_axis(self, end: str) -> bool:
-        """Return whether a connector is the axis of a joint."""
-        name, _, port = end.rpartition(".")
-        return port == "axis" and name in self.kinds
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class Signals:
             pair
             for name, item in self.variables.items()
             if _is(item, "Input") or name in self.outputs
-            if (other := named(item["binding"])) in self.variables and self.variables[other]["variability"] == "Empty"
+            if self.variables.get(whole_of(other := named(item["binding"])), {}).get("variability") == "Empty"
             for pair in zip(entries(flat, name), entries(flat, other), strict=True)
         ]
         self.sets = {end: group for group in sets_of([*signals(flat), *bound]) for end in group}
@@ -102,6 +102,8 @@ class Signals:
             return found[0]
         if any(whole_of(end) == whole_of(port) for end in bound):
             return ""
+        if bound:
+            raise ModelError(f"'{port}' gets the value of '{bound[0]}', which is not read: connect an input there")
         name = port.rpartition(".")[2].partition("[")[0]
         raise ModelError(
             f"'{port}' is connected to no input of the model: declare 'Modelica.Blocks.Interfaces.RealInput {name};' "
