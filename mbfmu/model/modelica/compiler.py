@@ -118,6 +118,11 @@ def _mistake(told: str, code: str, source: Source) -> MbfmuError:
     if "unbalanced model" in told and (loose := next(_loose(code), None)):
         what = f"'{loose[1]}' is connected to no input: declare 'Modelica.Blocks.Interfaces.RealInput' and connect it"
         return source.error(loose[0], ModelError(what))
+    if counts := re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", told):
+        what = (
+            f"the model has {counts[1]} equations for {counts[2]} unknowns: connect each input once, and each connector"
+        )
+        return source.error(1, ModelError(f"{what} of a model's parts inside that model alone"))
     quoted = [name for name in re.findall(r"`([\w.]+)`", told) if _line_of(name, code) > 1]
     line = int(place[1]) if place else _line_of(quoted[-1], code) if quoted else 1
     if said := re.search(r"×\s*(.+)", told):

@@ -110,6 +110,8 @@ def _class(path: str, item: Class) -> str:
 def whole(text: str, within: str) -> str:
     """Return a user's text among the classes of the library, with its lines where they were.
 
+    It comes as early as it can, as no line may be added before it, and the compiler fails at mistakes far to the right.
+
     Args:
         text: the text, without its ``within``.
         within: path of the package that it stands in; empty: it stands outside of all.
@@ -118,15 +120,16 @@ def whole(text: str, within: str) -> str:
     for path, item in CLASSES.items():
         rooms.setdefault(path.rpartition(".")[0], []).append(_class(path, item))
     rooms["Modelica.SIunits"] = [*rooms["Modelica.Units.SI"]]
-    rooms.setdefault(within, []).append(f"{text}\n")
+    rooms.setdefault(within, []).insert(0, text)
 
     def package(path: str) -> str:
         before = f"{path}." if path else ""
         inner = dict.fromkeys(
             before + room[len(before) :].split(".")[0] for room in rooms if room.startswith(before) and room != path
         )
-        content = " ".join([*rooms.get(path, []), *map(package, inner)])
-        name = path.rpartition(".")[2]
-        return f"package {name} {content} end {name};" if name else content
+        first = [room for room in inner if f"{within}.".startswith(f"{room}.")]
+        pieces = [*map(package, first), *rooms.get(path, []), *(package(room) for room in inner if room not in first)]
+        name, content = path.rpartition(".")[2], "\n".join(pieces)
+        return f"package {name} {content}\nend {name};" if name else content
 
     return package("")
