@@ -207,6 +207,20 @@ def test_constant_efforts_accelerate_evenly() -> None:
     assert found["guide.s"][-1] == pytest.approx(-6 / 4 * 0.4**2 / 2, abs=1e-9)
 
 
+def test_inertias_between_an_axis_and_what_acts_on_it_turn_and_slide_with_the_joint() -> None:
+    """(I + m r**2 + J) phi'' = -m g r cos(phi) - c phi - d phi', and (m + load) s'' = f."""
+    found = joints("Rotors")
+    known = solve_ivp(
+        lambda _, y: [y[1], (-2 * 9.81 * 0.5 * np.cos(y[0]) - 5 * y[0] - 0.3 * y[1]) / (0.1 + 2 * 0.25 + 0.4)],
+        (0, 0.4),
+        (0.2, 1.5),
+        rtol=1e-11,
+        atol=1e-12,
+    )
+    assert found["hinge.phi"][-1] == pytest.approx(known.y[0, -1], abs=1e-7)
+    assert found["guide.s"][-1] == pytest.approx(0.1 + 3 / (4 + 2) * 0.4**2 / 2, abs=1e-9)
+
+
 def test_a_point_mass_on_a_spring_flies_on_an_ellipse() -> None:
     found = joints("Orbit")
     np.testing.assert_allclose(found["mass.r_0[1]"], np.cos(5 * found["time"]), rtol=0, atol=1e-7)
@@ -301,6 +315,7 @@ def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
     assert found["body_free.r_rel[3]"][-1] == pytest.approx(3, abs=1e-12)
 
 
+ROTORS = "model Rotors" + (FOLDER / "joints.mo").read_text(encoding="utf-8").partition("model Rotors")[2]
 TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
 FLANGED = TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), useAxisFlange=true").replace(
     "equation", "  Modelica.Mechanics.Rotational.Components.Fixed held;\nequation"
@@ -330,6 +345,15 @@ MISTAKES = {
         ),
         r"line 5: 'hinge\.axis' and 'other\.axis' are connected through 'motor\.flange', so that two joints",
     ),
+    "two starts": (
+        ROTORS.replace("w(start=1.5", "phi(fixed=true), w(start=1.5"),
+        r"line 6: 'rotor\.phi' and 'hinge\.phi' both have a start: leave one out",
+    ),
+    "rotor on no axis": (
+        ROTORS.replace("  connect(rotor.flange_b, hinge.axis);\n", ""),
+        r"line 6: 'rotor' is connected to no axis flange of a joint",
+    ),
+    "length": (ROTORS.replace("load(m=2", "load(L=0.1, m=2"), r"line 11: 'load': a mass with a length is not read"),
     "mass without value": (TEXT.replace("m=m, ", ""), r"line 6: 'rod\.m' has no value, and the library has no default"),
     "stiffness without value": (
         FLANGED.replace("held;\n", "held;\n  Modelica.Mechanics.Rotational.Components.Spring bush;\n").replace(

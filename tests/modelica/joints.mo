@@ -54,3 +54,26 @@ equation
   connect(world.frame_b, spring.frame_a);
   connect(spring.frame_b, mass.frame_a);
 end Orbit;
+model Rotors "A swinging arm with the inertia of its drive, and a cart with a sliding mass"
+  inner Modelica.Mechanics.MultiBody.World world(g=9.81);
+  parameter Real J = 0.4;
+  Modelica.Mechanics.MultiBody.Joints.Revolute hinge(useAxisFlange=true, phi(start=0.2, fixed=true));
+  Modelica.Mechanics.MultiBody.Parts.Body arm(m=2, r_CM={0.5,0,0}, I_33=0.1);
+  Modelica.Mechanics.Rotational.Components.Inertia rotor(J=J, w(start=1.5, fixed=true));
+  Modelica.Mechanics.Rotational.Components.SpringDamper bush(c=5, d=0.3);
+  Modelica.Mechanics.Rotational.Components.Fixed ground;
+  Modelica.Mechanics.MultiBody.Joints.Prismatic guide(useAxisFlange=true);
+  Modelica.Mechanics.MultiBody.Parts.PointMass cart(m=4);
+  Modelica.Mechanics.Translational.Components.Mass load(m=2, s(start=0.1, fixed=true), v(fixed=true));
+  Modelica.Mechanics.Translational.Sources.ConstantForce push(f_constant=3);
+equation
+  connect(world.frame_b, hinge.frame_a);
+  connect(hinge.frame_b, arm.frame_a);
+  connect(ground.flange, bush.flange_a);
+  connect(bush.flange_b, rotor.flange_a);
+  connect(rotor.flange_b, hinge.axis);
+  connect(world.frame_b, guide.frame_a);
+  connect(guide.frame_b, cart.frame_a);
+  connect(push.flange, load.flange_a);
+  connect(load.flange_b, guide.axis);
+end Rotors;

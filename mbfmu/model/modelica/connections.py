@@ -7,10 +7,16 @@ from typing import Any
 from mbfmu.model.modelica.stubs import ACROSS
 
 
-def connected(flat: dict[str, Any]) -> list[list[str]]:
-    """Return the sets of frames and flanges that are connected, by their full names."""
+def connected(flat: dict[str, Any], alike: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return the sets of frames and flanges that are connected, by their full names.
+
+    Args:
+        flat: the flat model.
+        alike: pairs of flanges that move as one without a connection.
+    """
     ends = ((a, b) for a, b in _pairs(flat) if a.endswith(f".{ACROSS}"))
-    return sets_of((a.removesuffix(f".{ACROSS}"), b.removesuffix(f".{ACROSS}")) for a, b in ends)
+    pairs = ((a.removesuffix(f".{ACROSS}"), b.removesuffix(f".{ACROSS}")) for a, b in ends)
+    return sets_of([*pairs, *alike])
 
 
 def signals(flat: dict[str, Any]) -> Iterator[tuple[str, str]]:

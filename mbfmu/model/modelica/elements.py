@@ -12,10 +12,12 @@ from mbfmu.model.forces import (
     AxisLaw,
     Damper,
     RotationalDamper,
+    RotationalRotor,
     RotationalSpring,
     Spring,
     SpringDamper,
     TranslationalDamper,
+    TranslationalRotor,
     TranslationalSpring,
     WorldForce,
     WorldTorque,
@@ -325,6 +327,12 @@ def _flanged(zero: str, spring: Callable[..., Component], damper: Callable[..., 
     return make
 
 
+def _mass(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
+    if e.number("L"):
+        raise ModelError(f"'{e.name}': a mass with a length is not read; leave L = 0")
+    yield TranslationalRotor(name, joint=joint, J=e.value("m"), ratio=1.0)
+
+
 def _law(label: str) -> Any:
     """Return a function that makes an effort on the axis of a joint, whose value the class has under a label."""
 
@@ -343,6 +351,10 @@ AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
         )
         for kind in ("Spring", "Damper", "SpringDamper")
     },
+    "Modelica.Mechanics.Rotational.Components.Inertia": lambda e, name, joint, _: iter(
+        (RotationalRotor(name, joint=joint, J=e.value("J")),)
+    ),
+    "Modelica.Mechanics.Translational.Components.Mass": _mass,
     "Modelica.Mechanics.Rotational.Components.Fixed": lambda *_: iter(()),
     "Modelica.Mechanics.Translational.Components.Fixed": lambda *_: iter(()),
     **{

@@ -64,6 +64,7 @@ class Class:
         axis: domain of its flanges ``axis`` and ``support``, there with `useAxisFlange`; empty: it has none.
         inputs: sizes and units of its inputs, by name.
         support: whether it has a flange ``support``, there with `useSupport`.
+        rigid: whether its flanges move as one.
         shows: whether it only measures or shows, without an effect on the motion.
     """
 
@@ -75,6 +76,7 @@ class Class:
     axis: str = ""
     inputs: tuple[tuple[str, int, str], ...] = ()
     support: bool = False
+    rigid: bool = False
     shows: bool = False
 
     @property
@@ -175,6 +177,16 @@ CLASSES = {
             ("Fixed", f"parameter Real {held}=0; ", ("flange",)),
         )
     },
+    "Modelica.Mechanics.Rotational.Components.Inertia": Class(
+        "parameter Real J; ", states=_states("phi w"), accelerations=_states("a"), flanges=PAIR, rigid=True
+    ),
+    "Modelica.Mechanics.Translational.Components.Mass": Class(
+        "parameter Real m; parameter Real L=0; ",
+        states=_states("s v"),
+        accelerations=_states("a"),
+        flanges=PAIR,
+        rigid=True,
+    ),
     **{
         f"{MULTIBODY}.Forces.World{name}": Class(
             f"parameter {MULTIBODY}.Types.ResolveInFrameB resolveInFrame={MULTIBODY}.Types.ResolveInFrameB.world; ",

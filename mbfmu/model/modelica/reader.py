@@ -81,6 +81,7 @@ class _Flat:
         self.variables: dict[str, Any] = flat["variables"]
         self.told: list[str] = []
         self.line = 1
+        self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
         self.scopes: dict[str, _Scope] = {"": _Scope()}
         self.kinds = {
             name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
@@ -111,7 +112,8 @@ class _Flat:
         if len(worlds) != 1:
             what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(what)
-        sets = connected(self.flat)
+        rigid = ((key, CLASSES[kind].flanges) for key, kind in self.kinds.items() if CLASSES[kind].rigid)
+        sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
         self.ports.refuse(sets)
         self.refuse_accelerations()
         self.tell_unused()
@@ -156,6 +158,7 @@ class _Flat:
         for group in sets:
             ends = [end for end in group if self.ports.is_frame(end)]
             connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
+        self.begin()
         self.actuate()
         for output in self.signals.outputs:
             self.at(output)
@@ -290,7 +293,9 @@ class _Flat:
         """
         if not CLASSES[element.kind].flanges or element.kind.endswith("Components.Fixed"):
             return
-        ends = [joined.get(f"{element.name}.{flange}", []) for flange in CLASSES[element.kind].flanges]
+        item = CLASSES[element.kind]
+        flanges = item.flanges[:1] if item.rigid else item.flanges
+        ends = [joined.get(f"{element.name}.{flange}", []) for flange in flanges]
         axes = [[end.removesuffix(".axis") for end in group if self.ports.is_axis(end)] for group in ends]
         place = next((place for place, found in enumerate(axes) if found), None)
         if place is None or len(axes[place]) != 1:
@@ -304,10 +309,13 @@ class _Flat:
         own, _, name = path_of(element.name).rpartition(".")
         name = name if own == scope else path_of(element.name).replace(".", "_")
         element.scope = scope
-        for effort, _, unit in CLASSES[element.kind].inputs:
+        for effort, _, unit in item.inputs:
             if source := self.signals.source(f"{element.name}.{effort}", unit):
                 self.signals.drive(f"{path_of(joint)}.{effort}", unit, source)
                 return
+        for label, value in element.starts(*(label for label, _ in item.states)).items():
+            if value is not None:
+                self.starts.setdefault(path_of(joint), {})[label] = (element.name, value)
         for made in AXIS[element.kind](element, name, leaf, 1.0 if place == len(ends) - 1 else -1.0):
             self.scope(scope).components.append(made)
 
@@ -333,6 +341,22 @@ class _Flat:
                     raise ModelError(f"'{element.name}.{given}' has a value: connect it to an input of the model")
                 (target,) = made.inputs(False)
                 self.signals.drive(f"{path_of(element.name)}.{target.name}[{place}]", unit, source)
+
+    def begin(self) -> None:
+        """Give the joints the start values that inertias on their axes have.
+
+        Raises:
+            ModelError: both have one.
+        """
+        for path, starts in self.starts.items():
+            scope, _, leaf = path.rpartition(".")
+            here = self.scopes[scope].components
+            place = next(place for place, item in enumerate(here) if item.name == leaf)
+            for label, (name, value) in starts.items():
+                if getattr(here[place], label) is not None:
+                    self.at(name)
+                    raise ModelError(f"'{name}.{label}' and '{path}.{label}' both have a start: leave one out")
+                here[place] = replace(here[place], **{label: value})
 
     def actuate(self) -> None:
         """Give the joints that inputs drive an effort from outside."""

@@ -53,8 +53,9 @@ class Signals:
     def is_moving(self, name: str) -> bool:
         """Return whether a variable is a coordinate, a rate or an acceleration of a joint."""
         joint, _, label = name.rpartition(".")
-        kind = CLASSES.get(self.kinds.get(joint, ""), Class())
-        return (label, 1) in (*kind.states, *kind.accelerations)
+        kind = self.kinds.get(joint, "")
+        item = CLASSES.get(kind, Class())
+        return ".Joints." in kind and (label, 1) in (*item.states, *item.accelerations)
 
     def is_read(self, pair: tuple[str, str] | None) -> bool:
         """Return whether an equation of two names sets inputs equal, or an output to a motion of a joint."""
