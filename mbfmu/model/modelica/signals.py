@@ -147,7 +147,8 @@ class Signals:
         shared = {path: found for path, found in self.driven.items() if path not in alone}
         block = _unlike("inputs", taken)
         units = {entry: self.units[path] for path, found in shared.items() for entry in found}
-        ports = {entry: self.port(entry, unit) for entry, unit in units.items()}
+        stated = [entry for name in self.inputs for entry in entries(self.flat, name) if entry in units]
+        ports = {entry: self.port(entry, units[entry]) for entry in stated}
         called = [port.name for port in ports.values()]
         sums = tuple(
             Defined(
