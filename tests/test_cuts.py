@@ -36,6 +36,7 @@ def random_graph(seed: int) -> Cuts:
         {name: 6 - size for name, size in free.items()},
         free=7,
         needed={name for name in names if rng.random() < 0.3},
+        light={number for number in range(1, bodies + 1) if rng.random() < 0.3},
     )
     edges = [Edge(name, *pair, True, "", "") for name, pair in zip(names, ends, strict=True)]
     return Cuts(edges, [number for number in range(1, bodies + 1) if rng.random() < 0.15], weights)
@@ -52,8 +53,9 @@ def chains(graph: Cuts, tree: Collection[str]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def cost(graph: Cuts, tree: Collection[str]) -> tuple[int, int, int]:
-    """Needed axes off the tree, entries of the Jacobian, and the lengths of the chains, by sets of joints."""
+def cost(graph: Cuts, tree: Collection[str]) -> tuple[int, int, int, int]:
+    """Ends without mass, needed axes off the tree, entries of the Jacobian, and the lengths of the chains, by sets of
+    joints."""
     weights, found = graph.weights, chains(graph, tree)
     cut = [edge for edge in graph.edges if edge.path not in tree]
     entries = 0
@@ -61,7 +63,9 @@ def cost(graph: Cuts, tree: Collection[str]) -> tuple[int, int, int]:
         around = set(found[edge.near]) ^ set(found[edge.far])
         entries += weights.rows[edge.path] * sum(weights.columns.get(name, weights.free) for name in around)
     needed = sum(edge.path in weights.needed for edge in cut)
-    return needed, entries, sum(map(len, found.values()))
+    heavy = [set(way) for number, way in found.items() if number not in weights.light]
+    bare = sum(not any(set(found[number]) <= way for way in heavy) for number in weights.light)
+    return bare, needed, entries, sum(map(len, found.values()))
 
 
 @examples(2)

@@ -4,14 +4,17 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import mbfmu
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import FrameConnectionError, MassError
 from mbfmu.model import (
     Body,
+    BodyShape,
     Component,
     Connection,
     FixedTranslation,
     FreeMotion,
+    Prismatic,
     Revolute,
     Spherical,
     System,
@@ -137,3 +140,32 @@ def test_a_joint_that_meets_forces_only_is_refused() -> None:
     )
     with pytest.raises(FrameConnectionError, match=r"reaches no part and no other joint: connect it to a body"):
         derive(system)
+
+
+def test_revolutes_in_a_row_close_a_loop_as_the_joint_they_stand_for() -> None:
+    """The loop is cut elsewhere than at them, where nothing would carry mass behind the cut."""
+    bar = {"I_11": 0.1, "I_22": 0.1, "I_33": 0.1}
+
+    def loop(*ball: Component) -> System:
+        parts = (
+            Revolute("crank", n=(1, 0, 0), phi=0.0, w=2.0),
+            BodyShape("b1", m=1.0, r=(0, 0.5, 0.1), r_CM=(0, 0.25, 0.05), **bar),
+            *ball,
+            BodyShape("rod", m=2.0, r=(1, -0.3, -0.1), r_CM=(0.5, -0.15, -0.05), **bar),
+            Universal("cross", n_a=(0, 0, 1), n_b=(0, 1, 0)),
+            BodyShape("b2", m=1.0, r=(0, -0.2, 0), r_CM=(0, -0.1, 0), **bar),
+            Prismatic("slide", n=(-1, 0, 0), s="guess(0.2)"),
+            FixedTranslation("wall", r=(-1.2, 0, 0)),
+        )
+        ends = [f"{item.name}.{frame}" for item in parts for frame in ("frame_a", "frame_b")]
+        ends = ["world.frame_b", *ends, "world.frame_b"]
+        pairs = tuple(connect(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True))
+        return System("loop", (World(n=(0.0, -1.0, 0.0)), *parts), pairs)
+
+    revolutes = (Revolute(f"j{k}", n=tuple(float(k == i) for i in range(3))) for k in range(3))
+    ours, theirs = (
+        mbfmu.simulate(item, 0.2, step=0.01, tolerance=1e-9) for item in (loop(*revolutes), loop(Spherical("ball")))
+    )
+    assert np.ptp(ours["slide.s"]) > 1e-3
+    for name in ("crank.phi", "slide.s"):
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=0, atol=1e-8)

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import (
+    Body,
     BodyShape,
     Connection,
     FixedTranslation,
@@ -24,6 +25,7 @@ from mbfmu.model import (
     World,
     connect,
 )
+from mbfmu.result import Result
 
 FOLDER = Path(__file__).parent / "modelica"
 ROD = {"I_11": 0.001, "I_22": 0.001, "I_33": 0.001}
@@ -157,6 +159,74 @@ def test_a_body_between_spring_and_damper_moves_as_its_equation_says() -> None:
     assert found["slide.s"][-1] == pytest.approx(known.y[0, -1], abs=1e-9)
 
 
+def joints(model: str, duration: float = 0.4) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        system = mbfmu.load(f"{FOLDER / 'joints.mo'}:{model}")
+    return mbfmu.simulate(system, duration, step=0.01, tolerance=1e-9)
+
+
+def test_a_body_on_a_cylindrical_joint_slides_and_swings() -> None:
+    """The axis is horizontal: phi'' = m g r sin(phi) / (I + m r**2) from the vertical, and s' stays."""
+    found = joints("Slide")
+    inertia = 0.1 + 2 * 0.3**2
+    known = solve_ivp(
+        lambda _, y: [y[1], 2 * 9.81 * 0.3 * np.sin(y[0]) / inertia], (0, 0.4), (0.4, 0), rtol=1e-11, atol=1e-12
+    )
+    assert found["rail.phi"][-1] == pytest.approx(known.y[0, -1], abs=1e-7)
+    assert found["rail.s"][-1] == pytest.approx(0.1 + 0.5 * 0.4, abs=1e-9)
+
+
+def test_a_disk_on_a_planar_joint_falls_along_the_first_axis_of_its_plane() -> None:
+    found = joints("Fall")
+    assert found["plane.s_x"][-1] == pytest.approx(1 + 2 * 0.4 - 9.81 * 0.4**2 / 2, abs=1e-9)
+    assert found["plane.s_y"][-1] == pytest.approx(3 * 0.4, abs=1e-9)
+    assert found["plane.phi"][-1] == pytest.approx(4 * 0.4, abs=1e-9)
+
+
+def test_a_body_on_a_universal_joint_moves_as_on_two_hinges() -> None:
+    found = joints("Cross")
+    hinges = System(
+        "Hinges",
+        (
+            World(),
+            Revolute("a", n=(0, 0, 1), phi=0.3, w=1.0),
+            Revolute("b", n=(1, 0, 0), phi=0.2, w=-2.0),
+            Body("body", m=2.0, r_CM=(0.3, -0.2, 0.1), I_11=0.1, I_22=0.2, I_33=0.3),
+        ),
+        chain("world", "a", "b", "body"),
+    )
+    known = mbfmu.simulate(hinges, 0.4, step=0.01, tolerance=1e-9)
+    for ours, theirs in (("phi_a", "a.phi"), ("phi_b", "b.phi")):
+        np.testing.assert_allclose(found[f"cross.{ours}"], known[theirs], rtol=0, atol=1e-7)
+
+
+def test_constant_efforts_accelerate_evenly() -> None:
+    found = joints("Pull")
+    assert found["hinge.phi"][-1] == pytest.approx(3 / (0.25 + 2 * 0.5**2) * 0.4**2 / 2, abs=1e-9)
+    assert found["guide.s"][-1] == pytest.approx(-6 / 4 * 0.4**2 / 2, abs=1e-9)
+
+
+def test_inertias_between_an_axis_and_what_acts_on_it_turn_and_slide_with_the_joint() -> None:
+    """(I + m r**2 + J) phi'' = -m g r cos(phi) - c phi - d phi', and (m + load) s'' = f."""
+    found = joints("Rotors")
+    known = solve_ivp(
+        lambda _, y: [y[1], (-2 * 9.81 * 0.5 * np.cos(y[0]) - 5 * y[0] - 0.3 * y[1]) / (0.1 + 2 * 0.25 + 0.4)],
+        (0, 0.4),
+        (0.2, 1.5),
+        rtol=1e-11,
+        atol=1e-12,
+    )
+    assert found["hinge.phi"][-1] == pytest.approx(known.y[0, -1], abs=1e-7)
+    assert found["guide.s"][-1] == pytest.approx(0.1 + 3 / (4 + 2) * 0.4**2 / 2, abs=1e-9)
+
+
+def test_a_point_mass_on_a_spring_flies_on_an_ellipse() -> None:
+    found = joints("Orbit")
+    np.testing.assert_allclose(found["mass.r_0[1]"], np.cos(5 * found["time"]), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found["mass.r_0[2]"], 3 / 5 * np.sin(5 * found["time"]), rtol=0, atol=1e-7)
+
+
 def test_a_free_body_starts_and_flies_as_its_joint_says() -> None:
     found = mbfmu.simulate(read("flying"), 1.0)
     place = [found[f"body.r_0[{k}]"][-1] for k in (1, 2, 3)]
@@ -245,6 +315,7 @@ def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
     assert found["body_free.r_rel[3]"][-1] == pytest.approx(3, abs=1e-12)
 
 
+ROTORS = "model Rotors" + (FOLDER / "joints.mo").read_text(encoding="utf-8").partition("model Rotors")[2]
 TEXT = (FOLDER / "pendulum.mo").read_text(encoding="utf-8")
 FLANGED = TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), useAxisFlange=true").replace(
     "equation", "  Modelica.Mechanics.Rotational.Components.Fixed held;\nequation"
@@ -262,7 +333,37 @@ MISTAKES = {
         FLANGED.replace(
             "held;\n", "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
         ).replace("equation\n", "equation\n  connect(hinge.axis, other.axis);\n"),
-        r"'hinge\.axis' is connected to 'other\.axis', which holds it",
+        r"line 5: 'hinge\.axis' and 'other\.axis' are connected, so that two joints move as one",
+    ),
+    "two axes at a torque": (
+        FLANGED.replace(
+            "held;\n",
+            "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
+            "  Modelica.Mechanics.Rotational.Sources.ConstantTorque motor(tau_constant=1);\n",
+        ).replace(
+            "equation\n", "equation\n  connect(hinge.axis, motor.flange);\n  connect(other.axis, motor.flange);\n"
+        ),
+        r"line 5: 'hinge\.axis' and 'other\.axis' are connected through 'motor\.flange', so that two joints",
+    ),
+    "two starts": (
+        ROTORS.replace("w(start=1.5", "phi(fixed=true), w(start=1.5"),
+        r"line 6: 'rotor\.phi' and 'hinge\.phi' both have a start: leave one out",
+    ),
+    "rotor on no axis": (
+        ROTORS.replace("  connect(rotor.flange_b, hinge.axis);\n", ""),
+        r"line 6: 'rotor' is connected to no axis flange of a joint",
+    ),
+    "length": (ROTORS.replace("load(m=2", "load(L=0.1, m=2"), r"line 11: 'load': a mass with a length is not read"),
+    "mass without value": (TEXT.replace("m=m, ", ""), r"line 6: 'rod\.m' has no value, and the library has no default"),
+    "stiffness without value": (
+        FLANGED.replace("held;\n", "held;\n  Modelica.Mechanics.Rotational.Components.Spring bush;\n").replace(
+            "equation\n", "equation\n  connect(hinge.axis, bush.flange_b);\n  connect(held.flange, bush.flange_a);\n"
+        ),
+        r"line 9: 'bush\.c' has no value, and the library has no default",
+    ),
+    "fixed angular acceleration": (
+        TEXT.replace("r={L,0,0}", "r={L,0,0}, z_0_fixed=true"),
+        r"line 6: the start of 'rod\.z_0' is fixed, but accelerations follow .* leave 'z_0_fixed=true' out",
     ),
     "fixed acceleration": (
         TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), a(fixed=true)"),
@@ -310,6 +411,24 @@ def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
     path = tmp_path / "told.mo"
     path.write_text(TEXT.replace("w(start=0, fixed=true)", "w(start=2)"), encoding="utf-8")
     with pytest.warns(UserWarning, match=r"start of 'hinge\.w' is not fixed: it is left out"):
+        mbfmu.load(path)
+
+
+def test_parameters_that_something_else_decides_are_told_and_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "told.mo"
+    given = TEXT.replace("g=9.81", "g=9.81, mu=4e14").replace("r={L,0,0}", "r={L,0,0}, z_0_start={1,2,3}")
+    path.write_text(given, encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"'world\.mu' is left out.*'rod\.z_0_start' is left out"):
+        assert mbfmu.load(path) == read("pendulum")
+
+
+def test_a_file_is_read_at_its_place_in_a_library_of_the_users(tmp_path: Path) -> None:
+    path = tmp_path / "within.mo"
+    path.write_text(f"within My . Library;\n{TEXT}", encoding="utf-8")
+    for name in ("", ":Pendulum", ":My.Library.Pendulum"):
+        assert mbfmu.load(f"{path}{name}") == read("pendulum")
+    path.write_text(f"within My.Library;\n{TEXT.replace('Joints.Revolute', 'Joints.Revolut')}", encoding="utf-8")
+    with pytest.raises(MbfmuError, match=r"line 6: the class .*Revolut' is not read"):
         mbfmu.load(path)
 
 

@@ -1,6 +1,6 @@
 """Bodies: the coordinates of a mechanism, the position and motion of every frame, and the equations of each joint."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -204,7 +204,7 @@ class Bodies:
         groups, bonds = rigid_groups(mechanism, local, self.shapes)
         self.anchors = anchors_of(mechanism, groups, self.shapes)
         self.carrying, own = choice.able(mechanism, self.open_rows), choice.own(mechanism, groups, bonds)
-        self.weights = self._weights()
+        self.weights = self._weights(groups)
         self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self.weights, self.carrying, own)
         held = {number for edge in self.tree.order if not edge.path for number in (edge.near, edge.far)}
         flexible = {number for number, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
@@ -291,7 +291,7 @@ class Bodies:
         world = self.mechanism.world
         return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
 
-    def _weights(self) -> Weights:
+    def _weights(self, groups: Sequence[Group]) -> Weights:
         """Return what the joints cost on a spanning tree and off it: they rank by freedom, coupled axes first.
 
         Elastic joints come before all others: their energy is simplest in coordinates of their own. Those that may not
@@ -324,6 +324,7 @@ class Bodies:
             rows,
             free=3 if self.planar else 7,
             needed=acting & counted | self.rotors.keys(),
+            light=[number for number, group in enumerate(groups) if number and not self._massive(group)],
         )
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
@@ -388,11 +389,19 @@ class Bodies:
         """Return the shape coordinates of a group that is a flexible part; None for others."""
         return next((self.shapes[path] for path in self.groups[number].parts if path in self.shapes), None)
 
+    def _massive(self, group: Group) -> list[str]:
+        """Return the parts of a group that have mass, flexible ones too."""
+        return [
+            path
+            for path in group.parts
+            if path in self.shapes or self.mechanism.components[path].inertia(self.values[path])  # type: ignore[attr-defined]
+        ]
+
     def _lack(self, group: Group, total: Inertia) -> str:
         """Return what a group lacks of mass and inertia; an empty text if it has both."""
         if not group.parts:
             return f"the joints at {group.label} have no body with mass between them: connect a Body there"
-        massive = [path for path in group.parts if self.mechanism.components[path].inertia(self.values[path])]  # type: ignore[attr-defined]
+        massive = self._massive(group)
         if not massive:
             return f"'{group.parts[0]}' can move but has no mass: fix it to a Body, or give it a BodyShape's mass"
         label = " + ".join(massive)

@@ -4,10 +4,11 @@ A tree of joints with the fewest coordinates leaves the fewest rows of constrain
 lacks freedoms; all such trees come from each other by exchanges of two joints of a loop that are equally free (they are
 the bases of least weight of a matroid). Among them the cut is the cheapest that
 
-1. leaves no axis off the tree that is needed there: one with a rotor, or a spatial angle on which something acts, as
+1. leaves no bodies without mass at the end of a chain, where nothing would tell how they accelerate;
+2. leaves no axis off the tree that is needed there: one with a rotor, or a spatial angle on which something acts, as
    off the tree it is known up to full turns only;
-2. has the fewest entries in the Jacobian of the cut joints: rows, times the coordinates on the way round;
-3. has the shortest chains from the world to the bodies.
+3. has the fewest entries in the Jacobian of the cut joints: rows, times the coordinates on the way round;
+4. has the shortest chains from the world to the bodies.
 
 The tree that is given remains if none is cheaper. Another choice of a user says which joints carry coordinates (see
 `CoordinateChoice`): a loop is then cut where none of them is.
@@ -30,11 +31,13 @@ class Cost(NamedTuple):
     """Cost of a tree, of which the first differing entry decides.
 
     Args:
+        bare: number of groups without mass that carry none either.
         needed: number of cut joints whose axes are needed on the tree.
         entries: number of entries in the Jacobian of the cut joints.
         depth: number of edges from the world to each group, over all groups.
     """
 
+    bare: int
     needed: int
     entries: int
     depth: int
@@ -50,6 +53,7 @@ class Weights:
         rows: number of equations of each joint where it is cut.
         free: number of coordinates of a group that has its own.
         needed: joints whose axes are needed on the tree.
+        light: numbers of the groups without mass.
     """
 
     rank: Mapping[str, int]
@@ -57,6 +61,7 @@ class Weights:
     rows: Mapping[str, int]
     free: int
     needed: Collection[str] = ()
+    light: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,12 @@ class Cuts:
         depth = {0: 0}
         for number, edge in parents.items():  # parents come before children
             depth[number] = depth[edge.near] + 1
+        heavy = set(parents) - set(weights.light)
+        for number, edge in reversed(parents.items()):
+            if number in heavy:
+                heavy.add(edge.near)
         return Cost(
+            bare=sum(number in weights.light and number not in heavy for number in parents),
             needed=sum(edge.path in weights.needed for edge in cut),
             entries=sum(
                 weights.rows[edge.path] * sum(self._columns(item) for item in way(parents, edge.near, edge.far))

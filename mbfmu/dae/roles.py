@@ -30,6 +30,8 @@ def _reason(bodies: Bodies, path: str) -> str:
     alike = [other for other in closing[1:] if weights.rank[other] == weights.rank[path]]
     if not alike:
         return "fewest rows"
+    if any(edge.path in closing and {edge.near, edge.far} & set(weights.light) for edge in tree.order):
+        return "mass at the ends"
     if path not in weights.needed and any(other in weights.needed for other in alike):
         return "nothing acts on it"
     return "short chains"

@@ -5,8 +5,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from mbfmu.errors import MbfmuError, ModelFileError, UnknownNameError, UsageError, nearest
-from mbfmu.model.modelica.library import CLASSES, stubs
+from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.model.modelica.library import CLASSES
+from mbfmu.model.modelica.stubs import whole
 from mbfmu.model.source import Source
 
 FILE = "input.mo"
@@ -17,6 +18,12 @@ CLASS = re.compile(
     rf"(?P<name>{NAME})\s*(?P<short>=)?|\bend\s+(?P<end>{NAME})\s*;",
     re.ASCII,
 )
+SOURCE = re.compile(
+    rf"\b(Sources\.(?P<source>Torque|Force)|World(?P<world>Torque|Force))\s+(?P<name>{NAME})(?P<rest>[^;]*)", re.ASCII
+)
+"""Declaration of a torque or force with an input."""
+WITHIN = re.compile(r"\s*within\b([\s\w.]*);", re.ASCII)
+"""Beginning of a file that tells the package it belongs to."""
 DEEPEST = 60
 """Deepest nesting of parentheses; a compiler that recurses without limit could end the process."""
 
@@ -59,9 +66,13 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
         ModelFileError: the text has a mistake, or a class that is not read.
     """
     code = plain(text)
+    within = WITHIN.match(code)
+    home = re.sub(r"\s", "", within[1]) if within else ""
     known = list(models_in(code))
     if not known:
         raise source.error(1, "there is no model in the file: it needs a 'model NAME ... end NAME;'")
+    if model not in known:
+        model = model.removeprefix(f"{home}.")
     if model and model not in known:
         raise source.error(1, UnknownNameError(f"there is no model '{model}'; {nearest(model, known)}"))
     depth = 0
@@ -76,13 +87,14 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
             import rumoca
     except ImportError:
         raise UsageError('a .mo file needs rumoca: python -m pip install "mbfmu[modelica]"') from None
-    inside = re.match(r"\s*within\b[^;]*;", code)
-    kept = re.sub(r"[^\n]", " ", text[: inside.end()]) + text[inside.end() :] if inside else text
-    whole = f"{kept}\n{stubs()}"
+    kept = re.sub(r"[^\n]", " ", text[: within.end()]) + text[within.end() :] if within else text
+    everything = whole(kept, home)
     try:
-        flat: dict[str, Any] = rumoca.Session().loads(whole, model=chosen).to_dict("flat")
+        flat: dict[str, Any] = (
+            rumoca.Session().loads(everything, model=f"{home}.{chosen}" if home else chosen).to_dict("flat")
+        )
     except rumoca.RumocaError as error:
-        told = next((item.message for item in rumoca.validate_source(whole, filename=FILE)), str(error))
+        told = next((item.message for item in rumoca.validate_source(everything, filename=FILE)), str(error))
         raise _mistake(told if "\u256d" in told else str(error), code, source) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
@@ -103,6 +115,14 @@ def _mistake(told: str, code: str, source: Source) -> MbfmuError:
         else:
             what = f"there is no '{name}'"
         return source.error(_line_of(name, code), UnknownNameError(what))
+    if "unbalanced model" in told and (loose := next(_loose(code), None)):
+        what = f"'{loose[1]}' is connected to no input: declare 'Modelica.Blocks.Interfaces.RealInput' and connect it"
+        return source.error(loose[0], ModelError(what))
+    if counts := re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", told):
+        what = (
+            f"the model has {counts[1]} equations for {counts[2]} unknowns: connect each input once, and each connector"
+        )
+        return source.error(1, ModelError(f"{what} of a model's parts inside that model alone"))
     quoted = [name for name in re.findall(r"`([\w.]+)`", told) if _line_of(name, code) > 1]
     line = int(place[1]) if place else _line_of(quoted[-1], code) if quoted else 1
     if said := re.search(r"×\s*(.+)", told):
@@ -110,6 +130,15 @@ def _mistake(told: str, code: str, source: Source) -> MbfmuError:
     told = re.sub(r"^.*failed in \w+: (unsupported Flat semantic owner `[^`]*`: )?", "", told, flags=re.DOTALL)
     brief = re.sub(r"\s*Related failures.*|\[input\.mo:\d+:\d+\]|<resolve> ", "", told, flags=re.DOTALL)
     return source.error(line, ModelFileError(" ".join(brief.split())))
+
+
+def _loose(code: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of the inputs of torques and forces that stand in no equation."""
+    for found in SOURCE.finditer(code):
+        wanted = {"Torque": "tau", "Force": "f"}[found["source"]] if found["source"] else found["world"].lower()
+        given = re.search(rf"\b{wanted}\s*=", found["rest"])
+        if not given and not re.search(rf"\b{found['name']}\s*(\[[^\]]*\])?\s*\.\s*{wanted}\b", code):
+            yield code.count("\n", 0, found.start("name")) + 1, f"{found['name']}.{wanted}"
 
 
 def _line_of(name: str, code: str) -> int:

@@ -12,12 +12,17 @@ from mbfmu.model.forces import (
     AxisLaw,
     Damper,
     RotationalDamper,
+    RotationalRotor,
     RotationalSpring,
     Spring,
     SpringDamper,
     TranslationalDamper,
+    TranslationalRotor,
     TranslationalSpring,
+    WorldForce,
+    WorldTorque,
 )
+from mbfmu.model.forces.world import RESOLVED
 from mbfmu.model.joints import Cylindrical, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
 from mbfmu.model.modelica.library import MULTIBODY
 from mbfmu.model.modelica.values import Values, joined, text
@@ -185,7 +190,7 @@ def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array
     along = e.full("lengthDirection")
     length = e.full("length")
     direction = unit(e.numbers("lengthDirection"), f"{e.name}.lengthDirection")
-    if sum(isinstance(entry, str) for entry in along) and np.count_nonzero(direction) > 1:
+    if any(map(e.values.varies, along)) and np.count_nonzero(direction) > 1:
         e.told.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
     shift = [joined("*", joined("/", length, 2.0), float(item)) for item in direction]
     centre = [joined("+", one, other) for one, other in zip(e.full("r_shape"), shift, strict=True)]
@@ -253,6 +258,13 @@ def _spring(e: Element, name: str) -> Component:
     return Spring(name, c=e.value("c"), s_unstretched=e.value("s_unstretched"))
 
 
+def _resolved(e: Element) -> str:
+    found = e.full("resolveInFrame")
+    if found not in RESOLVED:
+        raise ModelError(f"'{e.name}': resolveInFrame {found} is not read; use {' or '.join(RESOLVED)}")
+    return str(found)
+
+
 ELEMENTS: dict[str, Callable[[Element, str], Component]] = {
     f"{MULTIBODY}.World": _world,
     f"{MULTIBODY}.Parts.Fixed": lambda e, name: FixedTranslation(name, r=e.vector("r")),
@@ -279,6 +291,8 @@ ELEMENTS: dict[str, Callable[[Element, str], Component]] = {
     f"{MULTIBODY}.Joints.FreeMotion": lambda e, name: FreeMotion(
         name, r_rel=e.start("r_rel_a"), v_rel=e.start("v_rel_a"), **_relative(e)
     ),
+    f"{MULTIBODY}.Forces.WorldForce": lambda e, name: WorldForce(name, resolve=_resolved(e)),
+    f"{MULTIBODY}.Forces.WorldTorque": lambda e, name: WorldTorque(name, resolve=_resolved(e)),
     f"{MULTIBODY}.Forces.Spring": _spring,
     f"{MULTIBODY}.Forces.Damper": lambda e, name: Damper(name, d=e.value("d")),
     f"{MULTIBODY}.Forces.SpringDamperParallel": lambda e, name: SpringDamper(
@@ -313,6 +327,21 @@ def _flanged(zero: str, spring: Callable[..., Component], damper: Callable[..., 
     return make
 
 
+def _mass(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
+    if e.number("L"):
+        raise ModelError(f"'{e.name}': a mass with a length is not read; leave L = 0")
+    yield TranslationalRotor(name, joint=joint, J=e.value("m"), ratio=1.0)
+
+
+def _law(label: str) -> Any:
+    """Return a function that makes an effort on the axis of a joint, whose value the class has under a label."""
+
+    def make(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
+        yield AxisLaw(name, joint=joint, formula=e.value(label))
+
+    return make
+
+
 AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
     **{
         f"Modelica.Mechanics.{domain}.Components.{kind}": make
@@ -322,13 +351,20 @@ AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
         )
         for kind in ("Spring", "Damper", "SpringDamper")
     },
+    "Modelica.Mechanics.Rotational.Components.Inertia": lambda e, name, joint, _: iter(
+        (RotationalRotor(name, joint=joint, J=e.value("J")),)
+    ),
+    "Modelica.Mechanics.Translational.Components.Mass": _mass,
     "Modelica.Mechanics.Rotational.Components.Fixed": lambda *_: iter(()),
     "Modelica.Mechanics.Translational.Components.Fixed": lambda *_: iter(()),
-    "Modelica.Mechanics.Rotational.Sources.ConstantTorque": lambda e, name, joint, _: iter(
-        (AxisLaw(name, joint=joint, formula=e.value("tau_constant")),)
-    ),
-    "Modelica.Mechanics.Translational.Sources.ConstantForce": lambda e, name, joint, _: iter(
-        (AxisLaw(name, joint=joint, formula=e.value("f_constant")),)
-    ),
+    **{
+        f"Modelica.Mechanics.{domain}.Sources.{kind}": _law(label)
+        for domain, kind, label in (
+            ("Rotational", "ConstantTorque", "tau_constant"),
+            ("Rotational", "Torque", "tau"),
+            ("Translational", "ConstantForce", "f_constant"),
+            ("Translational", "Force", "f"),
+        )
+    },
 }
 """Function that makes what acts on the axis of a joint, for a sign of the axis, by the path of its class."""

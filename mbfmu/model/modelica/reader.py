@@ -3,17 +3,21 @@
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
-from mbfmu.model.joints import FreeMotion
+from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica.compiler import flat_model, plain
+from mbfmu.model.modelica.connections import connected, equal
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
-from mbfmu.model.modelica.library import CLASSES, MULTIBODY, TAG
+from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.ports import Ports
+from mbfmu.model.modelica.signals import Signals
+from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.source import Source, read_bytes
@@ -23,8 +27,6 @@ BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""
 LARGEST = 1_000_000
 """Largest number of bytes of a file."""
-ACCELERATIONS = frozenset({"a", "a_0", "a_a", "a_b", "a_x", "a_y", "a_rel_a", "wd"})
-"""Names of the accelerations of joints and bodies."""
 
 
 def read_modelica(path: Path, model: str = "") -> System:
@@ -77,16 +79,21 @@ class _Flat:
     def __init__(self, source: Source, code: str, flat: dict[str, Any]) -> None:
         self.source, self.code, self.flat = source, code, flat
         self.variables: dict[str, Any] = flat["variables"]
-        self.values = Values(self.variables)
         self.told: list[str] = []
         self.line = 1
+        self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
         self.scopes: dict[str, _Scope] = {"": _Scope()}
-        self.own: dict[str, None] = {}
         self.kinds = {
             name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
             for name, item in self.variables.items()
             if name.endswith(f".{TAG}")
         }
+        required = frozenset(
+            f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
+        )
+        self.values = Values(self.variables, required)
+        self.ports = Ports(self.kinds, self.values, self.at)
+        self.signals = Signals(flat, self.values, self.kinds)
 
     def at(self, name: str) -> None:
         """Keep the line at which a component or parameter is declared, for messages."""
@@ -105,15 +112,17 @@ class _Flat:
         if len(worlds) != 1:
             what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(what)
-        sets = self.connected()
-        self.refuse_locked(sets)
-        self.refuse_held()
+        rigid = ((key, CLASSES[kind].flanges) for key, kind in self.kinds.items() if CLASSES[kind].rigid)
+        sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
+        self.ports.refuse(sets)
+        self.refuse_accelerations()
+        self.tell_unused()
         joined = {end: group for group in sets for end in group}
         for key, item in self.variables.items():
             if self.is_parameter(key, item):
                 self.at(key)
                 self.values.named(path_of(key), self.values.of(key), [])
-                self.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
+                self.values.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
         extra: list[tuple[str, str]] = []
         for key, kind in self.kinds.items():
             self.at(key)
@@ -122,44 +131,61 @@ class _Flat:
             if kind in AXIS:
                 self.axis(element, joined)
                 continue
+            if CLASSES[kind].shows:
+                self.told.append(f"'{key}' is left out: it only shows or measures")
+                continue
             if kind == f"{MULTIBODY}.Parts.Fixed":
                 extra.append((f"{path_of(worlds[0])}.frame_b", f"{path_of(key)}.frame_a"))
             element.scope = scope
-            self.scope(scope).components.append(ELEMENTS[kind](element, leaf))
-        for path in list(self.own):
+            made = ELEMENTS[kind](element, leaf)
+            self.scope(scope).components.append(made)
+            self.drive(element, made)
+        for path in list(self.values.own):
             self.parameter(path)
         for item in dict.fromkeys(self.values.without):
-            if item in self.values.kept or self.owner(item) is None or self.owner(item) in self.kinds:
-                self.tell_missing(item)
-        for key in self.floating(sets, worlds[0]):
+            if self.owner(item) is None:
+                self.told.append(f"'{item}' has no value: its start value is taken")
+        for key, *others in self.floating(sets, worlds[0]):
             joint = f"{path_of(key).replace('.', '_')}_free"
             self.scopes[""].components.append(FreeMotion(joint))
             extra += [
                 (f"{path_of(worlds[0])}.frame_b", f"{joint}.frame_a"),
                 (f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
             ]
+            if not others and self.kinds[key].endswith(".PointMass"):
+                self.turn_freely(path_of(key))
         connections = [Connection(*pair) for pair in extra]
         for group in sets:
-            ends = [end for end in group if self.is_frame(end)]
+            ends = [end for end in group if self.ports.is_frame(end)]
             connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
-        return self.built("", name.rpartition(".")[2], tuple(connections))
+        self.begin()
+        self.actuate()
+        for output in self.signals.outputs:
+            self.at(output)
+            self.told += self.signals.show(output)
+        for entry in self.signals.unused():
+            self.told.append(f"the input '{entry}' is left out: it is connected to nothing")
+        system = self.built("", name.rpartition(".")[2], tuple(connections))
+        routes = self.signals.routes([item.name for item in (*system.components, *system.parameters)])
+        return replace(
+            system,
+            components=(*system.components, *routes.blocks),
+            wires=routes.wires,
+            names=routes.names,
+            input_starts=routes.starts,
+        )
 
-    def tell_missing(self, name: str) -> None:
-        """Add the notice of a parameter that has no value."""
-        leaf = name.rpartition(".")[2]
-        kind = self.kinds.get(name.rpartition(".")[0])
-        if kind is None or f" {leaf}" in CLASSES[kind].declared:
-            self.told.append(f"'{name}' has no value: its start value is taken")
+    def tell_unused(self) -> None:
+        """Add the notices of parameters that are given, but that something else decides here."""
+        for name, label in ((name, label) for name in self.kinds for label in UNUSED):
+            value = self.variables[f"{name}.{label}"]["binding"]
+            if value and (UNUSED[label] != "Boolean" or self.values.number(self.values.of(f"{name}.{label}"))):
+                self.told.append(f"'{name}.{label}' is left out: it has no effect here")
 
     def owner(self, name: str) -> str | None:
         """Return the component of the library that a variable belongs to; None if it is the user's own."""
         parts = name.split(".")
         return next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.kinds), None)
-
-    def is_frame(self, end: str) -> bool:
-        """Return whether a connector is a frame of a component of the library."""
-        name, _, port = end.rpartition(".")
-        return name in self.kinds and port in CLASSES[self.kinds[name]].frames
 
     def is_parameter(self, name: str, item: Any) -> bool:
         """Return whether a variable is a parameter of the user's that numbers depend on."""
@@ -192,84 +218,72 @@ class _Flat:
             known = isinstance(item["origin"], dict) and set(item["origin"]) & {
                 "Connection", "FlowSum", "UnconnectedFlow"
             }  # fmt: skip
-            if not known and (stated is None or stated["component"] not in self.kinds):
+            inside = stated and stated["component"] in self.kinds
+            if not known and not inside and not self.signals.is_read(equal(item)):
                 where = (stated or {}).get("component") or "the model"
                 spot = re.search(r"^\s*equation\b", self.code, re.MULTILINE)
                 self.line = self.code.count("\n", 0, spot.end()) + 1 if spot else 1
-                raise ModelError(f"equations of '{where}' are not read: only components and connect(...) are")
+                raise ModelError(
+                    f"equations of '{where}' are not read: only components, connect(...) and outputs that are a "
+                    "joint's coordinate or rate, y = hinge.phi, are"
+                )
         for name, item in self.variables.items():
             inner = self.owner(name)
             leaf = name.rpartition(".")[2]
-            if item["variability"] == "Empty" and inner is None and leaf not in {"e", "f"}:
+            if (
+                item["variability"] == "Empty"
+                and inner is None
+                and leaf not in {ACROSS, THROUGH}
+                and not self.signals.is_signal(name)
+            ):
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
 
-    def refuse_locked(self, sets: list[list[str]]) -> None:
-        """Raise an error if a connection of flanges alone holds an axis, or two axes together."""
-        for group in sets:
-            axes = [end for end in group if self.is_axis(end)]
-            for axis in axes[:1]:
-                joint = axis.rpartition(".")[0]
-                held = [*axes[1:], *(end for end in group if end not in axes and self.is_held(end))]
-                if held:
-                    self.at(joint)
-                    raise ModelError(
-                        f"'{axis}' is connected to '{held[0]}', which holds it: only springs, dampers and constant "
-                        "torques or forces may act on it; connect it to one of these"
-                    )
-
-    def is_held(self, end: str) -> bool:
-        """Return whether a connector is the support of a joint or a fixed flange."""
-        name, _, port = end.rpartition(".")
-        kind = self.kinds.get(name, "")
-        return kind.endswith("Components.Fixed") or (port == "support" and ".Joints." in kind)
-
-    def refuse_held(self) -> None:
+    def refuse_accelerations(self) -> None:
         """Raise an error if the start of an acceleration is fixed."""
-        for name, item in self.variables.items():
-            kind = self.kinds.get(name.rpartition(".")[0], "")
-            leaf = name.rpartition(".")[2]
-            if kind and leaf in ACCELERATIONS and any(item["fixed"] or []):
-                self.at(name.rpartition(".")[0])
+        for name, kind in self.kinds.items():
+            fixed = [
+                label
+                for label, _ in CLASSES[kind].accelerations
+                if any(self.variables[f"{name}.{label}"]["fixed"] or [])
+            ]
+            fixed += [label for label in REFUSED if self.values.number(self.values.of(f"{name}.{label}"))]
+            if fixed:
+                self.at(name)
+                how = f"{fixed[0]}=true" if fixed[0] in REFUSED else "fixed=true"
                 raise ModelError(
-                    f"the start of '{name}' is fixed, but accelerations follow from positions and rates: "
-                    "leave 'fixed=true' out there"
+                    f"the start of '{name}.{fixed[0].removesuffix('_fixed')}' is fixed, but accelerations follow from "
+                    f"positions and rates: leave '{how}' out there"
                 )
 
-    def connected(self) -> list[list[str]]:
-        """Return the sets of connectors that are connected."""
-        group: dict[str, list[str]] = {}
-        for item in self.flat["equations"]:
-            pair = item["origin"].get("Connection") if isinstance(item["origin"], dict) else None
-            if pair and pair["lhs"].endswith(".e"):
-                a, b = (pair[side].removesuffix(".e") for side in ("lhs", "rhs"))
-                one, other = group.setdefault(a, [a]), group.setdefault(b, [b])
-                if one is not other:
-                    one += other
-                    group.update(dict.fromkeys(other, one))
-        return list({id(item): item for item in group.values()}.values())
-
-    def floating(self, sets: list[list[str]], world: str) -> list[str]:
-        """Return the first body of each group of bodies and joints that do not hang on the world."""
+    def floating(self, sets: list[list[str]], world: str) -> list[list[str]]:
+        """Return the groups of bodies and joints that do not hang on the world; each begins with a body."""
         near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
         for group in sets:
-            names = {end.rpartition(".")[0] for end in group if self.is_frame(end)} & set(near)
+            names = {end.rpartition(".")[0] for end in group if self.ports.is_frame(end)} & set(near)
             for name in names:
                 near[name] |= names
         for name in near:
             if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
                 near[world].add(name)
-        found: list[str] = []
+        found: list[list[str]] = []
         seen: set[str] = set()
         for first in (world, *(name for name in near if BODY.search(self.kinds[name]))):
-            if first not in seen and first != world:
-                found.append(first)
-            todo = [first]
+            group, todo = [], [first]
             while todo:
                 name = todo.pop()
                 if name not in seen:
                     seen.add(name)
+                    group.append(name)
                     todo += near[name]
-        return found
+            if group:
+                found.append(group)
+        return found[1:]
+
+    def turn_freely(self, path: str) -> None:
+        """Give a point mass that flies an inertia: it does not turn, as forces act on its centre alone."""
+        scope, _, leaf = path.rpartition(".")
+        here = self.scopes[scope].components
+        here[:] = [replace(item, I_11=1.0, I_22=1.0, I_33=1.0) if item.name == leaf else item for item in here]
 
     def axis(self, element: Element, joined: dict[str, list[str]]) -> None:
         """Add what acts between the axis of a joint and its support.
@@ -279,35 +293,81 @@ class _Flat:
         """
         if not CLASSES[element.kind].flanges or element.kind.endswith("Components.Fixed"):
             return
-        ends = [joined.get(f"{element.name}.{flange}", []) for flange in CLASSES[element.kind].flanges]
-        axes = [[end.removesuffix(".axis") for end in group if self.is_axis(end)] for group in ends]
+        item = CLASSES[element.kind]
+        flanges = item.flanges[:1] if item.rigid else item.flanges
+        ends = [joined.get(f"{element.name}.{flange}", []) for flange in flanges]
+        axes = [[end.removesuffix(".axis") for end in group if self.ports.is_axis(end)] for group in ends]
         place = next((place for place, found in enumerate(axes) if found), None)
         if place is None or len(axes[place]) != 1:
             raise ModelError(f"'{element.name}' is connected to no axis flange of a joint: it acts on one joint's axis")
         joint = axes[place][0]
-        if len(ends) == 2 and not any(self.is_ground(end, joint) for end in ends[1 - place]):
+        if len(ends) == 2 and not any(self.ports.held_at(end) == 0 for end in ends[1 - place]):
             what = f"'{element.name}' must act between '{joint}.axis' and '{joint}.support', or a fixed flange"
             raise ModelError(what)
+        self.refuse_support(element, joined)
         scope, _, leaf = path_of(joint).rpartition(".")
         own, _, name = path_of(element.name).rpartition(".")
         name = name if own == scope else path_of(element.name).replace(".", "_")
         element.scope = scope
+        for effort, _, unit in item.inputs:
+            if source := self.signals.source(f"{element.name}.{effort}", unit):
+                self.signals.drive(f"{path_of(joint)}.{effort}", unit, source)
+                return
+        for label, value in element.starts(*(label for label, _ in item.states)).items():
+            if value is not None:
+                self.starts.setdefault(path_of(joint), {})[label] = (element.name, value)
         for made in AXIS[element.kind](element, name, leaf, 1.0 if place == len(ends) - 1 else -1.0):
             self.scope(scope).components.append(made)
 
-    def is_axis(self, end: str) -> bool:
-        """Return whether a connector is the axis of a joint."""
-        name, _, port = end.rpartition(".")
-        return port == "axis" and name in self.kinds
+    def refuse_support(self, element: Element, joined: dict[str, list[str]]) -> None:
+        """Raise an error if the support of a torque or force can move."""
+        if CLASSES[element.kind].support and element.flag("useSupport"):
+            ends = joined.get(f"{element.name}.support", [])
+            if all(self.ports.held_at(end) is None for end in ends):
+                raise ModelError(
+                    f"'{element.name}.support' must be connected to the support of a joint or a fixed flange"
+                )
 
-    def is_ground(self, end: str, joint: str) -> bool:
-        """Return whether a connector is the support of a joint, or a flange that is fixed at 0."""
-        name, _, port = end.rpartition(".")
-        kind = self.kinds.get(name, "")
-        if kind.endswith("Components.Fixed"):
-            held = "phi0" if "Rotational" in kind else "s0"
-            return self.values.number(self.values.of(f"{name}.{held}")) == 0
-        return port == "support" and name == joint
+    def drive(self, element: Element, made: Component) -> None:
+        """Keep which inputs of the model drive a force on a frame.
+
+        Raises:
+            ModelError: it is given by something else.
+        """
+        for given, size, unit in CLASSES[element.kind].inputs:
+            for place in range(1, size + 1):
+                source = self.signals.source(f"{element.name}.{given}[{place}]", unit)
+                if not source:
+                    raise ModelError(f"'{element.name}.{given}' has a value: connect it to an input of the model")
+                (target,) = made.inputs(False)
+                self.signals.drive(f"{path_of(element.name)}.{target.name}[{place}]", unit, source)
+
+    def begin(self) -> None:
+        """Give the joints the start values that inertias on their axes have.
+
+        Raises:
+            ModelError: both have one.
+        """
+        for path, starts in self.starts.items():
+            scope, _, leaf = path.rpartition(".")
+            here = self.scopes[scope].components
+            place = next(place for place, item in enumerate(here) if item.name == leaf)
+            for label, (name, value) in starts.items():
+                if getattr(here[place], label) is not None:
+                    self.at(name)
+                    raise ModelError(f"'{name}.{label}' and '{path}.{label}' both have a start: leave one out")
+                here[place] = replace(here[place], **{label: value})
+
+    def actuate(self) -> None:
+        """Give the joints that inputs drive an effort from outside."""
+        driven = {path.rpartition(".")[0] for path in self.signals.driven}
+        for path, here in self.scopes.items():
+            here.components[:] = [
+                replace(item, actuated=True)
+                if isinstance(item, Joint) and f"{path}.{item.name}".lstrip(".") in driven
+                else item
+                for item in here.components
+            ]
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
@@ -328,7 +388,7 @@ class _Flat:
     def local(self, name: str, scope: str) -> str:
         """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
         home, _, leaf = name.rpartition(".")
-        if name not in self.own:
+        if name not in self.values.own:
             return f"({self.localized(self.values.texts[name], scope)})"
         if home == scope:
             return leaf

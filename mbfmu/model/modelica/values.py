@@ -29,13 +29,16 @@ class Values:
 
     Args:
         variables: they, by name, as the compiler gives them.
+        required: names of those that need a value, as the library has none for them.
     """
 
-    def __init__(self, variables: dict[str, Any]) -> None:
-        self.variables = variables
+    def __init__(self, variables: dict[str, Any], required: frozenset[str]) -> None:
+        self.variables, self.required = variables, required
         self.kept: dict[str, Nested] = {}
         self.texts: dict[str, Value] = {}
         """Value of each scalar that expressions refer to, by its full name."""
+        self.own: dict[str, None] = {}
+        """Those of them that are parameters of the user's."""
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
 
@@ -50,6 +53,8 @@ class Values:
         variable = self.variables[name]
         tree, sizes = variable[attribute], variable["dims"]
         if tree is None and attribute == "binding":
+            if name in self.required:
+                raise ModelError(f"'{name}' has no value, and the library has no default for it: give one")
             tree = variable["start"]
             self.without.append(name)
         try:
@@ -135,6 +140,12 @@ class Values:
             return found
         self.texts[path] = found
         return path
+
+    def varies(self, value: Value) -> bool:
+        """Return whether a value depends on parameters of the user's."""
+        if not isinstance(value, str):
+            return False
+        return any(name in self.own or self.varies(self.texts[name]) for name in Expression(value).names)
 
     def number(self, value: Nested) -> float:
         """Return the number that a value is.
