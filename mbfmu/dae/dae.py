@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.switches import Switches
 from mbfmu.model.variable_type import VariableType
 
@@ -592,7 +592,20 @@ class Dae(Layout):
             q: SX, shape (n,).
             p: SX, shape (n_p,).
         """
-        return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths, self._mass_blocks)
+        if self.mass_solve.n_instructions() < LONG:
+            return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths, self._mass_blocks)
+        prepared, applied = self._mass_parts
+        known = prepared(q, p)
+        return OverMass(lambda f: applied(known, q, p, f), self.row_lengths, self._mass_blocks)
+
+    @cached_property
+    def _mass_parts(self) -> tuple[Function, Function]:
+        """Functions (q, p) -> what M^-1 f takes of M for any f, and (that, q, p, f) -> M^-1 f."""
+        q, _, _, _, p, _ = self.symbols()
+        f = ca.SX.sym("f", self.n)
+        solution, names, values = ca.extract_parametric(self.mass_solve(q, p, f), ca.vertcat(q, p), {})
+        applied = ca.Function("applied", [ca.vertcat(ca.SX(0, 1), *names), q, p, f], [solution])
+        return ca.Function("prepared", [q, p], [ca.vertcat(ca.SX(0, 1), *values)]), applied
 
     @cached_property
     def _mass_blocks(self) -> list[int]:

@@ -28,6 +28,8 @@ step.c:     -O2 below LARGE, else -O1, as step_1.c, adjoint.c, lanes_2.c, lanes_
 tangent.c:  -O1 below 2 * LARGE, else -O0, as it runs on request only
 others:     -O1 below HUGE, else -O0
 """
+FRUITLESS = ("-fno-tree-fre", "-fno-tree-dse", "-fno-dse")
+"""Flags against searches for equal values and unused stores, a third of gcc's time for a long file: there are none."""
 STANDARD = ("-std=c99", "-fvisibility=hidden")
 """Flags of every compiler."""
 LEVEL = "MBFMU_OPTIMIZATION"
@@ -108,7 +110,7 @@ def local() -> Toolchain | None:
     """
     found, processor = host(), _processor()
     known = found and any(name in found.version for name in ("Free Software Foundation", "clang"))
-    if found is None or not known or not processor or found.optimisation or "ziglang" in found.command:
+    if found is None or not known or not processor or found.optimisation or _is_zig(found):
         return found
     return replace(found, compiling=(*found.compiling, OWN, UNPAIRED), processor=processor)
 
@@ -231,7 +233,7 @@ class Ahead:
     def take(self, file: str, text: str) -> None:
         """Write a file, and begin to compile it if it is long."""
         (Path(self.folder) / file).write_text(text, encoding="utf-8")
-        if file.endswith(".c") and len(text) >= LARGE and "ziglang" not in self.toolchain.command:
+        if file.endswith(".c") and len(text) >= LARGE and not _is_zig(self.toolchain):
             command = _compiling(self.toolchain, file, _flags(self.toolchain, file, len(text)))
             self.running[file] = _started(command, self.folder, os.environ)
 
@@ -299,10 +301,15 @@ def _unwritten(error: OSError) -> MbfmuError:
     return MbfmuError(f"cannot write temporary files: {reason}; free some space, or set TMPDIR")
 
 
+def _is_zig(toolchain: Toolchain) -> bool:
+    return "ziglang" in toolchain.command
+
+
 def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
     """Return the flags for a file of a number of characters."""
     level = toolchain.optimisation or _by_size(file, size)
-    return *STANDARD, *toolchain.compiling, level, *INSTRUCTIONS.get(file, ())
+    fruitless = FRUITLESS if level == "-O1" and size >= LARGE and not _is_zig(toolchain) else ()
+    return *STANDARD, *toolchain.compiling, level, *fruitless, *INSTRUCTIONS.get(file, ())
 
 
 def _compiling(toolchain: Toolchain, file: str, flags: tuple[str, ...]) -> list[str]:
@@ -351,7 +358,7 @@ def _compiled(
         lasting = _folders()[-1]
         zigs = lasting / "zig"
         environment = {"ZIG_GLOBAL_CACHE_DIR": str(zigs), **os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
-        checked = "ziglang" in toolchain.command and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
+        checked = _is_zig(toolchain) and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
         with _alone(zigs) if checked else nullcontext():
             try:
                 _end([*running.values(), *(_started(command, scratch, environment) for command in compiling)])

@@ -16,7 +16,7 @@ import json
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -212,10 +212,10 @@ def store(key: str, start: CachedStart) -> None:
         "name": view.name,
         "stepper": view.stepper,
         "usual": view.usual,
-        "inputs": [astuple(item) for item in view.inputs],
-        "parameters": [astuple(item) for item in view.parameters],
-        "outputs": [astuple(item) for item in view.outputs],
-        "start_values": [astuple(item) for item in view.start_values],
+        "inputs": [_fields(item) for item in view.inputs],
+        "parameters": [_fields(item) for item in view.parameters],
+        "outputs": [_fields(item) for item in view.outputs],
+        "start_values": [_fields(item) for item in view.start_values],
         "sampled": view.sampled,
         "formulas": list(view.formulas),
         "multistep": view.multistep,
@@ -227,6 +227,11 @@ def store(key: str, start: CachedStart) -> None:
     }
     with contextlib.suppress(MbfmuError):
         keep(_path(key), json.dumps(content, separators=(",", ":")).encode())
+
+
+def _fields(signal: Any) -> list[Any]:
+    """Return the fields of a signal, all of them numbers, texts or tuples of these."""
+    return list(vars(signal).values())
 
 
 def _path(key: str) -> Path:
