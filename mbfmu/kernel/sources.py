@@ -96,7 +96,7 @@ def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
 
 
 def long_parts(functions: Sequence[Any], least: int) -> list[Any]:
-    """Return those called functions that can be compiled beside the others, of which one more is as long.
+    """Return the long ones among called functions, but for the shortest of them: each can be compiled beside the rest.
 
     Args:
         functions: CasADi Functions.
