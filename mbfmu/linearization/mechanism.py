@@ -14,6 +14,7 @@ it a sampled-data form, see `sampled`.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -239,24 +240,12 @@ def _continuous(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | N
 def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None) -> tuple[Linear, _Slopes]:
     """Return the form about a point, with the memory of sampled blocks as further inputs, and the slopes."""
     q0, v0, z0, u0, p0, t0 = point
-    q, v, z, own, _, _ = dae.symbols()
-    memory = ca.SX.sym("memory", dae.n_d)
-    every, place = ca.vertcat(own, memory), len(p0) - dae.n_d
-    u, p, t = own, ca.vertcat(ca.DM(p0[:place]), memory), ca.DM(t0)
     S = ca.sparsify(ca.DM(np.zeros((dae.n, dae.n)) if spin is None else spin))
-    rates = v + S @ q
-    a, lambda_ = dae.acceleration(q, rates, z, u, p, t)
-    flow = dae.flow(q, rates, z, u, p, t)
-    names = [item.name for item in dae.outputs]
-    y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, u, p, t)[[names.index(name) for name in chosen]]
-    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ rates + dae.Phi_t(q, p, t), dae.G(q, p, t) @ rates + dae.g(q, p, t))
-    a -= S @ (v + rates)
     v0 = v0 - np.array(S @ q0).ravel()
-    wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
-    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
-    shown = ca.Function("linear", [q, v, z, every], [ca.densify(item) for item in wanted])
+    place = len(p0) - dae.n_d
     u0 = np.concatenate([u0, p0[place:]])
-    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0))
+    shown = _derivatives(dae, chosen, tuple(zip(*S.sparsity().get_triplet(), strict=True)))
+    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0, p0[:place], t0, S.nonzeros()))
     if not all(np.all(np.isfinite(item)) for item in (a0, flow0, y0, P, G, K, *slopes)):
         raise UsageError(
             f"{dae.name}: the equations or their derivatives are not finite at these values; take smaller ones"
@@ -297,6 +286,36 @@ def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None)
         coordinates=dae.coordinates, q0=q0, V=along.q, t0=t0,
     )  # fmt: skip
     return form, along
+
+
+@lru_cache(maxsize=1)
+def _derivatives(dae: Dae, chosen: tuple[str, ...], turning: tuple[tuple[int, int], ...]) -> Any:
+    """Return the Function (q, v, z, [u; memory], p, t, nonzeros of S) -> values and slopes, kept for other points.
+
+    With v less what S turns, the values are a, z', the outputs, Phi_q, G and K, and then the slopes of a, z' and the
+    outputs in q, v, z and [u; memory].
+
+    Args:
+        dae: the equations.
+        chosen: names of the outputs.
+        turning: rows and columns of the nonzeros of the spin S.
+    """
+    q, v, z, own, _, t = dae.symbols()
+    memory, parameters = ca.SX.sym("memory", dae.n_d), ca.SX.sym("p", dae.n_p - dae.n_d)
+    every, p = ca.vertcat(own, memory), ca.vertcat(parameters, memory)
+    rows, columns = ([place[k] for place in turning] for k in range(2))
+    S = ca.SX.sym("S", ca.Sparsity.triplet(dae.n, dae.n, rows, columns))
+    rates = v + S @ q
+    a, lambda_ = dae.acceleration(q, rates, z, own, p, t)
+    flow = dae.flow(q, rates, z, own, p, t)
+    names = [item.name for item in dae.outputs]
+    y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, own, p, t)[[names.index(name) for name in chosen]]
+    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ rates + dae.Phi_t(q, p, t), dae.G(q, p, t) @ rates + dae.g(q, p, t))
+    a -= S @ (v + rates)
+    wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
+    wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
+    given = [q, v, z, every, parameters, t, ca.vertcat(*S.nonzeros())]
+    return ca.Function("linear", given, [ca.densify(item) for item in wanted])
 
 
 def _with_states(
