@@ -506,12 +506,13 @@ class _Inverse:
         self.size = D.shape[0]
         D = ca.densify(D)
         self.factor = ca.ldl(D) if self.size > 1 else None
-        self.reciprocal = 1 / D if self.size == 1 else None  # one division for all products that follow
+        # one division for all products that follow: of b * (1 / D) CasADi makes divisions again, of b * (-1 / D) not
+        self.negative = -1 / D if self.size == 1 else None
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""
         if self.size == 0:
             return b
         if self.factor is None:
-            return b * self.reciprocal
+            return -(b * self.negative)
         return ca.ldl_solve(ca.densify(b), *self.factor)
