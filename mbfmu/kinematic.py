@@ -54,6 +54,8 @@ SINGULAR = 1e-6
 """Regularity, relative to the best of the motion, in a singular position."""
 STEP = 0.1
 """Longest way of a driven axis between two poses that follow each other, m or rad."""
+FARTHEST = 1000.0
+"""Longest way of a driven axis from one value to the next, m or rad."""
 LISTED = 6
 """Largest number of singular positions that a notice names."""
 
@@ -156,7 +158,7 @@ def _first_pose(linkage: Kinematics, rest: Rest, time: float, wanted: Array) -> 
     value = column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, time)[0])
     way = np.where(linkage.angular, nearest_turn(wanted - value), wanted - value)
     pose = None
-    for part in np.linspace(0, 1, max(2, 1 + math.ceil(float(np.max(np.abs(way), initial=0.0)) / STEP))).tolist():
+    for part in np.linspace(0, 1, 1 + _parts(dae, way)).tolist():
         pose = closed_pose(linkage, q, rest, time, value + part * way)
         if not pose.closed:
             break
@@ -166,6 +168,21 @@ def _first_pose(linkage: Kinematics, rest: Rest, time: float, wanted: Array) -> 
         pose_of(linkage, _start(dae, rest, time), rest, time, wanted)  # directly, or an error that says why
         pose = closed_pose(linkage, _start(dae, rest, time), rest, time, wanted)
     return pose
+
+
+def _parts(dae: Dae, way: Array) -> int:
+    """Return the number of steps in which driven axes go a way.
+
+    Raises:
+        UsageError: it is too far.
+    """
+    farthest = float(np.max(np.abs(way), initial=0.0))
+    if not farthest <= FARTHEST:
+        raise UsageError(
+            f"{dae.name}: from one value to the next an axis goes {farthest:g} rad or m; at most {FARTHEST:g} can be "
+            "followed: begin nearer to the start, or take smaller ranges or more values"
+        )
+    return max(1, math.ceil(farthest / STEP))
 
 
 def _started(linkage: Kinematics, rest: Rest, time: float) -> Pose:
@@ -422,7 +439,7 @@ def _spread(
 
 def _stepped(linkage: Kinematics, rest: Rest, q: Array, one: Array, other: Array, side: float) -> Pose | None:
     """Return the pose at other values of the axes, followed from those at which q is; None if there is none."""
-    parts = max(1, math.ceil(float(np.max(np.abs(other - one))) / STEP))
+    parts = _parts(linkage.dae, other - one)
     pose = None
     for part in range(1, parts + 1):
         pose = closed_pose(linkage, q, rest, 0.0, one + part / parts * (other - one))

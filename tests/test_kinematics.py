@@ -227,3 +227,5 @@ def test_what_has_no_workspace_is_refused() -> None:
         mbfmu.workspace("two_link", "link2", {"shoulder.phi": [0.0]})
     with pytest.raises(UsageError, match="is a block of equations"):
         mbfmu.workspace("dc_motor", "x", {"y": [0.0]})
+    with pytest.raises(UsageError, match=r"an axis goes 1e\+09 rad or m; at most 1000 can be followed"):
+        mbfmu.workspace("two_link", "link2", {"shoulder.phi": [0.0, 1e9], "elbow.phi": [0.0]})

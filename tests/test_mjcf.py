@@ -343,6 +343,14 @@ def test_a_filter_in_front_of_an_actuator_is_a_state(tmp_path: Path) -> None:
     assert drive.T == 0.3
 
 
+def test_a_body_of_the_least_mass_has_it_where_mujoco_puts_it(tmp_path: Path) -> None:
+    """At `pos`, which is otherwise seen from the parent, but seen from the body (body_ipos of MuJoCo 4.0)."""
+    text = """<mujoco><compiler boundmass="0.2" boundinertia="0.001"/><worldbody><frame pos="1 0 0" euler="0 0 90">
+    <body name="a" pos="1 2 3" euler="10 20 30"><joint/><geom size="1" mass="0"/></body></frame></worldbody></mujoco>"""
+    (body,) = of(loaded(written(tmp_path, text)), Body)
+    assert (body.m, tuple(body.r_CM), body.I_11) == (0.2, (1.0, 2.0, 3.0), 0.001)
+
+
 def test_gravity_and_forces_are_switched_off_by_the_options(tmp_path: Path) -> None:
     names = ("gravity", "spring", "damper", "limit", "equality")
     flags = "".join(f' {name}="disable"' for name in names)

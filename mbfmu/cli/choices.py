@@ -153,14 +153,16 @@ def pairs(items: Sequence[str] | None) -> dict[str, str]:
     """Return the values of texts NAME=VALUE, by name.
 
     Raises:
-        UsageError: a text is not NAME=VALUE.
+        UsageError: a text is not NAME=VALUE, or a name has two values.
     """
     found: dict[str, str] = {}
     for item in items or ():
         name, equals, value = item.partition("=")
         if not (equals and name.strip() and value.strip()):
             raise UsageError(f"'{item}' is not NAME=VALUE")
-        found[name.strip()] = value.strip()
+        name, value = name.strip(), value.strip()
+        if found.setdefault(name, value) != value:
+            raise UsageError(f"'{name}' has two values, {found[name]} and {value}: leave one out")
     return found
 
 

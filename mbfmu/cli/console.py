@@ -21,8 +21,8 @@ from mbfmu.files import is_standard_output
 PAGE = 150
 """Number of columns of a table that is written to a file or to another program."""
 
-out = Console(width=None if sys.stdout.isatty() else PAGE)
-err = Console(stderr=True)
+out = Console(width=None if sys.stdout.isatty() else PAGE, emoji=False)  # 0.1:100:400 is a range
+err = Console(stderr=True, emoji=False)
 
 Tell = Callable[[str, float], None]
 """Function that reports progress: the current task, and the fraction of it that is done (0: unknown)."""

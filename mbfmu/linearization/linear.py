@@ -126,7 +126,8 @@ class Linear:
         """The modes, one for each real eigenvalue and each conjugate pair, slow oscillations first."""
         if not self.A.size:
             return ()
-        balanced, (scale, _) = matrix_balance(self.A, permute=False, separate=True)  # to its usual sizes
+        with np.errstate(invalid="ignore"):  # SciPy makes integers of the scales too, which are not used
+            balanced, (scale, _) = matrix_balance(self.A, permute=False, separate=True)  # to its usual sizes
         values, left, right = eig(balanced, left=True, right=True)
         norm = float(np.linalg.norm(balanced, 2))
         found = []

@@ -208,6 +208,8 @@ class _Walk:
             solid = merged([item for geom in content.geoms if (item := solid_of_geom(geom, self.meshes))])
             if stated and solid.m == 0:
                 solid = inertial_of(reader, stated, settings)
+        if settings.boundmass and solid.m == 0 and not stated:  # MuJoCo does so, though pos is seen from the parent
+            solid = replace(solid, r=place_of(reader, element, settings).r)
         try:
             return bounded(solid, settings)
         except ValueRangeError as error:
