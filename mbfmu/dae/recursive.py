@@ -506,13 +506,12 @@ class _Inverse:
         self.size = D.shape[0]
         D = ca.densify(D)
         self.factor = ca.ldl(D) if self.size > 1 else None
-        # one division for all products that follow: of b * (1 / D) CasADi makes divisions again, of b * (-1 / D) not
-        self.negative = -1 / D if self.size == 1 else None
+        self.only = D if self.size == 1 else None
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""
         if self.size == 0:
             return b
         if self.factor is None:
-            return -(b * self.negative)
+            return b / self.only  # a reciprocal for all of them would make each turn of a long chain wait for it
         return ca.ldl_solve(ca.densify(b), *self.factor)
