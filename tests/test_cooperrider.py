@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from wheelsets import FORWARD, LEFT, UP
 
 import mbfmu
 from mbfmu.model import (
@@ -26,7 +27,6 @@ from mbfmu.model.forces.force import Force
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.relative import Q_rel, r_rel, v_rel, w_rel
 
-LEFT, UP, FORWARD = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
 SIDES = (("left", 1), ("right", -1))
 HOPF = 68.66
 """Critical speed of Cooperrider's bogie in m/s, as printed by Hassard's page (bifurcation.de, exd10)."""

@@ -503,15 +503,13 @@ class _Inverse:
     """The inverse of a small symmetric positive definite matrix."""
 
     def __init__(self, D: SX) -> None:
-        self.size = D.shape[0]
-        D = ca.densify(D)
-        self.factor = ca.ldl(D) if self.size > 1 else None
-        self.only = D if self.size == 1 else None
+        self.D = ca.densify(D)
+        self.factor = ca.ldl(self.D) if D.shape[0] > 1 else None
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""
-        if self.size == 0:
+        if not self.D.numel():
             return b
         if self.factor is None:
-            return b / self.only  # a reciprocal for all of them would make each turn of a long chain wait for it
+            return b / self.D  # a reciprocal for all of them would make each turn of a long chain wait for it
         return ca.ldl_solve(ca.densify(b), *self.factor)
