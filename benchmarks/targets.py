@@ -83,7 +83,10 @@ ENGINES = ("exudyn", "mujoco", "drake")
 TARGETS: tuple[Target, ...] = (
     Target("two_link", "us of an RK4 step", "us_per_step", rk4, (), 8.0),
     Target("arm6", "us of an RK4 step", "us_per_step", rk4, (), 8.0),
-    *(Target(f"chain_spatial {N}", "us of an RK4 step", "us_per_step", rk4, (), 5.0) for N in (32, 128)),
+    *(
+        Target(f"chain_spatial {N}", "us of an RK4 step", "us_per_step", rk4, ("pinocchio C++",), 5.0)
+        for N in (32, 128)
+    ),
     Target("two_link", "ms to 1e-05, Runge-Kutta", "ms", runge_kutta, (), 20.0),
     *(
         Target("two_link", f"ms to {error:g}, {which}", "ms", reached(error), peers, 20.0)
