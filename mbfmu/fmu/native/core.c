@@ -289,18 +289,26 @@ struct about core_variable(unsigned int vr) {
     return (struct about){v->name, TYPE(v), v->kind == INPUT, v->kind == OUTPUT, known};
 }
 
-enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
-    if (m->stale) show_present(m);
-    const double *y = m->now.phase == INSTANTIATED ? 0 : m->y;
-    for (size_t i = 0; i < n; ++i) {
-        if (vr[i] >= N_VARIABLES) return unknown(m, vr[i]);
-        const struct variable *v = &VARIABLES[vr[i]];
-        if (TYPE(v) != REAL) return other_type(m, v, REAL);
+/* Get the value of a variable, if it exists and is Real. */
+static enum outcome give(struct core *m, unsigned int vr, double *value) {
+    if (vr >= N_VARIABLES) return unknown(m, vr);
+    const struct variable *v = &VARIABLES[vr];
+    if (TYPE(v) != REAL) return other_type(m, v, REAL);
 #ifdef EXCHANGE
-        if (v->kind == RATE || v->kind == INDICATOR) show_exchanged(m, v->kind);
+    if (v->kind == RATE || v->kind == INDICATOR) show_exchanged(m, v->kind);
 #endif
-        value[i] = v->kind == OUTPUT && y ? y[v->offset] : value_of(m, v); /* outputs are read most */
-    }
+    *value = value_of(m, v);
+    return DONE;
+}
+
+enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
+    size_t i = 0;
+    if (m->stale) show_present(m);
+    const double *const y = m->y;
+    if (m->now.phase != INSTANTIATED) /* outputs are read most, and the table of variables is long */
+        for (; i < n && vr[i] < N_VARIABLES && PLACES[vr[i]] >= 0; ++i) value[i] = y[PLACES[vr[i]]];
+    for (; i < n; ++i)
+        if (give(m, vr[i], &value[i]) != DONE) return REFUSED;
     return DONE;
 }
 

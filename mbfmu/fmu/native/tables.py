@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
 from mbfmu.fmu.failures import quantities
-from mbfmu.fmu.interface import EXCHANGED, KINDS, SETTING, Interface, Variable, Watched
+from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, Interface, Variable, Watched
 
 ROW = """
 /* What a value reference refers to. */
@@ -45,6 +45,8 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
             "static const struct variable VARIABLES[] = {",
             *(f"    {{{_row(item, typed, enumerations)}}}," for item in interface.variables),
             "};",
+            "/* Place among the outputs of the Real output with each value reference; -1: it is another variable. */",
+            _numbers("PLACES", (_place(item) for item in interface.variables), "int"),
             "#endif",
             "",
         ]
@@ -150,11 +152,11 @@ def arrays_header(interface: Interface, identifier: str) -> str:
     )
 
 
-def _numbers(name: str, values: Iterable[int]) -> str:
-    """Return a C table of natural numbers, twenty to a line."""
+def _numbers(name: str, values: Iterable[int], kind: str = "unsigned int") -> str:
+    """Return a C table of whole numbers, twenty to a line."""
     texts = [f"{value}," for value in values]
     lines = (" ".join(texts[start : start + 20]) for start in range(0, len(texts), 20))
-    return f"static const unsigned int {name}[] = {{\n    " + "\n    ".join(lines) + "\n};"
+    return f"static const {kind} {name}[] = {{\n    " + "\n    ".join(lines) + "\n};"
 
 
 def _watched(watched: Watched) -> list[str]:
@@ -178,6 +180,10 @@ def _places(name: str, items: Iterable[str], places: Iterable[int]) -> str:
 def guid_header(guid: str) -> str:
     """Return the C header with the GUID of the FMU, for programs that are linked with its sources."""
     return f"#define MODEL_GUID {_text(guid)}\n"
+
+
+def _place(item: Variable) -> int:
+    return item.offset if item.kind == OUTPUT and item.type == "Real" else -1
 
 
 def _row(item: Variable, typed: bool, enumerations: bool) -> str:
