@@ -127,6 +127,21 @@ def test_joints_mimic_and_balls_turn(tmp_path: Path) -> None:
     ]
 
 
+def test_a_held_model_that_is_turned_with_gravity_accelerates_the_same(tmp_path: Path) -> None:
+    text = FILE.read_text(encoding="utf-8")
+    pose = '<model name="arm"><pose>1 2 3 0 1.5707963267948966 0</pose>'
+    turned = text.replace("0.5 -1 -9", "-9 -1 -0.5").replace('<model name="arm">', pose)
+    first, second = (derive(loaded(written(tmp_path, each), FREE), "joint") for each in (text, turned))
+    q, v, u = np.random.default_rng(2).normal(size=(3, 3))
+    assert accelerations(second, q, v, u) == pytest.approx(accelerations(first, q, v, u), rel=1e-11)
+
+
+def test_the_pose_of_a_model_may_be_that_of_a_frame_in_it(tmp_path: Path) -> None:
+    placed = SMALL.replace('name="pair">', 'name="pair" placement_frame="two"><pose>1 2 3 0 0 0</pose>')
+    (root,) = of(loaded(written(tmp_path, placed)), FreeMotion)
+    assert root.r_rel == pytest.approx((1.0, 2.0, 2.0))
+
+
 def test_axes_of_old_files_are_resolved_in_the_model(tmp_path: Path) -> None:
     turned = SMALL.replace("0 0 1 0 0 0</pose>", "0 0 1 0 0 1.5707963267948966</pose>").replace("</model>", HELD)
     for version, expected in (("1.4", (1.0, 0.0, 0.0)), ("1.8", (0.0, 1.0, 0.0))):
@@ -152,6 +167,9 @@ MISTAKES = [
     ("</model>", HELD.replace("</model>", HELD.replace("held", "b")), "loops are not read"),
     ("<inertial>", '<inertial auto="true">', "is not computed"),
     ('<sdf version="1.8">', '<sdf version="1.8"><model name="b"/>', "a file has one <model>, not 2"),
+    ('name="pair">', 'name="pair"><pose relative_to="hall"/>', "relative to 'hall' is not read"),
+    ('name="pair">', 'name="pair" placement_frame="foot">', "there is no link, joint or frame 'foot'"),
+    ("</sdf>", '<world name="w"><joint name="j"/></world></sdf>', "a <joint> of a <world> is not read"),
     ("</sdf>", "", "not valid XML"),
 ]  # fmt: skip
 

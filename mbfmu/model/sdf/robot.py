@@ -57,6 +57,9 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
         raise source.error(root.line, f"the root of an SDF file is <sdf>, not <{root.tag}>")
     worlds = list(root.all("world"))
     models = [*root.all("model"), *(item for world in worlds for item in world.all("model"))]
+    between = next((item for world in worlds for item in world.all("joint")), None)
+    if between is not None:
+        raise reader.error(between, ModelError("a <joint> of a <world> is not read: write it in the <model>"))
     include = next((item for place in (root, *worlds, *models) for item in place.all("include")), None)
     if include is not None:
         raise reader.error(
@@ -65,7 +68,8 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     if len(models) != 1:
         what = f"a file has one <model>, not {len(models)}: write each in a file of its own"
         raise source.error(root.line, ModelError(what))
-    x, y, z = reader.values(worlds[0], "gravity", "0 0 -9.81", 3) if worlds else (0.0, 0.0, -9.81)
+    place = [world for world in worlds if any(item is models[0] for item in world.children)]
+    x, y, z = reader.values(place[0], "gravity", "0 0 -9.81", 3) if place else (0.0, 0.0, -9.81)
     version = root.attributes.get("version", "1.7")
     robot = _Model(reader, models[0], version, asked).robot(source)
     return eased(replace(robot, gravity=(x, y, z)), asked)
@@ -101,6 +105,7 @@ class _Model:
             raise reader.error(model, ModelError("a <model> needs at least one <link>"))
         ends = {name: self.ends(name, item, named, links) for name, item in named.items() if item.tag == "joint"}
         poses = Poses(reader, named, {name: child for name, (_, child) in ends.items()})
+        placed = self.placed(poses)
         told: list[str] = []
         found = {WORLD: Link(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
         found |= {name: self.link(name, item, poses, told) for name, item in links.items()}
@@ -111,11 +116,11 @@ class _Model:
                 what = f"link '{child}' is the child of two joints, '{carried[child]}' and '{name}': loops are not read"
                 raise reader.error(named[name], ModelError(what))
             carried[child] = name
-            for part in self.joint(name, named[name], parent, child, poses, {**found, **named}):
+            for part in self.joint(name, named[name], parent, child, poses, placed, {**found, **named}):
                 joints[part.name] = part
                 if part.child not in found:
                     found[part.child] = Link(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
-        joints |= self.roots([name for name in links if name not in carried], poses, {**joints, **named})
+        joints |= self.roots([name for name in links if name not in carried], poses, placed, {**joints, **named})
         joints, fixed = mended(found, outward(joints, WORLD, source))
         check_mimics(joints, source)
         notices = (*self.unused(), *told, *fixed, *(text for link in found.values() for text in link.unseen))
@@ -166,8 +171,30 @@ class _Model:
         r = tuple(float(item) for item in pose[:3, 3])
         return Link(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen)
 
+    def placed(self, poses: Poses) -> Array:
+        """Return the pose of the model in the world, shape (4, 4); it may be stated for one of the model's frames.
+
+        Raises:
+            ModelError: the pose is relative to something else in the world.
+        """
+        model, pose = self.element, self.reader.one(self.element, "pose")
+        base = pose.attributes.get("relative_to") or WORLD
+        if base != WORLD:
+            what = f"the <pose> of a <model> relative to '{base}' is not read: state it in the world"
+            raise self.reader.error(pose, ModelError(what))
+        frame = model.attributes.get("placement_frame") or MODEL
+        found: Array = own_pose(self.reader, model) @ np.linalg.inv(poses.of(frame, model))
+        return found
+
     def joint(
-        self, name: str, element: Element, parent: str, child: str, poses: Poses, taken: Mapping[str, object]
+        self,
+        name: str,
+        element: Element,
+        parent: str,
+        child: str,
+        poses: Poses,
+        placed: Array,
+        taken: Mapping[str, object],
     ) -> Iterator[RobotJoint]:
         """Yield a joint as one or two, and the bracket from its frame to that of the child."""
         reader = self.reader
@@ -176,8 +203,8 @@ class _Model:
             what = f"joint '{name}': the type '{kind}' is not read; it is one of {', '.join(KINDS)}"
             raise reader.error(element, UnknownNameError(what))
         at, line = poses.of(name, element), element.line
-        base = poses.of(parent, element) if parent != WORLD else np.eye(4)
-        before, after = np.linalg.inv(base) @ at, np.linalg.inv(at) @ poses.of(child, element)
+        before = placed @ at if parent == WORLD else np.linalg.inv(poses.of(parent, element)) @ at
+        after = np.linalg.inv(at) @ poses.of(child, element)
         moves = {"fixed": 0, "ball": 0}.get(kind, 2 if kind in DOUBLE else 1)
         plain = bool(np.abs(after - np.eye(4)).max() < 1e-15)
         if kind == "fixed":
@@ -255,13 +282,14 @@ class _Model:
         )
         return Mimic(self.reader.name(item, "joint"), ratio, offset - ratio * reference, item.line)
 
-    def roots(self, names: list[str], poses: Poses, taken: Mapping[str, object]) -> dict[str, RobotJoint]:
+    def roots(
+        self, names: list[str], poses: Poses, placed: Array, taken: Mapping[str, object]
+    ) -> dict[str, RobotJoint]:
         """Return the joints to the world of the links that no joint carries: they float, unless they are fixed."""
         reader = self.reader
         found: dict[str, RobotJoint] = {}
         still = reader.flag(self.element, "static", False)
         fixed = self.asked.base == "fixed" or (still and self.asked.base != "floating")
-        placed = own_pose(reader, self.element)
         for name in names:
             pose = placed @ poses.of(name, self.element)
             label = unlike("root_joint" if len(names) == 1 else f"{name}_root_joint", {**taken, **found})
