@@ -48,7 +48,7 @@ from mbfmu.model.robot_options import RobotOptions
 Array = npt.NDArray[np.float64]
 FOLDER = Path(__file__).parent / "mjcf"
 REFERENCE = json.loads((FOLDER.parent / "references" / "mjcf.json").read_text(encoding="utf-8"))
-MODELS = ("arm", "solids", "meshes", "floating", "loops")
+MODELS = ("arm", "servos", "solids", "meshes", "floating", "loops")
 FREE = RobotOptions(limits=False, friction=False)
 MECHANISM = """<mujoco model="pendulum">
   <compiler angle="radian"/>
@@ -463,6 +463,9 @@ MISTAKES = [
     ("</equality>", '<weld body1="rod" body2="rod"/></equality>', "ties the body 'rod' to itself"),
     ("</actuator>", "<motor/></actuator>", "needs one of joint,"),
     ("</actuator>", '<moter joint="hinge"/></actuator>', "no actuator <moter>"),
+    ("</actuator>", '<position joint="twist" inheritrange="1"/></actuator>', "of the joint 'twist', which has none"),
+    ("</actuator>", '<position site="end" inheritrange="1"/></actuator>', "neither a joint nor a fixed tendon"),
+    ("</actuator>", '<position joint="twist" kp="-1" dampratio="1"/></actuator>', "it must be at least 0"),
     ("</mujoco>", "", "not valid XML"),
     ("<mujoco model", "<!DOCTYPE a><mujoco model", "a document type is declared"),
     ("<worldbody>", "<worldbody><joint/>", "a <joint> belongs to a <body>"),

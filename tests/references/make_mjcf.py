@@ -113,7 +113,7 @@ def states(path: Path) -> list[dict[str, list[float]]]:
 
 
 if __name__ == "__main__":
-    names = ("arm", "solids", "meshes", "floating", "loops")
+    names = ("arm", "servos", "solids", "meshes", "floating", "loops")
     made = {name: states(HERE.parent / "mjcf" / f"{name}.xml") for name in names}
     text = json.dumps({"mujoco": mj.__version__, **made}, indent=1)
     (HERE / "mjcf.json").write_text(text + "\n", encoding="utf-8")

@@ -32,7 +32,7 @@ class Law:
         gain, bias: three coefficients each.
         affine: whether the gain depends on s and v, and whether there is a bias.
         filtered: time constant of a filter in front, s; 0: there is none.
-        dampratio: damping over critical damping, in place of ``bias[2]``; 0: it is not given.
+        dampratio: damping over critical damping, in place of ``bias[2]``, of a law that acts; 0: it is not given.
         made: kind of the actuator that it comes from; empty for a general one.
         unknown: what is not modelled of it; empty: nothing.
     """
@@ -47,9 +47,12 @@ class Law:
 
     @property
     def acting(self) -> "Law":
-        """The law without the coefficients that do not count."""
+        """The law without the coefficients that do not count; a positive ``bias[2]`` of a spring is a damping ratio."""
         gain = self.gain if self.affine[0] else (self.gain[0], 0.0, 0.0)
-        return replace(self, gain=gain, bias=self.bias if self.affine[1] else (0.0, 0.0, 0.0))
+        bias, ratio = self.bias if self.affine[1] else (0.0, 0.0, 0.0), 0.0
+        if bias[2] > 0 and bias[1] == -gain[0]:
+            bias, ratio = (*bias[:2], 0.0), bias[2]
+        return replace(self, gain=gain, bias=bias, dampratio=ratio)
 
 
 @dataclass(frozen=True)
@@ -164,10 +167,14 @@ def _changed(reader: Attributes, element: Element, law: Law) -> Law:
         case "motor":
             return Law(made="motor")
         case "position":
-            k, d = reader.number(element, "kp", repr(law.gain[0])), reader.number(element, "kv", repr(-law.bias[2]))
+            k = reader.number(element, "kp", repr(law.gain[0]))
             filtered = reader.number(element, "timeconst", repr(law.filtered), least=0.0)
-            ratio = reader.number(element, "dampratio", "0" if "kv" in given else repr(law.dampratio), least=0.0)
-            return Law((k, 0.0, 0.0), (0.0, -k, -d), (False, True), filtered, ratio, "position")
+            last = law.bias[2]
+            if "kv" in given:
+                last = -reader.number(element, "kv", "", least=0.0)
+            elif "dampratio" in given:
+                last = reader.number(element, "dampratio", "", least=0.0)
+            return Law((k, 0.0, 0.0), (0.0, -k, last), (False, True), filtered, made="position")
         case "velocity":
             k = reader.number(element, "kv", repr(law.gain[0]))
             return Law((k, 0.0, 0.0), (0.0, 0.0, -k), (False, True), made="velocity")
@@ -195,7 +202,7 @@ def _general(reader: Attributes, element: Element, law: Law) -> Law:
     if filtered:
         filtered = _three(reader, element, "dynprm", (filtered, 0.0, 0.0))[0]
     gain, bias = _three(reader, element, "gainprm", law.gain), _three(reader, element, "biasprm", law.bias)
-    return Law(gain, bias, (affine[0], affine[1]), filtered, law.dampratio, law.made, unknown)
+    return Law(gain, bias, (affine[0], affine[1]), filtered, made=law.made, unknown=unknown)
 
 
 def _three(
@@ -218,12 +225,11 @@ def _actuator(
     words = element.attributes.get("gear", "1").split()
     gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
     joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
-    inputs = (
-        _range(reader, element, name, "ctrlrange", "ctrllimited", settings) if settings.flags["clampctrl"] else None
-    )
     spread = reader.number(element, "inheritrange", "0", least=0.0)
-    if spread and inputs is None and on[0] == "joint":
-        inputs = _inherited(reader, element, name, ends.joints[element.attributes["joint"]], spread)
+    if spread:
+        inputs: tuple[float, float] | None = _inherited(reader, element, name, on[0], settings, ends, spread)
+    else:
+        inputs = _range(reader, element, name, "ctrlrange", "ctrllimited", settings)
     forces = _range(reader, element, name, "forcerange", "forcelimited", settings)
     armature, (damping, *more) = reader.number(element, "armature", "0", least=0.0), _damping(reader, element)
     if any(more):
@@ -236,10 +242,17 @@ def _actuator(
         unknown = unknown or "limits of its filter"
     if site and law.filtered:
         unknown = unknown or "a filter at a site"
+    acting = law.acting
+    if acting.dampratio and site:
+        unknown = unknown or "a damping ratio at a site"
     unknown = law.unknown or unknown
     if unknown:
         return None, unknown
-    return Actuator(name, law.acting, joints, site, gear, inputs, forces, armature * gear[0] ** 2, damping), ""
+    if acting.dampratio and acting.gain[0] < 0:
+        what = f"actuator '{name}' has a damping ratio and a stiffness of {acting.gain[0]:g}: it must be at least 0"
+        raise reader.error(element, ValueRangeError(what))
+    inputs = inputs if settings.flags["clampctrl"] else None
+    return Actuator(name, acting, joints, site, gear, inputs, forces, armature * gear[0] ** 2, damping), ""
 
 
 def _damping(reader: Attributes, element: Element) -> tuple[float, ...]:
@@ -280,12 +293,23 @@ def _range(
 
 
 def _inherited(
-    reader: Attributes, element: Element, name: str, joint: ModelJoint, spread: float
+    reader: Attributes, element: Element, name: str, on: str, settings: Settings, ends: Ends, spread: float
 ) -> tuple[float, float]:
-    if joint.limits is None:
-        what = f"actuator '{name}' takes over the range of the joint '{joint.name}', which has none"
+    """Return the limits of an input that are a share of the range of what the actuator acts on, limited or not."""
+    target = element.attributes[on]
+    if on == "joint" and target in ends.joints:
+        joint = ends.joints[target]
+        stated, unit = joint.element, settings.angle if joint.kind in {"hinge", "ball"} else 1.0
+    elif on == "tendon" and target in ends.tendons:
+        stated, unit = ends.tendons[target].element, 1.0
+    else:
+        what = f"actuator '{name}' with inheritrange acts on neither a joint nor a fixed tendon: give a ctrlrange"
         raise reader.error(element, ModelError(what))
-    middle, half = sum(joint.limits) / 2, (joint.limits[1] - joint.limits[0]) / 2 * spread
+    lower, upper = (unit * item for item in reader.numbers(stated, "range", "0 0", 2))
+    if not lower < upper:
+        what = f"actuator '{name}' takes over the range of the {on} '{target}', which has none"
+        raise reader.error(element, ModelError(what))
+    middle, half = (lower + upper) / 2, (upper - lower) / 2 * spread
     return middle - half, middle + half
 
 

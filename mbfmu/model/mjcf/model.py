@@ -22,7 +22,7 @@ from mbfmu.model.mjcf.settings import settings_of
 from mbfmu.model.mjcf.tendons import Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.masses import inertias_on_axes
+from mbfmu.model.robot.masses import accelerations_of_axes
 from mbfmu.model.robot.robot import Origin, Robot, first_of
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot.xml import Element
@@ -131,12 +131,13 @@ def _damped(actuators: Actuators, robot: Robot, found: Bodies) -> Actuators:
     """Return actuators with the damping that a damping ratio asks for, at the references of the joints."""
     if not any(item.law.dampratio for item in actuators.found.values()):
         return actuators
-    inertias = inertias_on_axes(robot, {name: joint.ref for name, joint in found.joints.items()})
+    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in found.joints.items()})
     changed = {}
     for name, item in actuators.found.items():
         if item.law.dampratio:
-            ((joint, ratio),) = item.joints.items()
-            d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] * inertias[joint]) / abs(ratio)
+            pulled = np.array([item.joints.get(joint, 0.0) for joint in names])
+            eased_by = float(pulled @ eased @ pulled)
+            d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by) if eased_by > 0 else 0.0
             item = replace(item, law=replace(item.law, bias=(*item.law.bias[:2], -d)))
         changed[name] = item
     return replace(actuators, found=changed)

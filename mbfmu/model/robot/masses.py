@@ -83,6 +83,19 @@ def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, floa
     """
     if len(robot.joints) > LARGE:
         return {}
+    names, eased = accelerations_of_axes(robot, start)
+    return {name: 1 / float(item) for name, item in zip(names, eased.diagonal(), strict=True) if item > 0}
+
+
+def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[list[str], Array]:
+    """Return the joints with an axis, and the acceleration of each per effort on each, from rest and without weight.
+
+    The matrix is a part of the inverse of the mass matrix; joints that mimic others move with those.
+
+    Args:
+        robot: the robot.
+        start: coordinate of each joint with an axis.
+    """
     bodies = rigid_bodies(robot)
     columns: dict[str, tuple[Array, Array]] = {}  # velocity per rate: of the world's origin, and angular
     frames = {robot.root: (np.eye(3), np.zeros(3))}
@@ -117,12 +130,9 @@ def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, floa
             M[place[f"{name} 0"], place[f"{name} 0"]] += joint.rotor
     follow = _following(robot, place)
     inverse = np.linalg.pinv(follow.T @ M @ follow, hermitian=True)
-    eased = follow @ inverse @ follow.T
-    return {
-        name: 1 / float(eased[place[f"{name} 0"], place[f"{name} 0"]])
-        for name, joint in robot.joints.items()
-        if joint.kind in AXIAL and eased[place[f"{name} 0"], place[f"{name} 0"]] > 0
-    }
+    names = [name for name, joint in robot.joints.items() if joint.kind in AXIAL]
+    axial = follow[[place[f"{name} 0"] for name in names]]
+    return names, np.array(axial @ inverse @ axial.T)
 
 
 def _axes(joint: RobotJoint) -> list[tuple[bool, Array]]:
