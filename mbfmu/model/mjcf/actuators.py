@@ -298,8 +298,9 @@ def _inherited(
     """Return the limits of an input that are a share of the range of what the actuator acts on, limited or not."""
     target = element.attributes[on]
     if on == "joint" and target in ends.joints:
-        joint = ends.joints[target]
-        stated, unit = joint.element, settings.angle if joint.kind in {"hinge", "ball"} else 1.0
+        stated, unit = ends.joints[target].element, 1.0
+        if ends.joints[target].kind == "hinge" and settings.limited(reader, stated, "limited", "range"):
+            unit = settings.angle  # MuJoCo converts the range of no other joint
     elif on == "tendon" and target in ends.tendons:
         stated, unit = ends.tendons[target].element, 1.0
     else:
