@@ -7,6 +7,7 @@ from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.model.modelica.library import CLASSES
+from mbfmu.model.modelica.modifiers import check_names, check_nesting
 from mbfmu.model.modelica.stubs import whole
 from mbfmu.model.source import Source
 
@@ -39,17 +40,21 @@ def plain(text: str) -> str:
 
 
 def models_in(text: str) -> Iterator[str]:
-    """Yield the full names of the models of a text without comments, in its order."""
-    stack: list[str] = []
+    """Yield the full names of the models of a text without comments, in the order in which they end."""
+    stack: list[tuple[str, bool]] = []
     for found in CLASS.finditer(text):
+        path = ".".join(name for name, _ in stack)
         if found["end"]:
-            if stack and found["end"] == stack[-1]:
-                stack.pop()
+            if stack and found["end"] == stack[-1][0]:
+                _, is_model = stack.pop()
+                if is_model:
+                    yield path
             continue
-        if found["kind"] in {"model", "class"} and not found["partial"]:
-            yield ".".join([*stack, found["name"]])
+        is_model = found["kind"] in {"model", "class"} and not found["partial"]
         if not found["short"]:
-            stack.append(found["name"])
+            stack.append((found["name"], is_model))
+        elif is_model:
+            yield f"{path}.{found['name']}" if path else found["name"]
 
 
 def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, Any]]:
@@ -80,6 +85,7 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
         depth += (sign in "([{") - (sign in ")]}")
         if depth > DEEPEST:
             raise source.error(code.count("\n", 0, place) + 1, "parentheses are nested too deeply")
+    check_nesting(code, source)
     chosen = model or known[-1]
     try:
         with warnings.catch_warnings():
@@ -100,11 +106,18 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         raise source.error(1, f"the compiler gave up: {str(error)[:200]}") from None
+    check_names(code, flat["variables"], source)
     return chosen, flat
 
 
 def _mistake(told: str, code: str, source: Source) -> MbfmuError:
-    """Return the error for what the compiler says."""
+    """Return the error for what the compiler says, of which what is said of the user's own text counts first."""
+    own = [
+        part
+        for part in re.split(r"(?<=\]); ", told)
+        if (spot := re.search(r"\[[^\[\]]*?:(\d+):\d+\]$", part)) and int(spot[1]) <= code.count("\n") + 1
+    ]
+    told = own[0] if own else told
     place = re.search(r"\[[^\[\]]*?:(\d+):\d+\]", told)
     wanted = re.search(r"unresolved type[\w ]*: '([\w.]+)'", told) or re.search(r"unresolved [\w ]*: '([\w.]+)'", told)
     if wanted:
