@@ -407,6 +407,20 @@ def test_a_binary_file_is_no_model(tmp_path: Path) -> None:
         mbfmu.load(path)
 
 
+def test_a_torque_of_time_acts_as_an_input_of_the_same_values(tmp_path: Path) -> None:
+    connected = FLANGED.replace("equation\n", "equation\n  connect(motor.flange, hinge.axis);\n")
+    torque = "held;\n  Modelica.Mechanics.Rotational.Sources.Torque motor"
+    fixed = connected.replace("held;\n", f"{torque}(tau=L*sin(3*time));\n")
+    driven = connected.replace("held;\n", f"{torque};\n  Modelica.Blocks.Interfaces.RealInput tau;\n")
+    driven = driven.replace("equation\n", "equation\n  connect(tau, motor.tau);\n")
+    (tmp_path / "fixed.mo").write_text(fixed, encoding="utf-8")
+    (tmp_path / "driven.mo").write_text(driven, encoding="utf-8")
+    first = mbfmu.simulate(tmp_path / "fixed.mo", 0.5, step=1e-4)
+    second = mbfmu.simulate(tmp_path / "driven.mo", 0.5, step=1e-4, inputs={"tau": "1.2*sin(3*time)"})
+    assert first["hinge.phi"][-1] == pytest.approx(second["hinge.phi"][-1], abs=1e-6)
+    assert abs(first["hinge.phi"][-1] - mbfmu.simulate(tmp_path / "driven.mo", 0.5)["hinge.phi"][-1]) > 1e-3
+
+
 def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
     path = tmp_path / "told.mo"
     path.write_text(TEXT.replace("w(start=0, fixed=true)", "w(start=2)"), encoding="utf-8")

@@ -47,7 +47,7 @@ def modifiers_in(code: str) -> Iterator[Modifier]:
 
 
 def check_nesting(code: str, source: Source) -> None:
-    """Refuse what the compiler loses: dotted names, and values of variables inside a component that have attributes.
+    """Raise an error for what the compiler loses: dotted names, and attributes beside a value inside a component.
 
     Raises:
         ModelError: there is such a modifier.
@@ -65,7 +65,7 @@ def check_nesting(code: str, source: Source) -> None:
 
 
 def check_names(code: str, variables: Iterable[str], source: Source) -> None:
-    """Refuse modifiers of what is not there, inside the parts of components; the compiler refuses the others itself.
+    """Raise an error for modifiers of what is not there in parts of components; the compiler itself finds the others.
 
     Args:
         code: the text without comments and strings.

@@ -382,7 +382,7 @@ class _Flat:
         """Return an expression of full names as one that components of a sub-system can have."""
         if not isinstance(value, str):
             return value
-        called = {name: self.local(name, scope) for name in sorted(Expression(value).names)}
+        called = {name: self.local(name, scope) for name in sorted(Expression(value).names - {"time"})}
         return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda found: called.get(found[0], found[0]), value)
 
     def local(self, name: str, scope: str) -> str:
