@@ -665,7 +665,7 @@ def test_xacro_is_expanded_with_packages_from_options_and_the_environment(
     expected = system_from(ARM)
     assert mbfmu.load(path, robot=RobotOptions(packages={"parts": apart / "parts"})) == expected
     with pytest.raises(
-        ModelFileError, match=r"\$\(find parts\): give the package's folder with --package parts=FOLDER"
+        ModelFileError, match=r"line 1: \$\(find parts\): give the package's folder with --package parts=FOLDER$"
     ):
         mbfmu.load(path)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(apart))

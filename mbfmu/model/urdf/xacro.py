@@ -51,10 +51,11 @@ def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) 
     try:
         with _finding(substitution_args, find), contextlib.redirect_stderr(said):
             return bytes(xacro.process_file(str(path)).toprettyxml(indent="  ", encoding="utf-8"))
-    except MbfmuError as error:
-        raise source.error(1, error) from None
     except Exception as error:  # noqa: BLE001 - macros raise any kind of error
-        raise source.error(1, f"xacro: {str(error) or type(error).__name__}") from None
+        own: BaseException | None = error
+        while own is not None and not isinstance(own, MbfmuError):
+            own = own.__context__  # the reader wraps errors, and its text repeats them
+        raise source.error(1, own or f"xacro: {str(error) or type(error).__name__}") from None
 
 
 @contextlib.contextmanager
