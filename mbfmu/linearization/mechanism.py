@@ -195,15 +195,24 @@ def _sampled(dae: Dae, point: Point, chosen: tuple[str, ...], period: float, spi
     real = form.B.shape[1] - dae.n_d  # inputs that are no switches
     acting = [*range(real), *(real + k for k in entries)]
     form = replace(form, B=form.B[:, acting], D=form.D[:, acting], u0=form.u0[acting])
-    q, v, z, u, _, _ = dae.symbols()
-    memory = ca.SX.sym("memory", dae.n_d)
-    after = dae.sampling.update(q, v, z, u, ca.vertcat(ca.DM(p0[:place]), memory), t0, now)[entries]
-    shown = ca.Function("after", [q, v, z, u, memory], [ca.jacobian(after, of) for of in (q, v, z, memory, u)])
-    M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in shown(q0, v0, z0, u0, m0))
+    M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in _remembered(dae)(q0, v0, z0, u0, m0, p0[:place], t0))
     switches = [k for k in range(n_u) if dae.inputs[k].type != "Real"]
     M = np.hstack([M_q @ slopes.q + M_v @ slopes.v + M_z @ slopes.z, M_m[:, entries], np.delete(M_u, switches, axis=1)])
     names = tuple(dae.sampling.memory[k].name for k in entries)
     return closed(held_over(form, period), names, M, m0[entries])
+
+
+@lru_cache(maxsize=1)
+def _remembered(dae: Dae) -> Any:
+    """Return the Function (q, v, z, u, memory, p, t) -> slopes of what a sampling leaves in memory.
+
+    The slopes are those in q, v, z, the memory before and u; the function is kept for other points.
+    """
+    assert dae.sampling is not None
+    q, v, z, u, _, t = dae.symbols()
+    memory, p = ca.SX.sym("memory", dae.n_d), ca.SX.sym("p", dae.n_p - dae.n_d)
+    after = dae.sampling.update(q, v, z, u, ca.vertcat(p, memory), t, np.ones(dae.n_c))[list(following(dae))]
+    return ca.Function("after", [q, v, z, u, memory, p, t], [ca.jacobian(after, of) for of in (q, v, z, memory, u)])
 
 
 def _memory(dae: Dae) -> tuple[str, ...]:
