@@ -5,7 +5,8 @@ chain of 128 links then fits into the processor's caches, and compiles in second
 
 Families (`families.py`) share loops over k where the distances allow it. A loop runs upwards if its recurrences look
 back (distances below 0), downwards if they look ahead. Operations outside of loops stand between the loops. Values
-that are needed after the next turn are kept in the work vector, a row for each k.
+that are needed after the next turn are kept in the work vector, a row for each k; those that only what follows their
+loop needs, of its last turn, in variables: rows are as short as can be, as long mechanisms read them from slow caches.
 """
 
 from collections import defaultdict
@@ -225,7 +226,7 @@ class _Writer:
 
     In it ``i0``, ``o0`` ... are arguments and results, and ``s9`` is the value of node 9, outside of loops. Within a
     loop ``a7`` is family 7's value in this turn, ``b7`` its value in the turn before, and ``v`` this turn's row of the
-    work vector.
+    work vector. After the loop ``e7`` is its value in the last turn.
     """
 
     def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
@@ -249,9 +250,16 @@ class _Writer:
                 for k in range(plan.first + apart, plan.last + apart + 1):
                     if not plan.looped[node := int(families.members[used, k])]:
                         self.filled[node] = used, k
+        outside = defaultdict(set)
         for node in self._needed_outside():
             if node in self.place:
-                self.slots.setdefault(self.place[node][0], len(self.slots))
+                family, k = self.place[node]
+                outside[family].add(k)
+        self.ends = {  # families of which only the last turn is needed, after their loop
+            family for family, needed in outside.items() if family not in self.slots and needed == {self._end(family)}
+        }
+        for family in outside.keys() - self.ends:
+            self.slots.setdefault(family, len(self.slots))
         self.first_row = min(kept_k)
         self.size = len(self.slots) * (max(kept_k) - self.first_row + 1)
 
@@ -302,6 +310,9 @@ class _Writer:
         )
         for family in carried:
             yield f"  V b{family} = SAME({self._name(int(self.families.members[family, before]))});"
+        for family in ours:
+            if family in self.ends:
+                yield f"  V e{family};"
         yield f"  for (int {span}) {{"
         if self.slots:
             yield f"    V *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
@@ -312,6 +323,8 @@ class _Writer:
             yield f"    const V a{family} = {self.program.name(int(members[0]))}({', '.join(names)});"
             if family in self.slots:
                 yield f"    v[{self.slots[family]}] = a{family};"
+            if family in self.ends:
+                yield f"    e{family} = a{family};"
             for items in self.stored[family]:
                 indices = np.array([item.index for item in items])
                 yield "  " + self._store(items[0], self._index(indices), f"a{family}")
@@ -340,7 +353,14 @@ class _Writer:
             return literal(self.program.numbers[node])
         if self.program.leaf[node]:
             return f"i{self.program.name(node)}[{self.program.index[node]}]"
-        return self._slot(*self.place[node]) if node in self.place else f"s{node}"
+        if node not in self.place:
+            return f"s{node}"
+        family, k = self.place[node]
+        return f"e{family}" if family in self.ends else self._slot(family, k)
+
+    def _end(self, family: int) -> int:
+        """Return k in the last turn of a family's loop."""
+        return self.turns[-1] if self.plan.steps[self.plan.loop[family]] > 0 else self.turns[0]
 
     def _slot(self, family: int, k: int) -> str:
         return f"w[{len(self.slots) * (k - self.first_row) + self.slots[family]}]"
