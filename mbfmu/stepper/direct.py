@@ -8,6 +8,9 @@ from mbfmu.stepper.bashforth import bashforth
 from mbfmu.stepper.explicit import METHOD_TEXT, explicit_scheme
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 
+SUBSTEPS = 6
+"""Number of substeps of a step of `ab7`, each with one acceleration: a step costs as much as one of `dopri5`."""
+
 
 def direct(dae: Dae, method: str = "rk4") -> Scheme:
     """Return the scheme with accelerations from the KKT system (Hong & Liu, survey, the direct method).
@@ -25,7 +28,7 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
             little damping).
     """
     if method == "ab7":
-        return bashforth("direct", {"method": method}, dae)
+        return bashforth("direct", {"method": method}, dae, SUBSTEPS)
 
     def acceleration_of(problem: Problem) -> SX:
         return lambda q, v, z, t: problem.acceleration(q, v, z, t)[0]
