@@ -10,7 +10,9 @@ from typing import Any
 import fmpy.fmi2 as fmi2
 import numpy as np
 import pytest
-from harness import thorough
+from harness import examples, thorough
+from hypothesis import given
+from hypothesis import strategies as st
 from masters import (
     Array,
     Instance,
@@ -91,6 +93,21 @@ def test_native_and_pythonfmu_give_the_same_numbers(case: Case) -> None:
     (native, silence), (python, _) = (varied_run(unpacked(case, backend)) for backend in ("native", "python"))
     assert silence == []
     np.testing.assert_allclose(native, python, rtol=1e-12, atol=1e-12)
+
+
+@examples()
+@given(data=st.data())
+def test_a_list_of_variables_in_any_order_gives_what_each_gives_alone(data: st.DataObject) -> None:
+    """Values that lie side by side are copied at once: runs, runs cut short or broken, and single ones."""
+    with Instance(unpacked(ARM)) as slave:
+        slave.start(TORQUES)
+        known = slave.fmu.names("output", "local", "input", "parameter")
+        first = data.draw(st.integers(0, len(known) - 1))
+        names = known[first : data.draw(st.integers(first + 1, len(known)))]
+        for _ in range(data.draw(st.integers(0, 3))):
+            names.insert(data.draw(st.integers(0, len(names))), data.draw(st.sampled_from(known)))
+        alone = [slave.get([name])[0] for name in names]
+        assert slave.slave.getReal([slave.fmu.references[name] for name in names]) == alone
 
 
 @pytest.mark.parametrize("run", [run_fmpy, run_libcosim, run_ecos])

@@ -301,12 +301,25 @@ static enum outcome give(struct core *m, unsigned int vr, double *value) {
     return DONE;
 }
 
+/* How many outputs a list of n references, one at least, begins with whose values lie side by side. */
+static size_t side_by_side(const unsigned int vr[], size_t n) {
+    if (vr[0] >= N_VARIABLES) return 0;
+    const size_t run = n < RUNS[vr[0]] ? n : RUNS[vr[0]];
+    if (run > 1 && vr[1] == vr[0] + 1 && !memcmp(vr, &REFERENCES[vr[0]], run * sizeof *vr)) return run;
+    return run > 0;
+}
+
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
-    size_t i = 0;
+    size_t i = 0, run;
     if (m->stale) show_present(m);
     const double *const y = m->y;
-    if (m->now.phase != INSTANTIATED) /* outputs are read most, and the table of variables is long */
-        for (; i < n && vr[i] < N_VARIABLES && PLACES[vr[i]] >= 0; ++i) value[i] = y[PLACES[vr[i]]];
+    if (m->now.phase != INSTANTIATED) /* outputs are read most, and many at a time */
+        for (; i < n && (run = side_by_side(&vr[i], n - i)); i += run) {
+            if (run > 1)
+                memcpy(&value[i], &y[PLACES[vr[i]]], run * sizeof *value);
+            else
+                value[i] = y[PLACES[vr[i]]];
+        }
     for (; i < n; ++i)
         if (give(m, vr[i], &value[i]) != DONE) return REFUSED;
     return DONE;

@@ -1,7 +1,7 @@
 """Interface -> variables.h, model.h and arrays.h: the variables as one C table, and other facts of the model for C."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
@@ -35,6 +35,7 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
         enumerations: whether modes are of the type Enumeration, as in FMI 3.0, and not of the type Integer.
     """
     typed = interface.typed
+    places = [_place(item) for item in interface.variables]
     return "\n".join(
         [
             "#ifndef VARIABLES_H",
@@ -46,7 +47,10 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
             *(f"    {{{_row(item, typed, enumerations)}}}," for item in interface.variables),
             "};",
             "/* Place among the outputs of the Real output with each value reference; -1: it is another variable. */",
-            _numbers("PLACES", (_place(item) for item in interface.variables), "int"),
+            _numbers("PLACES", places, "int"),
+            "/* How many such outputs follow each other in references and places, from each on; 0: it is none. */",
+            _numbers("RUNS", _runs(places)),
+            _numbers("REFERENCES", range(len(places))),
             "#endif",
             "",
         ]
@@ -184,6 +188,15 @@ def guid_header(guid: str) -> str:
 
 def _place(item: Variable) -> int:
     return item.offset if item.kind == OUTPUT and item.type == "Real" else -1
+
+
+def _runs(places: Sequence[int]) -> list[int]:
+    """Return for each place how many there are from it on of which each is one more than that before; 0: it is -1."""
+    runs = [int(place >= 0) for place in places]
+    for i in reversed(range(len(places) - 1)):
+        if runs[i] and places[i + 1] == places[i] + 1:
+            runs[i] += runs[i + 1]
+    return runs
 
 
 def _row(item: Variable, typed: bool, enumerations: bool) -> str:
