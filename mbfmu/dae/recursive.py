@@ -35,6 +35,8 @@ from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
 
 SX = Any
+FEW = 16
+"""Number of links of a tree up to which its code has no loops, so that turns do not wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -402,7 +404,7 @@ class Articulated:
             U_w = A[number] @ link.S_w + H[number] @ link.S_v
             U_v = H[number].T @ link.S_w + M[number] @ link.S_v
             U_w, U_v, D_own = _on_own_rates(link, U_w, U_v, C_w[number], C_v[number], E[number])
-            D = _Inverse(D_own)
+            D = _Inverse(D_own, len(links) <= FEW)
             self.U_w[number], self.U_v[number], self.D[number] = U_w, U_v, D
             DU_w, DU_v = D.times(U_w.T), D.times(U_v.T)
             A1 = _symmetric(A[number] - U_w @ DU_w)
@@ -500,16 +502,25 @@ def _single_axis(link: Link) -> int | None:
 
 
 class _Inverse:
-    """The inverse of a small symmetric positive definite matrix."""
+    """The inverse of a small symmetric positive definite matrix.
 
-    def __init__(self, D: SX) -> None:
+    Args:
+        D: the matrix.
+        once: whether one division serves all products with the inverse of a single number. In a long chain each turn of
+            the recursion would wait for it; else vectors of many instances gain most, as processors divide slowly.
+    """
+
+    def __init__(self, D: SX, once: bool) -> None:
         self.D = ca.densify(D)
         self.factor = ca.ldl(self.D) if D.shape[0] > 1 else None
+        self.negative = -1 / self.D if once and D.shape[0] == 1 else None  # of b (1 / D) CasADi makes b / D again
 
     def times(self, b: SX) -> SX:
         """Return D^-1 b."""
         if not self.D.numel():
             return b
+        if self.negative is not None:
+            return -(b * self.negative)
         if self.factor is None:
-            return b / self.D  # a reciprocal for all of them would make each turn of a long chain wait for it
+            return b / self.D
         return ca.ldl_solve(ca.densify(b), *self.factor)
