@@ -21,7 +21,7 @@ Scheme = tuple[str, Options]
 RK4: Scheme = ("direct", {"method": "rk4"})
 AB7: Scheme = ("direct", {"method": "ab7"})
 HIGHER: tuple[Scheme, ...] = tuple(("projected", {"order": order}) for order in (5, 8, 9))
-PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), ("projected", {"order": 7}), *HIGHER)
+PROJECTED: tuple[Scheme, ...] = (("projected", {"order": 4}), *HIGHER, ("projected", {"order": 7}))
 IMPLICIT: tuple[Scheme, ...] = (
     ("rattle", {"iteration": "simplified"}),
     ("rattle", {}),
