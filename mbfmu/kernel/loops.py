@@ -258,8 +258,9 @@ class _Writer:
         self.ends = {  # families of which only the last turn is needed, after their loop
             family for family, needed in outside.items() if family not in self.slots and needed == {self._end(family)}
         }
-        for family in outside.keys() - self.ends:
-            self.slots.setdefault(family, len(self.slots))
+        for family in outside:
+            if family not in self.ends:
+                self.slots.setdefault(family, len(self.slots))
         self.first_row = min(kept_k)
         self.size = len(self.slots) * (max(kept_k) - self.first_row + 1)
 
