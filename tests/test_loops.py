@@ -1,10 +1,11 @@
 """Loops in generated code: the same bits as written out, in code that no longer grows with the chain."""
 
 import ctypes
+import math
 import random
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 from harness import thorough
 
 import mbfmu
+from benchmarks.scale import tree
 from mbfmu.dae import derive
 from mbfmu.dae.merged import merged_again
-from mbfmu.kernel import Bundle, codegen, compiled_library, compose, families, loops, vector
+from mbfmu.kernel import Bundle, codegen, compiled_library, compose, families, layers, loops, vector
 from mbfmu.kernel import bundle as composing
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
@@ -114,12 +116,15 @@ def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
 
 
 def test_code_in_which_nothing_recurs_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    dae = derive(mbfmu.load("two_link"), "absolute")
-    bundle = compose(dae, make_scheme(dae, "projected", {}))
+    x = ca.SX.sym("x", 8)
+    some, result = random.Random(1), x[0]
+    for _ in range(100):
+        other = x[some.randrange(8)]
+        result = some.choice([result + other, ca.sin(result), result * other, result - other, other / (4 + result)])
     texts = []
     for long in (NEVER, 0):
         monkeypatch.setattr(loops, "LONG", long)
-        texts.append(c_sources(bundle))
+        texts.append(generated([ca.Function("f", [x], [result])], external=True).text)
     assert texts[0] == texts[1]
 
 
@@ -162,6 +167,47 @@ def repetitive(seed: int) -> Any:
     return ca.Function("f", [x, p], [ca.cse(ca.vertcat(*results))])
 
 
+def branching(seed: int) -> Any:
+    """Return a random function of passes up and down a tree of bodies, and of sums over all of them.
+
+    What a body computes needs what its parent, or its children together, computed in the same pass, and what it
+    computed itself in any; leaves of the tree have nothing from children.
+    """
+    some = random.Random(seed)
+    n = some.randint(40, 90)
+    regular = some.random() < 0.5
+    parents = [(k - 1) // 2 if regular else some.randrange(max(0, k - 9), k) for k in range(1, n)]
+    x, p = ca.SX.sym("x", 2 * n), ca.SX.sym("p", 3)
+    passes: list[list[list[Any]]] = []
+    results: list[Any] = []
+    for _ in range(some.randint(1, 4)):
+        outwards = some.random() < 0.5
+        recipe = [(some.choice("+-*/s"), [(some.choice("xclo"), some.random()) for _ in "ab"]) for _ in range(7)]
+        numbers = [0.5 + some.randrange(8) / 8 for _ in range(n)]
+        values: list[list[Any]] = [[]] * n
+        for k in range(n) if outwards else reversed(range(n)):
+            if outwards:
+                carried = values[parents[k - 1]] if k else [p[0], p[1]]
+            else:
+                children = [values[child + 1] for child, parent in enumerate(parents) if parent == k]
+                carried = [sum(each, p[2] * x[k]) for each in zip(*children, strict=True)] or [p[0], x[k]]
+            here: list[Any] = []
+            for sign, choices in recipe:
+                from_passes = [value for each in passes for value in each[k]]
+                near = {"x": [x[k], x[n + k], numbers[k], p[2]], "c": carried, "l": here, "o": from_passes}
+                a, b = ((near[kind] or carried)[int(place * len(near[kind] or carried))] for kind, place in choices)
+                here.append({"+": a + b, "-": a - b, "*": a * b, "/": a / (4 + b * b), "s": ca.sin(a)}[sign])
+            values[k] = here
+        passes.append(values)
+        results += [values[k][some.randrange(7)] for k in range(0, n, some.randint(1, 3))]
+        results += [each[-1] for each in values]
+        total = p[1]
+        for each in values:
+            total = some.choice([total + each[-2]] if seed % 3 else [total + each[-2], each[-2] + total])
+        results.append(total)
+    return ca.Function("f", [x, p], [ca.cse(ca.vertcat(*results))])
+
+
 def _operand(
     kind: str, place: list[float], k: int, here: list[Any], before: list[Any], passes: Any, own: list[Any], p: Any
 ) -> Any:
@@ -201,30 +247,53 @@ def compiled(function: Any, folder: Path, name: str) -> Any:
     return call
 
 
-@pytest.mark.parametrize("seed", thorough(zip(range(60)), lambda seed: seed < 5))
+@pytest.mark.parametrize(
+    ("made", "seed"),
+    thorough([(made, seed) for made in (repetitive, branching) for seed in range(60)], lambda _, seed: seed < 4),
+)
 def test_whatever_recurs_gives_the_same_bits_in_loops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[int], Any], seed: int
 ) -> None:
-    function = repetitive(seed)
+    function = made(seed)
     values = random.Random(seed)
     given_x = [values.uniform(-1, 1) for _ in range(function.numel_in(0))]
     given_p = [values.uniform(0.5, 1) for _ in range(3)]
     found = []
-    for name, long in (("straight", NEVER), ("looped", 0)):
+    for name, long, shorter, well in (
+        ("straight", NEVER, 0.0, 0.0),
+        ("families", 0, 0.0, 0.0),
+        ("layers", 0, math.inf, math.inf),
+    ):
         monkeypatch.setattr(loops, "LONG", long)
         monkeypatch.setattr(loops, "WORTH", 0.0)
+        monkeypatch.setattr(loops, "SHORTER", shorter)
+        monkeypatch.setattr(loops, "WELL", well)
         found.append(compiled(function, tmp_path, f"{name}{seed}")(given_x, given_p))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A colour is a hash: were it the same for unlike operations, they would still not become one family."""
+    """A colour is a hash: were it the same for unlike operations, they would still not become one family or layer."""
     function = repetitive(7)
     x, p = [0.1 + 0.01 * k for k in range(function.numel_in(0))], [0.5, 0.7, 0.9]
     monkeypatch.setattr(loops, "WORTH", 0.0)
     found = []
-    for name, long in (("straight", NEVER), ("looped", 0)):
+    for name, long, shorter in (("straight", NEVER, 0.0), ("families", 0, 0.0), ("layers", 0, math.inf)):
         monkeypatch.setattr(loops, "LONG", long)
+        monkeypatch.setattr(loops, "SHORTER", shorter)
+        monkeypatch.setattr(loops, "WELL", shorter)
         found.append(compiled(function, tmp_path, name)(x, p))
-        monkeypatch.setattr(families, "_colours", lambda program: np.zeros(len(program.kind), dtype=np.uint64))
-    assert found[0] == found[1]
+        for room in (families, layers):
+            monkeypatch.setattr(
+                room, "colours", lambda program, **_: np.zeros(len(program.kind), dtype=np.uint64)
+            )
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.slow
+def test_the_code_of_a_tree_grows_with_its_levels() -> None:
+    lines = []
+    for N in (127, 255):
+        dae = derive(tree(N), "joint")
+        lines.append(len(c_sources(compose(dae, make_scheme(dae, "direct", {"method": "rk4"})))["step.c"].splitlines()))
+    assert lines[1] < 1.25 * lines[0]

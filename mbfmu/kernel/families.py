@@ -89,6 +89,33 @@ def find_families(program: Program) -> Families | None:
     return families.shifted(_offsets(families))
 
 
+def colours(program: Program, above: bool = True) -> npt.NDArray[np.uint64]:
+    """Return a colour for each node: nodes with equal surroundings within `ROUNDS` steps have equal colours.
+
+    Args:
+        program: the program.
+        above: whether users belong to the surroundings; else only operands do.
+    """
+    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
+    at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
+    odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
+    half = np.uint64(31)
+    colour = at_first
+    for _ in range(ROUNDS):
+        below, from_above = np.zeros_like(colour), np.zeros_like(colour)
+        for place in range(OPERANDS):
+            users = np.flatnonzero(program.operands[:, place] >= 0)
+            used = program.operands[users, place]
+            seen = (colour[used] ^ odd[place]) * odd[-1]
+            below[users] += (seen ^ seen >> half) * odd[place]
+            if above:
+                seen = (colour[users] ^ odd[OPERANDS + place]) * odd[-1]
+                np.add.at(from_above, used, (seen ^ seen >> half) * odd[OPERANDS + place])
+        mixed = colour * odd[-2] + below + from_above * odd[-1]
+        colour = np.where(program.leaf, at_first, mixed ^ mixed >> half)
+    return colour
+
+
 def components(count: int, source: Nodes, target: Nodes) -> Nodes:
     """Return the number of the strongly connected component of each node of a graph, shape (count,)."""
     from scipy.sparse import coo_array  # its import takes longer than a prepared model takes to start
@@ -114,27 +141,6 @@ def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> It
             waiting[user] -= 1
             if not waiting[user]:
                 heapq.heappush(ready, (place[user], user))
-
-
-def _colours(program: Program) -> npt.NDArray[np.uint64]:
-    """Return a colour for each node: nodes with equal surroundings within `ROUNDS` steps have equal colours."""
-    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
-    at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
-    odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
-    half = np.uint64(31)
-    colour = at_first
-    for _ in range(ROUNDS):
-        below, above = np.zeros_like(colour), np.zeros_like(colour)
-        for place in range(OPERANDS):
-            users = np.flatnonzero(program.operands[:, place] >= 0)
-            used = program.operands[users, place]
-            seen = (colour[used] ^ odd[place]) * odd[-1]
-            below[users] += (seen ^ seen >> half) * odd[place]
-            seen = (colour[users] ^ odd[OPERANDS + place]) * odd[-1]
-            np.add.at(above, used, (seen ^ seen >> half) * odd[OPERANDS + place])
-        mixed = colour * odd[-2] + below + above * odd[-1]
-        colour = np.where(program.leaf, at_first, mixed ^ mixed >> half)
-    return colour
 
 
 class _Table:
@@ -218,7 +224,7 @@ class _Table:
 def _members(program: Program) -> Nodes | None:
     """Return the members of all families, shape (families, span)."""
     operations = np.flatnonzero(~program.leaf)
-    _, which, count = np.unique(_colours(program)[operations], return_inverse=True, return_counts=True)
+    _, which, count = np.unique(colours(program)[operations], return_inverse=True, return_counts=True)
     sizes = Counter[int]()
     for size in count[count >= LEAST].tolist():
         sizes[size] += size

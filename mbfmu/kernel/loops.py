@@ -3,6 +3,9 @@
 The same operations are done on the same numbers, so that the results are the same bits; only the code is shorter. A
 chain of 128 links then fits into the processor's caches, and compiles in seconds.
 
+There are two kinds of loops, of which those are written that leave less code. Layers (`layers.py`) find operands by
+tables: for trees that branch, and for what bodies compute each for itself. Chains have families.
+
 Families (`families.py`) share loops over k where the distances allow it. A loop runs upwards if its recurrences look
 back (distances below 0), downwards if they look ahead. Operations outside of loops stand between the loops. Values
 that are needed after the next turn are kept in the work vector, a row for each k; those that only what follows their
@@ -10,7 +13,7 @@ loop needs, of its last turn, in variables: rows are as short as can be, as long
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +21,17 @@ import numpy as np
 
 from mbfmu.dae.merged import LONG
 from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
-from mbfmu.kernel.operations import literal
-from mbfmu.kernel.program import Flags, Nodes, Output, Program, read_program
+from mbfmu.kernel.layer_text import LayerText
+from mbfmu.kernel.layers import find_layers
+from mbfmu.kernel.loop_text import LoopText
+from mbfmu.kernel.program import Flags, Nodes, Program, read_program
 
 WORTH = 0.5
 """Smallest share of the operations that must be in loops for the loops to be written."""
+SHORTER = 0.5
+"""Share of what is written otherwise, with families or without loops, below which layers are written."""
+WELL = 0.1
+"""Share of the operations below which layers are written, and no families sought."""
 SHORTEST = 4
 """Smallest number of turns of a loop."""
 
@@ -48,6 +57,11 @@ class Plan:
     looped: Flags
     before: Nodes
 
+    @property
+    def statements(self) -> int:
+        """Number of operations that are written."""
+        return len(self.order) + int((~self.looped).sum())
+
 
 @dataclass(frozen=True)
 class Loops:
@@ -72,14 +86,18 @@ def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
     program = read_program(function)
     if len(program.kind) + len(program.outputs) < LONG:
         return None
-    families = find_families(program)
-    if families is None:
+    operations = int((~program.leaf).sum())
+    layers = find_layers(program, SHORTER * operations)
+    if layers is None or layers.statements >= WELL * operations:
+        families = find_families(program)
+        plan = make_plan(program, families, max(1.0, WORTH * operations)) if families else None
+        if families and plan and (layers is None or layers.statements >= SHORTER * plan.statements):
+            writer = _Writer(program, families, plan, unwanted)
+            return Loops(writer.text(), writer.size)
+    if layers is None:
         return None
-    plan = make_plan(program, families, max(1.0, WORTH * (~program.leaf).sum()))
-    if plan is None:
-        return None
-    writer = _Writer(program, families, plan, unwanted)
-    return Loops(writer.text(), writer.size)
+    text = LayerText(program, layers, unwanted)
+    return Loops(text.text(), text.size)
 
 
 def make_plan(program: Program, families: Families, least: float) -> Plan | None:
@@ -224,20 +242,20 @@ class _Graph:
 class _Writer:
     """The C text of a program with a plan.
 
-    In it ``i0``, ``o0`` ... are arguments and results, and ``s9`` is the value of node 9, outside of loops. Within a
-    loop ``a7`` is family 7's value in this turn, ``b7`` its value in the turn before, and ``v`` this turn's row of the
-    work vector. After the loop ``e7`` is its value in the last turn.
+    In it ``s9`` is the value of node 9, outside of loops. Within a loop ``a7`` is family 7's value in this turn, ``b7``
+    its value in the turn before, and ``v`` this turn's row of the work vector. After the loop ``e7`` is its value in
+    the last turn.
     """
 
     def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
-        self.program, self.families, self.plan, self.unwanted = program, families, plan, unwanted
+        self.program, self.families, self.plan = program, families, plan
+        self.c = LoopText(program, unwanted)
         self.turns = range(plan.first, plan.last + 1)
-        self.tables: list[str] = []
         self.place = {  # family and k of nodes in loops
             int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
         }
         self.single: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes outside of loops
-        self.stored, self.alone = self._stores(program.outputs)
+        self.stored, self.alone = self.c.stores(self.place, lambda _: len(self.turns))
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
         kept_k = [plan.first, plan.last]
@@ -268,7 +286,7 @@ class _Writer:
         """Return the function's body."""
         stores = defaultdict(list)
         for item in self.alone:
-            stores[item.node].append(self._store(item, str(item.index), self._name(item.node)))
+            stores[item.node].append(self.c.store(item, str(item.index), self._name(item.node)))
         lines = []
         nodes = defaultdict(list)
         for node in self.single:
@@ -283,15 +301,7 @@ class _Writer:
             if number < len(self.plan.steps):
                 lines += self._loop(number)
         lines += [line for each in stores.values() for line in each]
-        return "\n".join([*self._head(), *self.tables, *lines, ""])
-
-    def _head(self) -> Iterator[str]:
-        """Yield the declarations of arguments and results."""
-        for kind in np.unique(self.program.kind[self.program.index >= 0]):
-            which = self.program.kinds[kind]
-            yield f"  const V *const restrict i{which} = arg[{which}];"
-        for which in sorted({item.which for item in self.program.outputs}):
-            yield f"  V *const restrict o{which} = res[{which}];"
+        return "\n".join([*self.c.head(), *self.c.definitions(), *lines, ""])
 
     def _loop(self, number: int) -> Iterator[str]:
         """Yield a loop."""
@@ -327,8 +337,7 @@ class _Writer:
             if family in self.ends:
                 yield f"    e{family} = a{family};"
             for items in self.stored[family]:
-                indices = np.array([item.index for item in items])
-                yield "  " + self._store(items[0], self._index(indices), f"a{family}")
+                yield self.c.store_turns(items, f"a{family}")
         for family in carried:
             yield f"    b{family} = a{family};"
         yield "  }"
@@ -343,17 +352,12 @@ class _Writer:
             return f"v[{len(self.slots) * apart + self.slots[pattern]}]"
         if pattern != LEAF:
             return self._name(int(used[0]))
-        if used[0] in self.program.numbers:
-            texts = [literal(self.program.numbers[node]) for node in used.tolist()]
-            return texts[0] if len(set(texts)) == 1 else f"{self._table('double', texts)}[k]"
-        return f"i{self.program.name(int(used[0]))}[{self._index(self.program.index[used])}]"
+        return self.c.leaves(used)
 
     def _name(self, node: int) -> str:
         """Return the C expression of a node outside of its loop."""
-        if node in self.program.numbers:
-            return literal(self.program.numbers[node])
         if self.program.leaf[node]:
-            return f"i{self.program.name(node)}[{self.program.index[node]}]"
+            return self.c.leaf(node)
         if node not in self.place:
             return f"s{node}"
         family, k = self.place[node]
@@ -365,22 +369,6 @@ class _Writer:
 
     def _slot(self, family: int, k: int) -> str:
         return f"w[{len(self.slots) * (k - self.first_row) + self.slots[family]}]"
-
-    def _index(self, indices: Nodes) -> str:
-        """Return an index for each turn: linear in k, or from a table."""
-        steps = set(np.diff(indices).tolist())
-        if len(steps) == 1:
-            return f"{steps.pop()} * k + {indices[0]}"
-        return f"{self._table('int', map(str, indices.tolist()))}[k]"
-
-    def _table(self, kind: str, values: Iterable[str]) -> str:
-        """Return the name of a new table of values."""
-        self.tables.append(f"  static const {kind} t{len(self.tables)}[] = {{{', '.join(values)}}};")
-        return f"t{len(self.tables) - 1}"
-
-    def _store(self, item: Output, index: str, value: str) -> str:
-        guard = f"if (o{item.which}) " if item.which in self.unwanted else ""
-        return f"  {guard}o{item.which}[{index}] = SAME({value});"
 
     def _at_hand(self, family: int, used: int, apart: int) -> bool:
         """Return whether a family's operand comes from the same turn of its loop or from the turn before."""
@@ -395,21 +383,3 @@ class _Writer:
             node = self.families.members[family, self.plan.first]
             for place in np.flatnonzero(self.families.operands[family] == SAME):
                 yield int(self.program.operands[node, place])
-
-    def _stores(self, outputs: Sequence[Output]) -> tuple[dict[int, list[list[Output]]], list[Output]]:
-        """Return the results that loops store, one for each turn, by family; and the results stored one by one."""
-        at_turns: dict[tuple[int, int], dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
-        alone: list[Output] = []
-        for item in outputs:
-            if item.node in self.place:
-                family, k = self.place[item.node]
-                at_turns[family, item.which][k].append(item)
-            else:
-                alone.append(item)
-        stored: dict[int, list[list[Output]]] = defaultdict(list)
-        for (family, _), items in at_turns.items():
-            if len(items) == len(self.turns) and len({len(each) for each in items.values()}) == 1:
-                stored[family] += [list(each) for each in zip(*(items[k] for k in self.turns), strict=True)]
-            else:
-                alone += [item for each in items.values() for item in each]
-        return stored, alone

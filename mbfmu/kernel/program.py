@@ -39,6 +39,7 @@ class Program:
         leaf: whether a node is a leaf, shape (n,).
         index: number of the argument's nonzero, -1 for nodes that are no arguments, shape (n,).
         numbers: the constants, by node.
+        depth: number of operations on the longest way from each node to a leaf, shape (n,).
         outputs: all results.
     """
 
@@ -48,6 +49,7 @@ class Program:
     leaf: Flags
     index: Nodes
     numbers: dict[int, float]
+    depth: Nodes
     outputs: tuple[Output, ...]
 
     def name(self, node: int) -> str:
@@ -71,6 +73,7 @@ def read_program(function: Any) -> Program:
     kind: list[int] = []
     operands: list[int] = []
     index: list[int] = []
+    depth: list[int] = []
     numbers: dict[int, float] = {}
     equal: dict[tuple[int, ...], int] = {}
     outputs: list[Output] = []
@@ -80,6 +83,7 @@ def read_program(function: Any) -> Program:
         kind.append(kinds.setdefault(name, len(kinds)))
         operands.extend((-1,) * OPERANDS)
         index.append(element)
+        depth.append(0)
         return len(kind) - 1
 
     def number(value: float) -> int:
@@ -119,6 +123,7 @@ def read_program(function: Any) -> Program:
             operands += given
             operands += (-1,) * (OPERANDS - len(given))
             index.append(-1)
+            depth.append(1 + max([depth[item] for item in given]))
         registers[made_of(k)[0]] = node
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
@@ -130,5 +135,6 @@ def read_program(function: Any) -> Program:
         leaf=(elements >= 0) | is_number,
         index=elements,
         numbers=numbers,
+        depth=np.array(depth, dtype=np.int64),
         outputs=tuple(outputs),
     )

@@ -1,0 +1,171 @@
+"""Layers -> C text: loops whose turns find by tables what other loops left in the work vector."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from mbfmu.kernel.layers import Layers, operands_alone
+from mbfmu.kernel.loop_text import LoopText
+from mbfmu.kernel.program import Nodes, Program
+
+
+class LayerText:
+    """The C text of a program with layers.
+
+    In it ``s9`` is the value of node 9, which is in no loop, or the result of the run that ends with it. Within a loop
+    ``a7`` is layer 7's value in this turn, ``v`` this turn's row of the work vector, and ``r3`` what table 3 leads to.
+
+    Args:
+        program: the function.
+        layers: the place of each operation.
+        unwanted: numbers of the results that a caller may leave out.
+
+    Attributes:
+        size: number of entries of the work vector.
+    """
+
+    def __init__(self, program: Program, layers: Layers, unwanted: Collection[int]) -> None:
+        self.program, self.layers = program, layers
+        self.c = LoopText(program, unwanted)
+        place = {
+            node: (number, turn)
+            for number, members in enumerate(layers.members)
+            for turn, node in enumerate(members.tolist())
+        }
+        self.stored, self.alone = self.c.stores(place, lambda number: len(layers.members[number]))
+        self.slot = np.full(len(program.kind), -1)  # entry of the work vector of each node that is kept there
+        self.column: dict[int, int] = {}  # of each layer that is kept there, in the rows of its loop
+        self.rows: dict[int, tuple[int, int]] = {}  # first entry and length of each loop's rows
+        self.size = self._kept(*self._needed())
+
+    def text(self) -> str:
+        """Return the function's body."""
+        lines: list[str] = []
+        stores = defaultdict(list)
+        for item in self.alone:
+            stores[item.node].append(self.c.store(item, str(item.index), self._name(item.node)))
+        nodes, layers = defaultdict(list), defaultdict(list)
+        for node, before in sorted(self.layers.before.items()):
+            nodes[before].append(node)
+        for number, loop in enumerate(self.layers.loop.tolist()):
+            layers[loop].append(number)
+        for loop in range(self.layers.loops + 1):
+            for node in nodes[loop]:
+                lines += self._alone(node)
+                if self.slot[node] >= 0:
+                    lines.append(f"  w[{self.slot[node]}] = s{node};")
+                lines += stores.pop(node, [])
+            if layers[loop]:
+                lines += self._loop(loop, layers[loop])
+        lines += [line for each in stores.values() for line in each]
+        return "\n".join([*self.c.head(), *self.c.definitions(), *lines, ""])
+
+    def _alone(self, node: int) -> Iterator[str]:
+        """Yield the computation of a node that is in no layer, or of the run that it stands for."""
+        run = self.layers.runs.get(node)
+        if run is None:
+            names = [self._name(used) for used in self.program.operands[node].tolist() if used >= 0]
+            yield f"  const V s{node} = {self.program.name(node)}({', '.join(names)});"
+            return
+        names = [f"s{node}"] * 2
+        names[run.other], pointer = self._varying(self.program.operands[run.members, run.other])
+        yield f"  V s{node} = SAME({self._name(int(self.program.operands[run.members[0], run.place]))});"
+        yield f"  for (int k = 0; k < {len(run.members)}; ++k) {{"
+        yield from pointer
+        yield f"    s{node} = {self.program.name(node)}({', '.join(names)});"
+        yield "  }"
+
+    def _loop(self, loop: int, ours: Sequence[int]) -> Iterator[str]:
+        """Yield a loop, given its layers."""
+        lines: list[str] = []
+        pointers: dict[str, None] = {}
+        for number in ours:
+            members, names = self.layers.members[number], []
+            for used in self._operands(number):
+                if self._at_hand(number, used):
+                    names.append(f"a{self.layers.layer[used[0]]}")
+                else:
+                    name, pointer = self._varying(used)
+                    names.append(name)
+                    pointers |= dict.fromkeys(pointer)
+            lines.append(f"    const V a{number} = {self.program.name(int(members[0]))}({', '.join(names)});")
+            if number in self.column:
+                lines.append(f"    v[{self.column[number]}] = a{number};")
+            lines += [self.c.store_turns(items, f"a{number}") for items in self.stored[number]]
+        yield f"  for (int k = 0; k < {len(self.layers.members[ours[0]])}; ++k) {{"
+        if loop in self.rows:
+            start, length = self.rows[loop]
+            yield f"    V *const v = w + ({length} * k + {start});"
+        yield from pointers
+        yield from lines
+        yield "  }"
+
+    def _varying(self, used: Nodes) -> tuple[str, Iterable[str]]:
+        """Return the C expression of a node for each turn of a loop, and the line that defines its pointer."""
+        if (used == used[0]).all():
+            return self._name(int(used[0])), ()
+        if self.program.leaf[used[0]]:
+            return self.c.leaves(used), ()
+        slots = self.slot[used]
+        steps = np.diff(slots)
+        if (steps == steps[0]).all():
+            return f"w[{steps[0]} * k + {slots[0]}]", ()
+        table = self.c.table("int", map(str, (slots - slots[0]).tolist()))
+        return f"r{table[1:]}[{slots[0]}]", (f"    const V *const r{table[1:]} = w + {table}[k];",)
+
+    def _name(self, node: int) -> str:
+        """Return the C expression of a node outside of its loop."""
+        if self.program.leaf[node]:
+            return self.c.leaf(node)
+        return f"s{node}" if self.layers.layer[node] < 0 else f"w[{self.slot[node]}]"
+
+    def _operands(self, number: int) -> Iterator[Nodes]:
+        """Yield the operands of a layer, one for each turn."""
+        for used in self.program.operands[self.layers.members[number]].T:
+            if used[0] >= 0:
+                yield used
+
+    def _at_hand(self, number: int, used: Nodes) -> bool:
+        """Return whether a layer's operand comes from the same turn of its loop."""
+        other = self.layers.layer[used[0]]
+        return bool(
+            other >= 0
+            and self.layers.loop[other] == self.layers.loop[number]
+            and np.array_equal(self.layers.members[other], used)
+        )
+
+    def _needed(self) -> tuple[set[int], set[int]]:
+        """Return the layers, and the nodes of none, whose values are read from the work vector."""
+        layers = {int(self.layers.layer[item.node]) for item in self.alone}
+        nodes: set[int] = set()
+        for node in self.layers.before:
+            used = operands_alone(self.program, self.layers.runs, node)
+            layers.update(self.layers.layer[used].tolist())
+            if node in self.layers.runs:
+                nodes.update(used.tolist())
+        for number in range(len(self.layers.members)):
+            for used in self._operands(number):
+                if not self.program.leaf[used[0]] and not self._at_hand(number, used):
+                    layers.update(self.layers.layer[used].tolist())
+                    if (used != used[0]).any():
+                        nodes.update(used.tolist())
+        return layers - {-1}, {node for node in nodes if self.layers.layer[node] < 0}
+
+    def _kept(self, layers: Collection[int], nodes: Collection[int]) -> int:
+        """Give values their entries of the work vector, loop by loop; return the number of entries."""
+        loops = defaultdict(list)
+        for number in sorted(layers):
+            loops[int(self.layers.loop[number])].append(number)
+        size = 0
+        for loop, ours in sorted(loops.items()):
+            self.rows[loop] = size, len(ours)
+            for column, number in enumerate(ours):
+                members = self.layers.members[number]
+                self.column[number] = column
+                self.slot[members] = size + column + len(ours) * np.arange(len(members))
+            size += len(ours) * len(self.layers.members[ours[0]])
+        for node in sorted(nodes):
+            self.slot[node] = size
+            size += 1
+        return size

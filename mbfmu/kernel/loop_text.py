@@ -1,0 +1,106 @@
+"""Parts of C functions with loops: arguments, results, tables and what differs from turn to turn."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mbfmu.kernel.operations import literal
+from mbfmu.kernel.program import Nodes, Output, Program
+
+Place = tuple[int, int]
+"""The number of an operation that a loop computes, and a turn."""
+
+
+class LoopText:
+    """The parts of a function's C text that do not depend on how its loops were found.
+
+    In it ``i0``, ``o0`` ... are arguments and results, ``t0`` ... are tables, and ``k`` counts turns from 0.
+
+    Args:
+        program: the function.
+        unwanted: numbers of the results that a caller may leave out.
+
+    Attributes:
+        tables: definitions of the tables.
+    """
+
+    def __init__(self, program: Program, unwanted: Collection[int]) -> None:
+        self.program, self.unwanted = program, unwanted
+        self.tables: dict[str, str] = {}
+
+    def head(self) -> Iterator[str]:
+        """Yield the declarations of arguments and results."""
+        for kind in np.unique(self.program.kind[self.program.index >= 0]):
+            which = self.program.kinds[kind]
+            yield f"  const V *const restrict i{which} = arg[{which}];"
+        for which in sorted({item.which for item in self.program.outputs}):
+            yield f"  V *const restrict o{which} = res[{which}];"
+
+    def leaf(self, node: int) -> str:
+        """Return the C expression of a leaf."""
+        if node in self.program.numbers:
+            return literal(self.program.numbers[node])
+        return f"i{self.program.name(node)}[{self.program.index[node]}]"
+
+    def leaves(self, nodes: Nodes) -> str:
+        """Return the C expression of leaves of one kind, one for each turn."""
+        if nodes[0] in self.program.numbers:
+            texts = [literal(self.program.numbers[node]) for node in nodes.tolist()]
+            return texts[0] if len(set(texts)) == 1 else f"{self.table('double', texts)}[k]"
+        return f"i{self.program.name(int(nodes[0]))}[{self.index(self.program.index[nodes])}]"
+
+    def index(self, indices: Nodes) -> str:
+        """Return an index for each turn: linear in k, or from a table."""
+        steps = set(np.diff(indices).tolist())
+        if len(steps) == 1:
+            return f"{steps.pop()} * k + {indices[0]}"
+        return f"{self.table('int', map(str, indices.tolist()))}[k]"
+
+    def table(self, kind: str, values: Iterable[str]) -> str:
+        """Return the name of a table of values."""
+        content = f"{{{', '.join(values)}}}"
+        return self.tables.setdefault(f"{kind} {content}", f"t{len(self.tables)}")
+
+    def definitions(self) -> Iterator[str]:
+        """Yield the definitions of all tables."""
+        for key, name in self.tables.items():
+            kind, _, content = key.partition(" ")
+            yield f"  static const {kind} {name}[] = {content};"
+
+    def store(self, item: Output, index: str, value: str) -> str:
+        """Return the line that stores a result."""
+        guard = f"if (o{item.which}) " if item.which in self.unwanted else ""
+        return f"  {guard}o{item.which}[{index}] = SAME({value});"
+
+    def stores(
+        self, place: Mapping[int, Place], turns: Callable[[int], int]
+    ) -> tuple[dict[int, list[list[Output]]], list[Output]]:
+        """Return the results that loops store, one for each turn, and the results stored one by one.
+
+        Args:
+            place: the operation in a loop, and its turn, of each node that has one.
+            turns: gives the number of turns of an operation's loop.
+
+        Returns:
+            The results for all turns, in their order, by operation; all other results.
+        """
+        at_turns: dict[Place, dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
+        alone: list[Output] = []
+        for item in self.program.outputs:
+            if item.node in place:
+                number, turn = place[item.node]
+                at_turns[number, item.which][turn].append(item)
+            else:
+                alone.append(item)
+        stored: dict[int, list[list[Output]]] = defaultdict(list)
+        for (number, _), items in at_turns.items():
+            if len(items) == turns(number) and len({len(each) for each in items.values()}) == 1:
+                stored[number] += [list(each) for each in zip(*(items[turn] for turn in sorted(items)), strict=True)]
+            else:
+                alone += [item for each in items.values() for item in each]
+        return stored, alone
+
+    def store_turns(self, items: Sequence[Output], value: str) -> str:
+        """Return the line that stores a result in each turn."""
+        return "  " + self.store(items[0], self.index(np.array([item.index for item in items])), value)
