@@ -56,6 +56,8 @@ PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 """Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
+GNU = "Free Software Foundation"
+"""Part of the version that gcc prints."""
 OWN = ("-march=native", "-mtune=generic")
 """Flags for all instructions of this processor; the costs that gcc assumes for it cost 2 to 6 per cent more."""
 SCANT = 50e6
@@ -72,6 +74,9 @@ HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq", UNPAIRED)}
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
+TUNED = {"lanes_4.c": ("-mtune=skylake-avx512",)}
+"""Flags for gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per cent
+less on an Intel Xeon of the fourth generation."""
 
 
 class BuildError(Exception):
@@ -111,7 +116,7 @@ def local() -> Toolchain | None:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
     found, processor = host(), _processor()
-    known = found and any(name in found.version for name in ("Free Software Foundation", "clang"))
+    known = found and any(name in found.version for name in (GNU, "clang"))
     if found is None or not known or not processor or found.optimisation or _is_zig(found):
         return found
     return replace(found, compiling=(*found.compiling, *OWN, UNPAIRED), processor=processor)
@@ -310,10 +315,12 @@ def _is_zig(toolchain: Toolchain) -> bool:
 def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
     """Return the flags for a file of a number of characters."""
     level = toolchain.optimisation or _by_size(file, size)
-    more: tuple[str, ...] = ()
+    more = INSTRUCTIONS.get(file, ())
     if not _is_zig(toolchain):
-        more = SCHEDULED if level == "-O2" else FRUITLESS if level == "-O1" and size >= LARGE else ()
-    return *STANDARD, *toolchain.compiling, level, *more, *INSTRUCTIONS.get(file, ())
+        more += SCHEDULED if level == "-O2" else FRUITLESS if level == "-O1" and size >= LARGE else ()
+    if GNU in toolchain.version:
+        more += TUNED.get(file, ())
+    return *STANDARD, *toolchain.compiling, level, *more
 
 
 def _compiling(toolchain: Toolchain, file: str, flags: tuple[str, ...]) -> list[str]:
