@@ -283,10 +283,8 @@ def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(loops, "SHORTER", shorter)
         monkeypatch.setattr(loops, "WELL", shorter)
         found.append(compiled(function, tmp_path, name)(x, p))
-        for room in (families, layers):
-            monkeypatch.setattr(
-                room, "colours", lambda program, **_: np.zeros(len(program.kind), dtype=np.uint64)
-            )
+        for room, colouring in ((families, "colours"), (layers, "colours_below")):
+            monkeypatch.setattr(room, colouring, lambda program: np.zeros(len(program.kind), dtype=np.uint64))
     assert found[0] == found[1] == found[2]
 
 

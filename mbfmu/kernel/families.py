@@ -38,8 +38,16 @@ REACH = 100
 """Largest number of operands searched to align a new first family with the others."""
 NEAR = 2
 """Largest shift in k by which a family joins the loop of another."""
+USERS = 3
+"""Number of steps from a leaf to the users that its colour tells."""
+ODD = tuple(np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2))
+"""Odd factors that mix colours."""
+HALF = np.uint64(31)
+"""Number of bits by which mixed colours are shifted."""
 NOTHING, LEAF, SAME = -1, -2, -3
 """Codes of operands that belong to no family: no operand; leaves of one template; one node for all k."""
+
+Colours = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -89,31 +97,59 @@ def find_families(program: Program) -> Families | None:
     return families.shifted(_offsets(families))
 
 
-def colours(program: Program, above: bool = True) -> npt.NDArray[np.uint64]:
-    """Return a colour for each node: nodes with equal surroundings within `ROUNDS` steps have equal colours.
-
-    Args:
-        program: the program.
-        above: whether users belong to the surroundings; else only operands do.
-    """
-    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
-    at_first = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
-    odd = [np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2)]
-    half = np.uint64(31)
+def colours(program: Program) -> Colours:
+    """Return a colour for each node: nodes with equal surroundings within `ROUNDS` steps have equal colours."""
+    at_first = _kinds(program)
     colour = at_first
     for _ in range(ROUNDS):
-        below, from_above = np.zeros_like(colour), np.zeros_like(colour)
-        for place in range(OPERANDS):
-            users = np.flatnonzero(program.operands[:, place] >= 0)
-            used = program.operands[users, place]
-            seen = (colour[used] ^ odd[place]) * odd[-1]
-            below[users] += (seen ^ seen >> half) * odd[place]
-            if above:
-                seen = (colour[users] ^ odd[OPERANDS + place]) * odd[-1]
-                np.add.at(from_above, used, (seen ^ seen >> half) * odd[OPERANDS + place])
-        mixed = colour * odd[-2] + below + from_above * odd[-1]
-        colour = np.where(program.leaf, at_first, mixed ^ mixed >> half)
+        mixed = colour * ODD[-2] + _below(program, colour) + _above(program, colour) * ODD[-1]
+        colour = np.where(program.leaf, at_first, mixed ^ mixed >> HALF)
     return colour
+
+
+def colours_below(program: Program) -> Colours:
+    """Return a colour for each node: operations with equal operands within `ROUNDS` steps have equal colours.
+
+    Leaves have the colours of what uses them within `USERS` steps, which tells a body's values from each other.
+    """
+    at_first = _kinds(program)
+    colour = at_first
+    for _ in range(USERS):
+        mixed = at_first * ODD[-2] + _above(program, colour) * ODD[-1]
+        colour = mixed ^ mixed >> HALF
+    leaves = colour
+    colour = np.where(program.leaf, leaves, at_first)
+    for _ in range(ROUNDS):
+        mixed = colour * ODD[-2] + _below(program, colour)
+        colour = np.where(program.leaf, leaves, mixed ^ mixed >> HALF)
+    return colour
+
+
+def _kinds(program: Program) -> Colours:
+    """Return a colour for each node that depends on its kind alone."""
+    names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
+    found: Colours = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
+    return found
+
+
+def _below(program: Program, colour: Colours) -> Colours:
+    """Return a mixture of the colours of each node's operands."""
+    found = np.zeros_like(colour)
+    for place in range(OPERANDS):
+        users = np.flatnonzero(program.operands[:, place] >= 0)
+        seen = (colour[program.operands[users, place]] ^ ODD[place]) * ODD[-1]
+        found[users] += (seen ^ seen >> HALF) * ODD[place]
+    return found
+
+
+def _above(program: Program, colour: Colours) -> Colours:
+    """Return a mixture of the colours of each node's users."""
+    found = np.zeros_like(colour)
+    for place in range(OPERANDS):
+        users = np.flatnonzero(program.operands[:, place] >= 0)
+        seen = (colour[users] ^ ODD[OPERANDS + place]) * ODD[-1]
+        np.add.at(found, program.operands[users, place], (seen ^ seen >> HALF) * ODD[OPERANDS + place])
+    return found
 
 
 def components(count: int, source: Nodes, target: Nodes) -> Nodes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.kernel.families import LEAST, colours
+from mbfmu.kernel.families import LEAST, colours_below
 from mbfmu.kernel.program import Nodes, Program
 
 LONGEST = 24
@@ -131,7 +131,7 @@ def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
     if len(nodes) - enough.sum() > most:
         return None
     nodes = nodes[enough]
-    keys = np.stack([colours(program, above=False).view(np.int64)[nodes], key[nodes]])
+    keys = np.stack([colours_below(program).view(np.int64)[nodes], key[nodes]])
     order = np.lexsort(keys)
     ends = np.flatnonzero((np.diff(keys[:, order], axis=1) != 0).any(axis=0)) + 1
     ends = np.concatenate([[0], ends, [len(nodes)]])

@@ -75,8 +75,8 @@ INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
 TUNED = {"lanes_4.c": ("-mtune=skylake-avx512",)}
-"""Flags for gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per cent
-less on an Intel Xeon of the fourth generation."""
+"""Flags for gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per
+cent less on an Intel Xeon of the fourth generation."""
 
 
 class BuildError(Exception):
