@@ -160,8 +160,9 @@ class _Frames:
         places = [place for place, used in enumerate(operands.T) if used[0] >= 0 and (used != used[0]).any()]
         parted = [parts for place in places if (parts := self._parts(operands[:, place]))]
         if not parted and places:
-            rank = np.where(self.program.leaf, self.program.index, self.turn)
-            nodes = nodes[np.lexsort([nodes, rank[operands[:, places[0]]]])]
+            used = operands[:, places[0]]
+            rank = np.where(self.program.leaf[used], self.program.index[used], self.turn[used])
+            nodes = nodes[np.lexsort([nodes, rank])]
         for part in max(parted, key=len, default=[np.arange(len(nodes))]):
             number = self._put(nodes[part])
             for place in places:
