@@ -74,7 +74,8 @@ def find_layers(program: Program, most: float) -> Layers | None:
     frames = _Frames(program)
     for nodes in alike:
         frames.add(nodes)
-    return _placed(program, *frames.layers(), runs)
+    found = _placed(program, *frames.layers(), runs)
+    return found if found.statements <= most else None
 
 
 def operands_alone(program: Program, runs: Mapping[int, Run], node: int) -> Nodes:

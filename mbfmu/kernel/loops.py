@@ -87,11 +87,12 @@ def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
     if len(program.kind) + len(program.outputs) < LONG:
         return None
     operations = int((~program.leaf).sum())
-    layers = find_layers(program, SHORTER * operations)
-    if layers is None or layers.statements >= WELL * operations:
+    layers = find_layers(program, WELL * operations)
+    if layers is None:
         families = find_families(program)
         plan = make_plan(program, families, max(1.0, WORTH * operations)) if families else None
-        if families and plan and (layers is None or layers.statements >= SHORTER * plan.statements):
+        layers = find_layers(program, SHORTER * (plan.statements if plan else operations))
+        if families and plan and layers is None:
             writer = _Writer(program, families, plan, unwanted)
             return Loops(writer.text(), writer.size)
     if layers is None:

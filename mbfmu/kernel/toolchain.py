@@ -24,7 +24,8 @@ LARGE, HUGE = 600_000, 1_500_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions, and half
 as long again as -O1 on short ones, for code that is one or two per cent faster.
 
-step.c:     -O2 below LARGE, else -O1, as step_1.c, adjoint.c, lanes_2.c, lanes_4.c and lanes_8.c
+step.c:     -O2 below LARGE, else -O1, as adjoint.c, lanes_2.c, lanes_4.c and lanes_8.c
+step_1.c:   -O2 below LARGE / 2, else -O1, as step_2.c ...: of one function, for which -O2 takes three times as long
 tangent.c:  -O1 below 2 * LARGE, else -O0, as it runs on request only
 others:     -O1 below HUGE, else -O0
 """
@@ -435,7 +436,7 @@ def _timeless(dll: bytes) -> bytes:
 def _by_size(name: str, size: int) -> str:
     """Return the optimisation of a source file by its name and its characters."""
     if name == "adjoint.c" or name.startswith(("step", "lanes")):
-        return "-O2" if size < LARGE else "-O1"
+        return "-O2" if size < (LARGE / 2 if name.startswith("step_") else LARGE) else "-O1"
     return "-O1" if size < (2 * LARGE if name == "tangent.c" else HUGE) else "-O0"
 
 
