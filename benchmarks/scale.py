@@ -3,8 +3,8 @@
 A first start reads the model, derives its equations, writes and compiles its code and gives its first state, in a
 process of its own with an empty cache; imports are not counted. Its memory is the largest of this process and of the
 compilers. A step is a call for 1 ms, with its outputs, the median of some.
-Chains and trees start with a turn in each joint: of one at rest, which falls at its bearing alone, the accelerations of
-far links are subnormal numbers, for which processors take many times as long.
+Chains and trees in joint coordinates start with a turn in each joint: of one at rest, which falls at its bearing alone,
+the accelerations of far links are subnormal numbers, for which processors take many times as long.
 """
 
 import argparse

@@ -1,20 +1,20 @@
 """Layers -> C text: loops whose turns find by tables what other loops left in the work vector."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from mbfmu.kernel.layers import Layers, operands_alone
+from mbfmu.kernel.layers import Layers, in_turn, operands_alone
 from mbfmu.kernel.loop_text import LoopText
 from mbfmu.kernel.program import Nodes, Program
 
 
-class LayerText:
+class LayerText(LoopText):
     """The C text of a program with layers.
 
-    In it ``s9`` is the value of node 9, which is in no loop, or the result of the run that ends with it. Within a loop
-    ``a7`` is layer 7's value in this turn, ``v`` this turn's row of the work vector, and ``r3`` what table 3 leads to.
+    There ``s9`` may be the result of the run that ends with node 9. Within a loop ``a7`` is layer 7's value in this
+    turn, ``v`` this turn's row of the work vector, and ``r3`` what table 3 leads to.
 
     Args:
         program: the function.
@@ -26,14 +26,14 @@ class LayerText:
     """
 
     def __init__(self, program: Program, layers: Layers, unwanted: Collection[int]) -> None:
-        self.program, self.layers = program, layers
-        self.c = LoopText(program, unwanted)
+        super().__init__(program, unwanted)
+        self.layers = layers
         place = {
             node: (number, turn)
             for number, members in enumerate(layers.members)
             for turn, node in enumerate(members.tolist())
         }
-        self.stored, self.alone = self.c.stores(place, lambda number: len(layers.members[number]))
+        self.stored, self.alone = self.stores(place, lambda number: len(layers.members[number]))
         self.slot = np.full(len(program.kind), -1)  # entry of the work vector of each node that is kept there
         self.column: dict[int, int] = {}  # of each layer that is kept there, in the rows of its loop
         self.rows: dict[int, tuple[int, int]] = {}  # first entry and length of each loop's rows
@@ -41,61 +41,47 @@ class LayerText:
 
     def text(self) -> str:
         """Return the function's body."""
-        lines: list[str] = []
-        stores = defaultdict(list)
-        for item in self.alone:
-            stores[item.node].append(self.c.store(item, str(item.index), self._name(item.node)))
-        nodes, layers = defaultdict(list), defaultdict(list)
-        for node, before in sorted(self.layers.before.items()):
-            nodes[before].append(node)
-        for number, loop in enumerate(self.layers.loop.tolist()):
-            layers[loop].append(number)
-        for loop in range(self.layers.loops + 1):
-            for node in nodes[loop]:
-                lines += self._alone(node)
-                if self.slot[node] >= 0:
-                    lines.append(f"  w[{self.slot[node]}] = s{node};")
-                lines += stores.pop(node, [])
-            if layers[loop]:
-                lines += self._loop(loop, layers[loop])
-        lines += [line for each in stores.values() for line in each]
-        return "\n".join([*self.c.head(), *self.c.definitions(), *lines, ""])
+        return self.body(sorted(self.layers.before.items()), self.layers.loops, self.alone)
 
-    def _alone(self, node: int) -> Iterator[str]:
+    def single(self, node: int) -> Iterator[str]:
         """Yield the computation of a node that is in no layer, or of the run that it stands for."""
         run = self.layers.runs.get(node)
         if run is None:
-            names = [self._name(used) for used in self.program.operands[node].tolist() if used >= 0]
-            yield f"  const V s{node} = {self.program.name(node)}({', '.join(names)});"
-            return
-        names = [f"s{node}"] * 2
-        names[run.other], pointer = self._varying(self.program.operands[run.members, run.other])
-        yield f"  V s{node} = SAME({self._name(int(self.program.operands[run.members[0], run.place]))});"
-        yield f"  for (int k = 0; k < {len(run.members)}; ++k) {{"
-        yield from pointer
-        yield f"    s{node} = {self.program.name(node)}({', '.join(names)});"
-        yield "  }"
+            yield self.operation(node)
+        else:
+            names = [f"s{node}"] * 2
+            names[run.other], pointer = self._varying(self.program.operands[run.members, run.other])
+            yield f"  V s{node} = SAME({self.name(int(self.program.operands[run.members[0], run.place]))});"
+            yield f"  for (int k = 0; k < {len(run.members)}; ++k) {{"
+            yield from pointer
+            yield f"    s{node} = {self.program.name(node)}({', '.join(names)});"
+            yield "  }"
+        if self.slot[node] >= 0:
+            yield f"  w[{self.slot[node]}] = s{node};"
 
-    def _loop(self, loop: int, ours: Sequence[int]) -> Iterator[str]:
-        """Yield a loop, given its layers."""
+    def loop(self, number: int) -> Iterator[str]:
+        """Yield a loop; nothing for one that all layers have left."""
+        ours = np.flatnonzero(self.layers.loop == number).tolist()
+        if not ours:
+            return
         lines: list[str] = []
         pointers: dict[str, None] = {}
-        for number in ours:
-            members, names = self.layers.members[number], []
-            for used in self._operands(number):
-                if self._at_hand(number, used):
+        for layer in ours:
+            members, names = self.layers.members[layer], []
+            for used in self._operands(layer):
+                if self._at_hand(layer, used):
                     names.append(f"a{self.layers.layer[used[0]]}")
                 else:
                     name, pointer = self._varying(used)
                     names.append(name)
                     pointers |= dict.fromkeys(pointer)
-            lines.append(f"    const V a{number} = {self.program.name(int(members[0]))}({', '.join(names)});")
-            if number in self.column:
-                lines.append(f"    v[{self.column[number]}] = a{number};")
-            lines += [self.c.store_turns(items, f"a{number}") for items in self.stored[number]]
+            lines.append(f"    const V a{layer} = {self.program.name(int(members[0]))}({', '.join(names)});")
+            if layer in self.column:
+                lines.append(f"    v[{self.column[layer]}] = a{layer};")
+            lines += [self.store_turns(items, f"a{layer}") for items in self.stored[layer]]
         yield f"  for (int k = 0; k < {len(self.layers.members[ours[0]])}; ++k) {{"
-        if loop in self.rows:
-            start, length = self.rows[loop]
+        if number in self.rows:
+            start, length = self.rows[number]
             yield f"    V *const v = w + ({length} * k + {start});"
         yield from pointers
         yield from lines
@@ -104,20 +90,20 @@ class LayerText:
     def _varying(self, used: Nodes) -> tuple[str, Iterable[str]]:
         """Return the C expression of a node for each turn of a loop, and the line that defines its pointer."""
         if (used == used[0]).all():
-            return self._name(int(used[0])), ()
+            return self.name(int(used[0])), ()
         if self.program.leaf[used[0]]:
-            return self.c.leaves(used), ()
+            return self.leaves(used), ()
         slots = self.slot[used]
         steps = np.diff(slots)
         if (steps == steps[0]).all():
             return f"w[{steps[0]} * k + {slots[0]}]", ()
-        table = self.c.table("int", map(str, (slots - slots[0]).tolist()))
+        table = self.table("int", map(str, (slots - slots[0]).tolist()))
         return f"r{table[1:]}[{slots[0]}]", (f"    const V *const r{table[1:]} = w + {table}[k];",)
 
-    def _name(self, node: int) -> str:
+    def name(self, node: int) -> str:
         """Return the C expression of a node outside of its loop."""
         if self.program.leaf[node]:
-            return self.c.leaf(node)
+            return self.leaf(node)
         return f"s{node}" if self.layers.layer[node] < 0 else f"w[{self.slot[node]}]"
 
     def _operands(self, number: int) -> Iterator[Nodes]:
@@ -128,12 +114,8 @@ class LayerText:
 
     def _at_hand(self, number: int, used: Nodes) -> bool:
         """Return whether a layer's operand comes from the same turn of its loop."""
-        other = self.layers.layer[used[0]]
-        return bool(
-            other >= 0
-            and self.layers.loop[other] == self.layers.loop[number]
-            and np.array_equal(self.layers.members[other], used)
-        )
+        same = self.layers.loop[self.layers.layer[used[0]]] == self.layers.loop[number]
+        return bool(same and in_turn(self.layers.members, self.layers.layer, used))
 
     def _needed(self) -> tuple[set[int], set[int]]:
         """Return the layers, and the nodes of none, whose values are read from the work vector."""

@@ -88,6 +88,18 @@ def operands_alone(program: Program, runs: Mapping[int, Run], node: int) -> Node
     return np.asarray(used[~program.leaf[used]])
 
 
+def in_turn(members: Sequence[Nodes], layer: Nodes, used: Nodes) -> bool:
+    """Return whether operands are those of a layer, turn by turn.
+
+    Args:
+        members: nodes of each layer.
+        layer: layer of each node, -1 for nodes of none.
+        used: the operand in each turn.
+    """
+    other = layer[used[0]]
+    return bool(other >= 0 and np.array_equal(members[other], used))
+
+
 def _forms(program: Program) -> Nodes:
     """Return the kind of each operand that is a leaf; -1 for other operands, -2 for none, shape (n, `OPERANDS`)."""
     used = program.operands
@@ -245,7 +257,9 @@ class _Places:
 
     def early(self, number: int) -> None:
         """Put a layer into the first loop of its frame that follows its operands."""
-        earliest = max((self._ready(used) - self._in_turn(used) for used in self._operands(number)), default=0)
+        earliest = max(
+            (self._ready(used) - in_turn(self.members, self.layer, used) for used in self._operands(number)), default=0
+        )
         loops = self.loops_of[self.frame[number]]
         found = next((loop for loop in loops if loop >= earliest), self.loops)
         if found == self.loops:
@@ -276,7 +290,7 @@ class _Places:
                 if limit[item] < end:
                     self.loop[item] = max(loop for loop in self.loops_of[self.frame[item]] if loop <= limit[item])
                 at = self.loop[item]
-                taken = [(used, at - (not self._in_turn(used))) for used in self._operands(item)]
+                taken = [(used, at - (not in_turn(self.members, self.layer, used))) for used in self._operands(item)]
             for used, last in taken:
                 np.minimum.at(limit, self.layer[used[self.layer[used] >= 0]], last)
                 limit_alone[used] = np.minimum(limit_alone[used], at)
@@ -286,11 +300,6 @@ class _Places:
         for used in self.program.operands[self.members[number]].T:
             if used[0] >= 0 and not self.program.leaf[used[0]]:
                 yield used
-
-    def _in_turn(self, used: Nodes) -> bool:
-        """Return whether operands are those of a layer, turn by turn."""
-        layer = self.layer[used[0]]
-        return bool(layer >= 0 and np.array_equal(self.members[layer], used))
 
     def _ready(self, used: Nodes) -> int:
         """Return the first loop that follows nodes."""

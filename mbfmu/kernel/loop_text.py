@@ -1,5 +1,6 @@
-"""Parts of C functions with loops: arguments, results, tables and what differs from turn to turn."""
+"""C functions with loops: what does not depend on how the loops were found."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -12,10 +13,11 @@ Place = tuple[int, int]
 """The number of an operation that a loop computes, and a turn."""
 
 
-class LoopText:
-    """The parts of a function's C text that do not depend on how its loops were found.
+class LoopText(ABC):
+    """The C text of a function; subclasses say what their loops, and the nodes outside of them, are.
 
-    In it ``i0``, ``o0`` ... are arguments and results, ``t0`` ... are tables, and ``k`` counts turns from 0.
+    In it ``i0``, ``o0`` ... are arguments and results, ``t0`` ... are tables, ``k`` counts turns from 0, and ``s9`` is
+    the value of node 9, outside of loops.
 
     Args:
         program: the function.
@@ -28,6 +30,45 @@ class LoopText:
     def __init__(self, program: Program, unwanted: Collection[int]) -> None:
         self.program, self.unwanted = program, unwanted
         self.tables: dict[str, str] = {}
+
+    @abstractmethod
+    def name(self, node: int) -> str:
+        """Return the C expression of a node outside of its loop."""
+
+    @abstractmethod
+    def single(self, node: int) -> Iterator[str]:
+        """Yield the computation of a node outside of loops."""
+
+    @abstractmethod
+    def loop(self, number: int) -> Iterator[str]:
+        """Yield a loop."""
+
+    def body(self, before: Iterable[tuple[int, int]], loops: int, alone: Iterable[Output]) -> str:
+        """Return the function's body.
+
+        Args:
+            before: nodes outside of loops, each after its operands, and the loop that follows it.
+            loops: number of loops.
+            alone: the results that are stored one by one.
+        """
+        stores, nodes = defaultdict(list), defaultdict(list)
+        for item in alone:
+            stores[item.node].append(self.store(item, str(item.index), self.name(item.node)))
+        for node, number in before:
+            nodes[number].append(node)
+        lines: list[str] = []
+        for number in range(loops + 1):
+            for node in nodes[number]:
+                lines += [*self.single(node), *stores.pop(node, [])]
+            if number < loops:
+                lines += self.loop(number)
+        lines += [line for each in stores.values() for line in each]
+        return "\n".join([*self.head(), *self.definitions(), *lines, ""])
+
+    def operation(self, node: int) -> str:
+        """Return the line that computes a node outside of loops."""
+        names = [self.name(used) for used in self.program.operands[node].tolist() if used >= 0]
+        return f"  const V s{node} = {self.program.name(node)}({', '.join(names)});"
 
     def head(self) -> Iterator[str]:
         """Yield the declarations of arguments and results."""

@@ -240,23 +240,22 @@ class _Graph:
             at += 1
 
 
-class _Writer:
+class _Writer(LoopText):
     """The C text of a program with a plan.
 
-    In it ``s9`` is the value of node 9, outside of loops. Within a loop ``a7`` is family 7's value in this turn, ``b7``
-    its value in the turn before, and ``v`` this turn's row of the work vector. After the loop ``e7`` is its value in
-    the last turn.
+    Within a loop ``a7`` is family 7's value in this turn, ``b7`` its value in the turn before, and ``v`` this turn's
+    row of the work vector. After the loop ``e7`` is its value in the last turn.
     """
 
     def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
-        self.program, self.families, self.plan = program, families, plan
-        self.c = LoopText(program, unwanted)
+        super().__init__(program, unwanted)
+        self.families, self.plan = families, plan
         self.turns = range(plan.first, plan.last + 1)
         self.place = {  # family and k of nodes in loops
             int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
         }
-        self.single: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes outside of loops
-        self.stored, self.alone = self.c.stores(self.place, lambda _: len(self.turns))
+        self.single_nodes: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes outside of loops
+        self.stored, self.alone = self.stores(self.place, lambda _: len(self.turns))
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
         kept_k = [plan.first, plan.last]
@@ -285,26 +284,16 @@ class _Writer:
 
     def text(self) -> str:
         """Return the function's body."""
-        stores = defaultdict(list)
-        for item in self.alone:
-            stores[item.node].append(self.c.store(item, str(item.index), self._name(item.node)))
-        lines = []
-        nodes = defaultdict(list)
-        for node in self.single:
-            nodes[int(self.plan.before[node])].append(node)
-        for number in range(len(self.plan.steps) + 1):
-            for node in nodes[number]:
-                names = [self._name(used) for used in self.program.operands[node].tolist() if used >= 0]
-                lines.append(f"  const V s{node} = {self.program.name(node)}({', '.join(names)});")
-                if node in self.filled:
-                    lines.append(f"  {self._slot(*self.filled[node])} = s{node};")
-                lines += stores.pop(node, [])
-            if number < len(self.plan.steps):
-                lines += self._loop(number)
-        lines += [line for each in stores.values() for line in each]
-        return "\n".join([*self.c.head(), *self.c.definitions(), *lines, ""])
+        before = ((node, int(self.plan.before[node])) for node in self.single_nodes)
+        return self.body(before, len(self.plan.steps), self.alone)
 
-    def _loop(self, number: int) -> Iterator[str]:
+    def single(self, node: int) -> Iterator[str]:
+        """Yield the computation of a node outside of loops."""
+        yield self.operation(node)
+        if node in self.filled:
+            yield f"  {self._slot(*self.filled[node])} = s{node};"
+
+    def loop(self, number: int) -> Iterator[str]:
         """Yield a loop."""
         ours = [family for family in self.plan.order if self.plan.loop[family] == number]
         last = len(self.turns) - 1
@@ -321,7 +310,7 @@ class _Writer:
             }
         )
         for family in carried:
-            yield f"  V b{family} = SAME({self._name(int(self.families.members[family, before]))});"
+            yield f"  V b{family} = SAME({self.name(int(self.families.members[family, before]))});"
         for family in ours:
             if family in self.ends:
                 yield f"  V e{family};"
@@ -338,7 +327,7 @@ class _Writer:
             if family in self.ends:
                 yield f"    e{family} = a{family};"
             for items in self.stored[family]:
-                yield self.c.store_turns(items, f"a{family}")
+                yield self.store_turns(items, f"a{family}")
         for family in carried:
             yield f"    b{family} = a{family};"
         yield "  }"
@@ -352,13 +341,13 @@ class _Writer:
                 return f"b{pattern}" if apart else f"a{pattern}"
             return f"v[{len(self.slots) * apart + self.slots[pattern]}]"
         if pattern != LEAF:
-            return self._name(int(used[0]))
-        return self.c.leaves(used)
+            return self.name(int(used[0]))
+        return self.leaves(used)
 
-    def _name(self, node: int) -> str:
+    def name(self, node: int) -> str:
         """Return the C expression of a node outside of its loop."""
         if self.program.leaf[node]:
-            return self.c.leaf(node)
+            return self.leaf(node)
         if node not in self.place:
             return f"s{node}"
         family, k = self.place[node]
@@ -378,7 +367,7 @@ class _Writer:
 
     def _needed_outside(self) -> Iterator[int]:
         """Yield the nodes that are used by their own name, outside of their loops."""
-        yield from self.program.operands[self.single].ravel().tolist()
+        yield from self.program.operands[self.single_nodes].ravel().tolist()
         yield from (item.node for item in self.alone)
         for family in self.plan.order:
             node = self.families.members[family, self.plan.first]
