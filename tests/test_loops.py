@@ -39,7 +39,7 @@ def chain_bundle(N: int, spatial: bool, coordinates: str, stepper: str, **option
     thorough(
         [
             (16, False, "joint", "direct", {"method": "rk4"}),
-            (24, True, "joint", "projected", {"order": 4}),
+            (32, True, "joint", "projected", {"order": 4}),
             (16, False, "absolute", "rattle", {"iteration": "simplified"}),
             (16, True, "absolute", "rattle", {}),
             (8, False, "absolute", "radau", {}),

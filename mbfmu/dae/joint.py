@@ -5,13 +5,15 @@ motion from the world, and the joint's equations hold with multipliers, as those
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.dae.articulated import Articulated
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.dae import Dae
@@ -20,7 +22,8 @@ from mbfmu.dae.equations import equations
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.links import Branch, Links, bond, unit
-from mbfmu.dae.recursive import Articulated, Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.recursive import Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.tree_factor import TreeFactor, is_shallow
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
@@ -123,19 +126,27 @@ class JointTree:
             if branch.label in bodies.rotors:
                 T += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
         moves = link_rates(links)
-        articulated = Articulated(links)
+        bias, M = inverse_dynamics(links, moves, gravity)[0], cache(lambda: mass_matrix(links))
+        solve: Callable[[SX], SX]
+        free: Callable[[SX], SX]
+        if is_shallow(links):
+            factor = TreeFactor(M())
+            solve, free = factor.solve, lambda load: factor.solve(load - bias)
+        else:
+            articulated = Articulated(links)
+            solve, free = articulated.solve, lambda load: articulated.solve(load, moves, gravity)
         T_q = ca.gradient(T, q)
         return equations(
             bodies,
             InertialTerms(
                 T=T,
-                M=lambda: mass_matrix(links),
+                M=M,
                 momentum=ca.gradient(T, v),
                 T_q=T_q,
                 regular_T_q=T_q + ca.gradient(regularising(links, v), q),
-                bias=inverse_dynamics(links, moves, gravity)[0],
-                solve=articulated.solve,
-                free=lambda force: articulated.solve(force, moves, gravity),
+                bias=bias,
+                solve=solve,
+                free=free,
                 transmitted=lambda a, outer: self.transmitted(moves, a, outer),
             ),
         )

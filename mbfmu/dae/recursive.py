@@ -31,12 +31,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
+from mbfmu.dae.turned import turned
 from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
 
 SX = Any
-FEW = 16
-"""Number of links of a tree up to which its code has no loops, so that turns do not wait for each other."""
+CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+"""The axes in the orders in which each is the cross product of the other two."""
+EQUAL = 9
+"""Depth of expressions to which two moments of inertia are compared."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class Link:
 
     def up_matrix(self, x: SX) -> SX:
         """Turn a matrix that maps vectors to vectors, symmetric or not, into the parent's axes."""
-        return x if self.R is None else self.R @ x @ self.R.T
+        return x if self.R is None else turned(self.R, x)
 
 
 @dataclass(frozen=True)
@@ -140,12 +143,14 @@ class LinkRates:
     """The velocities of the links.
 
     Args:
-        w, v: angular velocity and velocity of the origin of each link, in its axes.
-        b_w, b_v: accelerations of each link relative to its parent due to velocities alone, in its axes.
+        w: angular velocity of each link, in its axes.
+        W: `centripetal` of it.
+        b_w, b_v: accelerations of each link relative to its parent due to velocities alone, in the parent's axes,
+            without the W r of the parent.
     """
 
     w: tuple[SX, ...]
-    v: tuple[SX, ...]
+    W: tuple[SX, ...]
     b_w: tuple[SX, ...]
     b_v: tuple[SX, ...]
 
@@ -155,6 +160,32 @@ def lever(r: SX) -> SX:
     return -ca.sparsify(skew(r)) if r.numel() == 3 else ca.vertcat(-r[1], r[0])
 
 
+def tilde(w: SX) -> SX:
+    """Return the matrix whose product with r is w x r, in space or, for a scalar w, in the plane."""
+    return ca.sparsify(skew(w)) if w.numel() == 3 else w * ca.SX([[0, -1], [1, 0]])
+
+
+def centripetal(w: SX) -> SX:
+    """Return the symmetric W with W r = w x (w x r); all that turns with w shares its six products."""
+    if w.numel() == 1:
+        return -(w**2) * ca.SX.eye(2)
+    W = w @ w.T
+    squares = [W[x, x] for x in range(3)]
+    for x, y, z in CYCLE:
+        W[x, x] = -(squares[y] + squares[z])
+    return ca.sparsify(W)
+
+
+def gyroscopic(W: SX, J: SX) -> SX:
+    """Return w x J w for a symmetric J, from `centripetal` of w."""
+    n = ca.SX(3, 1)
+    for x, y, z in CYCLE:
+        if not ca.is_equal(J[y, y], J[z, z], EQUAL):
+            n[x] = (J[z, z] - J[y, y]) * W[y, z]
+        n[x] += J[y, z] * (W[y, y] - W[z, z]) + J[x, z] * W[x, y] - J[x, y] * W[x, z]
+    return n
+
+
 def link_rates(links: Sequence[Link], rates_given: bool = True) -> LinkRates:
     """Return the velocities of the links, computed from the world outward.
 
@@ -162,29 +193,25 @@ def link_rates(links: Sequence[Link], rates_given: bool = True) -> LinkRates:
         links: the links, parents before children.
         rates_given: whether the joints have rates; False: all rates are zero.
     """
-    w, v, b_w, b_v = [], [], [], []
+    w, W, b_w, b_v = [], [], [], []
     for link in links:
         dim = link.r.numel()
+        still = ca.SX(1 if dim == 2 else 3, 1)
         if not rates_given:
-            w.append(ca.SX(1 if dim == 2 else 3, 1))
-            v.append(ca.SX(dim, 1))
-            b_w.append(w[-1])
-            b_v.append(v[-1])
-            continue
-        if link.parent < 0:
+            w.append(still)
+            b_w.append(still)
+            b_v.append(ca.SX(dim, 1))
+        elif link.parent < 0:
             w.append(link.w)
-            v.append(link.down(link.velocity))
-            b_w.append(link.b_w)
-            b_v.append(link.down(link.b_r))
-            continue
-        w_P, v_P = w[link.parent], v[link.parent]
-        carried = link.down(w_P)
-        w.append(carried + link.w)
-        v.append(link.down(v_P + cross(w_P, link.r) + link.velocity))
-        b_w.append(link.b_w + (ca.cross(carried, link.w) if dim == 3 else 0))
-        around = cross(w_P, cross(w_P, link.r) + 2 * link.velocity)
-        b_v.append(link.down(around + link.b_r))
-    return LinkRates(tuple(w), tuple(v), tuple(b_w), tuple(b_v))
+            b_w.append(link.up(link.b_w))
+            b_v.append(link.b_r)
+        else:
+            w_P = w[link.parent]
+            w.append(link.down(w_P) + link.w)
+            b_w.append(link.up(link.b_w) + (ca.cross(w_P, link.up(link.w)) if dim == 3 else 0))
+            b_v.append(2 * cross(w_P, link.velocity) + link.b_r)
+        W.append(centripetal(w[-1]))
+    return LinkRates(tuple(w), tuple(W), tuple(b_w), tuple(b_v))
 
 
 def inverse_dynamics(
@@ -209,15 +236,16 @@ def inverse_dynamics(
     """
     alpha: list[SX] = []
     a: list[SX] = []
+    turning: list[SX] = []  # what gives the acceleration of a point at r: W + alpha~
     force: list[SX] = []
     moment: list[SX] = []
     effort: list[SX] = []
     for number, link in enumerate(links):
-        alpha_P, a_P = (alpha[link.parent], a[link.parent]) if link.parent >= 0 else (None, -gravity)
-        felt = a_P if alpha_P is None else a_P + cross(alpha_P, link.r)
-        x_w, x_v = moves.b_w[number], link.down(felt) + moves.b_v[number]
-        if alpha_P is not None:
-            x_w = x_w + link.down(alpha_P)
+        x_w, x_v = moves.b_w[number], moves.b_v[number] - gravity
+        if link.parent >= 0:
+            x_w = alpha[link.parent] + moves.b_w[number]
+            x_v = a[link.parent] + turning[link.parent] @ link.r + moves.b_v[number]
+        x_w, x_v = link.down(x_w), link.down(x_v)
         if vdot is not None:
             x_w, x_v = x_w + link.S_w @ vdot[link.columns, :], x_v + link.S_v @ vdot[link.columns, :]
             if link.Y is not None:
@@ -225,8 +253,9 @@ def inverse_dynamics(
                 x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
         alpha.append(x_w)
         a.append(x_v)
-        n, f, e = _bias(link, moves.w[number])
-        force.append(link.m * x_v + cross(x_w, link.h) + f)
+        turning.append(moves.W[number] + tilde(x_w))
+        n, f, e = velocity_forces(link, moves.w[number], moves.W[number])
+        force.append(link.m * x_v + turning[-1] @ link.h + f)
         moment.append(link.J @ x_w + moment_of(link.h, x_v) + n)
         effort.append(e)
         if link.elastic:
@@ -255,20 +284,28 @@ def inverse_dynamics(
             f = link.up(force[number])
             force[link.parent] += f
             moment[link.parent] += link.up(moment[number]) + moment_of(link.r, f)
-    return _placed(links, tau), force, moment
+    return placed(links, tau), force, moment
 
 
-def _bias(link: Link, w: SX) -> tuple[SX, SX, SX]:
-    """Return moment and force of a link's inertia, and the force on its shape coordinates, due to velocities."""
-    f = cross(w, cross(w, link.h))
-    n = ca.cross(w, link.J @ w) if w.numel() == 3 else ca.SX(1, 1)
+def velocity_forces(link: Link, w: SX, W: SX) -> tuple[SX, SX, SX]:
+    """Return moment and force of a link's inertia, and the force on its shape coordinates, due to velocities.
+
+    The force leaves out that of a rigid body, W h.
+
+    Args:
+        link: the link.
+        w: its angular velocity, in its axes.
+        W: `centripetal` of it.
+    """
+    n = gyroscopic(W, link.J) if w.numel() == 3 else ca.SX(1, 1)
     if not link.elastic:
-        return n, f, ca.SX(0, 1)
-    more_n, more_f, e = link.elastic.bias(w)
-    return n + more_n, f + more_f, e
+        return n, ca.SX(link.r.numel(), 1), ca.SX(0, 1)
+    more_n, f, e = link.elastic.bias(w)
+    return n + more_n, f, e
 
 
-def _placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
+def placed(links: Sequence[Link], pieces: Sequence[SX]) -> SX:
+    """Return the pieces of all links, such as their accelerations, as one column, SX (n,)."""
     n = max((link.columns.stop for link in links), default=0)
     column = ca.SX(n, 1)
     for link, piece in zip(links, pieces, strict=True):
@@ -294,13 +331,13 @@ def mass_matrix(links: Sequence[Link]) -> SX:
     """Return the joint-space inertia, SX (n, n), by the composite rigid body algorithm."""
     n = max((link.columns.stop for link in links), default=0)
     m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
-    C_w, C_v, E = _elastic(links)
+    C_w, C_v, E = shape_inertias(links)
     for number in reversed(range(len(links))):
         link, P = links[number], links[number].parent
         if link.Y is not None:
             L = lever(h[number])
             n_, f = J[number] @ link.Y.w + L.T @ link.Y.v, m[number] * link.Y.v + L @ link.Y.w
-            _carry(link, link.Y, n_, f, C_w, C_v, E)
+            carry(link, link.Y, n_, f, C_w, C_v, E)
         if P >= 0:  # mass properties about the parent's origin, in its axes
             h_P = link.up(h[number])
             moved = h_P + m[number] * link.r
@@ -315,7 +352,7 @@ def mass_matrix(links: Sequence[Link]) -> SX:
         link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
         f = m[number] * link.S_v + K @ link.S_w
         n_ = J[number] @ link.S_w + K.T @ link.S_v
-        n_, f, own[link.columns, link.columns] = _on_own_rates(link, n_, f, C_w[number], C_v[number], E[number])
+        n_, f, own[link.columns, link.columns] = on_own_rates(link, n_, f, C_w[number], C_v[number], E[number])
         columns = [column for found, *_ in felt[number] for column in found]
         f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _, _ in felt[number]))
         n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found, _ in felt[number]))
@@ -334,13 +371,13 @@ def mass_matrix(links: Sequence[Link]) -> SX:
     return own + others + others.T
 
 
-def _elastic(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
+def shape_inertias(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
     """Return C_w, C_v and E of each link; empty for rigid ones."""
     own = [(link.elastic.C_w, link.elastic.C_v, link.elastic.E) if link.elastic else (ca.SX(),) * 3 for link in links]
     return [item[0] for item in own], [item[1] for item in own], [item[2] for item in own]
 
 
-def _on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX, SX, SX]:
+def on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX, SX, SX]:
     """Return moments and forces on a link by its own rates, its shape's among them, and its inertia for these rates.
 
     Args:
@@ -362,7 +399,7 @@ def _on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX
     return n, f, inertia
 
 
-def _carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
+def carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
     """Add to the shape coordinates of a link's parent the inertia that they move with the link.
 
     Args:
@@ -375,152 +412,12 @@ def _carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E
         E: their mass matrices.
     """
     P = link.parent
-    E[P] = E[P] + _symmetric(Y.effort(n, f))
+    E[P] = E[P] + symmetric(Y.effort(n, f))
     f = link.up(f)
     C_v[P] = C_v[P] + f
     C_w[P] = C_w[P] + link.up(n) + lever(link.r).T @ f
 
 
-class Articulated:
-    """Articulated-body inertias of a tree, which solve M vdot = force in a time linear in the number of links.
-
-    Args:
-        links: the links, parents before children.
-    """
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self.links = links
-        A = [ca.SX(link.J) for link in links]
-        H = [lever(link.h).T for link in links]  # moment of a
-        M = [link.m * ca.SX.eye(link.r.numel()) for link in links]
-        C_w, C_v, E = _elastic(links)
-        self.A, self.H, self.M = A, H, M
-        self.U_w: list[SX] = [None] * len(links)
-        self.U_v: list[SX] = [None] * len(links)
-        self.D: list[Any] = [None] * len(links)
-        self.after: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
-        for number in reversed(range(len(links))):
-            link = links[number]
-            U_w = A[number] @ link.S_w + H[number] @ link.S_v
-            U_v = H[number].T @ link.S_w + M[number] @ link.S_v
-            U_w, U_v, D_own = _on_own_rates(link, U_w, U_v, C_w[number], C_v[number], E[number])
-            D = _Inverse(D_own, len(links) <= FEW)
-            self.U_w[number], self.U_v[number], self.D[number] = U_w, U_v, D
-            DU_w, DU_v = D.times(U_w.T), D.times(U_v.T)
-            A1 = _symmetric(A[number] - U_w @ DU_w)
-            H1 = H[number] - U_w @ DU_v
-            M1 = _symmetric(M[number] - U_v @ DU_v)
-            axis = _single_axis(link)
-            if axis is not None:  # the joint passes no moment on about its own axis
-                A1[axis, :], A1[:, axis], H1[axis, :] = 0, 0, 0
-                A1, H1 = ca.sparsify(A1), ca.sparsify(H1)
-            self.after[number] = (A1, H1, M1)
-            if link.parent < 0:
-                continue
-            if link.Y is not None:
-                Y_w, Y_v = link.Y
-                _carry(link, link.Y, A1 @ Y_w + H1 @ Y_v, H1.T @ Y_w + M1 @ Y_v, C_w, C_v, E)
-            A1, H1, M1 = _symmetric(link.up_matrix(A1)), link.up_matrix(H1), _symmetric(link.up_matrix(M1))
-            K = lever(link.r)
-            HK, MK = H1 @ K, M1 @ K
-            A[link.parent] = A[link.parent] + _symmetric(A1 + HK + HK.T + K.T @ MK)
-            H[link.parent] = H[link.parent] + H1 + MK.T
-            M[link.parent] = M[link.parent] + M1
-
-    def solve(self, force: SX, moves: LinkRates | None = None, gravity: SX | None = None) -> SX:
-        """Return vdot, SX (n,).
-
-        Args:
-            force: generalised forces, SX (n,).
-            moves: velocities of the links, whose forces are taken into account; None: the links are at rest.
-            gravity: acceleration in the world's axes; None: no gravity.
-        """
-        links = self.links
-        dim = links[0].r.numel()
-        p_w = [ca.SX(1 if dim == 2 else 3, 1) for _ in links]
-        p_v = [ca.SX(dim, 1) for _ in links]
-        p_e = [ca.SX(link.elastic.E.shape[0] if link.elastic else 0, 1) for link in links]
-        if moves is not None:
-            for number, link in enumerate(links):
-                p_w[number], p_v[number], p_e[number] = _bias(link, moves.w[number])
-        rest: list[SX] = [None] * len(links)
-        for number in reversed(range(len(links))):
-            link = links[number]
-            u = force[link.columns, :] - link.S_w.T @ p_w[number] - link.S_v.T @ p_v[number]
-            if link.elastic:
-                u[link.inner] -= p_e[number]
-            if moves is not None:
-                u = u - link.regular_bias
-            rest[number] = u
-            if link.parent < 0:
-                continue
-            Du = self.D[number].times(u)
-            n, f = p_w[number] + self.U_w[number] @ Du, p_v[number] + self.U_v[number] @ Du
-            if moves is not None:
-                A1, H1, M1 = self.after[number]
-                b_w, b_v = moves.b_w[number], moves.b_v[number]
-                n = n + A1 @ b_w + H1 @ b_v
-                f = f + H1.T @ b_w + M1 @ b_v
-            if link.Y is not None:
-                p_e[link.parent] = p_e[link.parent] + link.Y.effort(n, f)
-            f = link.up(f)
-            p_w[link.parent] = p_w[link.parent] + link.up(n) + moment_of(link.r, f)
-            p_v[link.parent] = p_v[link.parent] + f
-        alpha: list[SX] = []
-        a: list[SX] = []
-        vdot: list[SX] = []
-        for number, link in enumerate(links):
-            if link.parent < 0:
-                x_w = ca.SX(1 if dim == 2 else 3, 1)
-                x_v = ca.SX(dim, 1) if gravity is None else link.down(-gravity)
-            else:
-                x_w = link.down(alpha[link.parent])
-                x_v = link.down(a[link.parent] + cross(alpha[link.parent], link.r))
-            if moves is not None:
-                x_w, x_v = x_w + moves.b_w[number], x_v + moves.b_v[number]
-            if link.Y is not None:
-                bent = vdot[link.parent][links[link.parent].inner]
-                x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
-            own = self.D[number].times(rest[number] - self.U_w[number].T @ x_w - self.U_v[number].T @ x_v)
-            vdot.append(own)
-            alpha.append(x_w + link.S_w @ own)
-            a.append(x_v + link.S_v @ own)
-        return _placed(links, vdot)
-
-
-def _symmetric(A: SX) -> SX:
+def symmetric(A: SX) -> SX:
+    """Return a symmetric matrix with its upper triangle in both."""
     return A if A.numel() == 1 else ca.triu2symm(ca.triu(A))
-
-
-def _single_axis(link: Link) -> int | None:
-    """Return the number of the axis of a joint that only turns about an axis of its frame; None for others.
-
-    With a rotor on it a joint passes a moment on about its own axis.
-    """
-    only = link.S_w.shape[1] == 1 and link.S_w.nnz() == 1 and not link.S_v.nnz() and link.S_w.is_constant()
-    return int(link.S_w.sparsity().row()[0]) if only and not link.regular.nnz() else None
-
-
-class _Inverse:
-    """The inverse of a small symmetric positive definite matrix.
-
-    Args:
-        D: the matrix.
-        once: whether one division serves all products with the inverse of a single number. In a long chain each turn of
-            the recursion would wait for it; else vectors of many instances gain most, as processors divide slowly.
-    """
-
-    def __init__(self, D: SX, once: bool) -> None:
-        self.D = ca.densify(D)
-        self.factor = ca.ldl(self.D) if D.shape[0] > 1 else None
-        self.negative = -1 / self.D if once and D.shape[0] == 1 else None  # of b (1 / D) CasADi makes b / D again
-
-    def times(self, b: SX) -> SX:
-        """Return D^-1 b."""
-        if not self.D.numel():
-            return b
-        if self.negative is not None:
-            return -(b * self.negative)
-        if self.factor is None:
-            return b / self.D
-        return ca.ldl_solve(ca.densify(b), *self.factor)

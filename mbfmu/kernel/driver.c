@@ -237,9 +237,11 @@ static int change_modes(const double *found, double bound, double *x, const doub
  * A step that fails is done again in halves, quarters and so on; x1 is written only if all is well. */
 static int advance(const double *x, const double *u, const double *du, const double *p, double t, double h,
                    long long n, double *x1, double *status, struct memory *m) {
-    double now[NX], inputs[NU + 1];
+    double here[NX], inputs[NU + 1], *now = here;
+    struct memory own = *m; /* in which now and x change places: what was just stored is slow to copy */
     struct tangent *const d = m->d;
     const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MOST_LEVELS;
+    m = &own;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h;
@@ -271,7 +273,10 @@ static int advance(const double *x, const double *u, const double *du, const dou
             }
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
             status[S_SUBSTEPS] += 1;
-            memcpy(now, m->x, sizeof(double) * MAPPED);
+            memcpy(m->x + MAPPED, now + MAPPED, sizeof(double) * (NX - MAPPED));
+            double *const before = now;
+            now = m->x;
+            m->x = before;
             if (d) memcpy(d->x, d->half, sizeof(double) * MAPPED);
             if (ENDS(code)) {
                 status[S_TIME] = t + (dt + small);

@@ -49,7 +49,7 @@ class Tableau:
 
     def step(self, rate: Rate, x: SX, t: SX, h: SX) -> SX:
         """Return x at t + h, shape (n_x,), from x at t."""
-        return x + h * combination(self.b, self._rates(rate, x, t, h))
+        return x + combination(self.b, self._rates(rate, x, t, h), h)
 
     def estimate(self, problem: Problem, rate: Rate, x: SX) -> SX | None:
         """Return the estimated error of the step from x, as a number relative to 1 and the size of x; None without one.
@@ -60,7 +60,7 @@ class Tableau:
             return None
         t, h = problem.t, problem.h
         k = self._rates(rate, x, t, h)
-        end = x + h * combination(self.b, k)
+        end = x + combination(self.b, k, h)
         k.append(rate(end, t + h))
         first, *others = (problem.relative(combination(weights, k), end) for weights in self.errors)
         for other in others:
@@ -70,7 +70,7 @@ class Tableau:
     def _rates(self, rate: Rate, x: SX, t: SX, h: SX) -> list[SX]:
         k: list[SX] = []
         for row, c in zip(self.A, self.c, strict=True):
-            k.append(rate(x + h * combination(row, k) if k else x, t + float(c) * h))
+            k.append(rate(x + combination(row, k, h) if k else x, t + float(c) * h))
         return k
 
 
@@ -115,9 +115,12 @@ METHOD_TEXT = "the explicit method"
 """Text on the option of the families that `explicit_scheme` makes."""
 
 
-def combination(weights: Iterable[float], vectors: Sequence[SX]) -> SX:
-    """Return the weighted sum of vectors, without the terms of weight zero."""
-    return reduce(add, [float(w) * vector for w, vector in zip(weights, vectors, strict=False) if w])
+def combination(weights: Iterable[float], vectors: Sequence[SX], h: SX | float = 1.0) -> SX:
+    """Return h times the weighted sum of vectors, without the terms of weight zero.
+
+    The weights are multiplied by h, so that the last vector, for which all waits, is multiplied only once.
+    """
+    return reduce(add, [(float(w) * h) * vector for w, vector in zip(weights, vectors, strict=False) if w])
 
 
 def resampled(values: Sequence[SX], ratio: SX) -> list[SX]:

@@ -1,0 +1,169 @@
+"""The articulated-body algorithm: accelerations of a tree in a time linear in the number of its links.
+
+For a joint with the motion S and the articulated inertia I of its link, U = I S and D = S^T U. With g = U D^-1, turned
+into the parent's axes and moved to its origin as a force is, the joint's acceleration is
+
+    vdot = D^-1 u - g.(b + a_P),     and what the parent feels is     p + (I - U D^-1 U^T) b + g u,
+
+with u the force left over for the joint, p and b due to velocities, and a_P the parent's acceleration. So a link waits
+for little of its neighbour: most of the work is not on the way from one end of a chain to the other.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from mbfmu.dae.recursive import (
+    Link,
+    LinkRates,
+    carry,
+    lever,
+    on_own_rates,
+    placed,
+    shape_inertias,
+    symmetric,
+    velocity_forces,
+)
+from mbfmu.model.relative import cross, moment_of
+
+SX = Any
+
+
+class Articulated:
+    """Articulated-body inertias of a tree, which solve M vdot = force.
+
+    Args:
+        links: the links, parents before children.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._links = links
+        A = [ca.SX(link.J) for link in links]
+        H = [lever(link.h).T for link in links]  # moment of a
+        M = [link.m * ca.SX.eye(link.r.numel()) for link in links]
+        C_w, C_v, E = shape_inertias(links)
+        self._D: list[Any] = [None] * len(links)
+        self._DU: list[tuple[SX, SX]] = [None] * len(links)  # type: ignore[list-item]
+        self._g: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
+        self._felt: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
+        for number in reversed(range(len(links))):
+            link, P = links[number], links[number].parent
+            U_w = A[number] @ link.S_w + H[number] @ link.S_v
+            U_v = H[number].T @ link.S_w + M[number] @ link.S_v
+            U_w, U_v, D_own = on_own_rates(link, U_w, U_v, C_w[number], C_v[number], E[number])
+            D = self._D[number] = _Inverse(D_own)
+            DU_w, DU_v = self._DU[number] = D.times(U_w.T), D.times(U_v.T)
+            if P < 0:
+                continue
+            g_w, g_v = link.up(DU_w.T), link.up(DU_v.T)
+            self._g[number] = g_w, g_w + lever(link.r).T @ g_v, g_v
+            A1, H1, M1 = symmetric(A[number] - U_w @ DU_w), H[number] - U_w @ DU_v, symmetric(M[number] - U_v @ DU_v)
+            axis = _single_axis(link)
+            if axis is not None:  # the joint passes no moment on about its own axis
+                A1[axis, :], A1[:, axis], H1[axis, :] = 0, 0, 0
+                A1, H1 = ca.sparsify(A1), ca.sparsify(H1)
+            if link.Y is not None:
+                Y_w, Y_v = link.Y
+                carry(link, link.Y, A1 @ Y_w + H1 @ Y_v, H1.T @ Y_w + M1 @ Y_v, C_w, C_v, E)
+            A1, H1, M1 = symmetric(link.up_matrix(A1)), link.up_matrix(H1), symmetric(link.up_matrix(M1))
+            self._felt[number] = A1, H1, M1
+            K = lever(link.r)
+            HK, MK = H1 @ K, M1 @ K
+            A[P] = A[P] + symmetric(A1 + HK + HK.T + K.T @ MK)
+            H[P] = H[P] + H1 + MK.T
+            M[P] = M[P] + M1
+
+    def solve(self, force: SX, moves: LinkRates | None = None, gravity: SX | None = None) -> SX:
+        """Return vdot, SX (n,).
+
+        Args:
+            force: generalised forces, SX (n,).
+            moves: velocities of the links, whose forces are taken into account; None: the links are at rest.
+            gravity: acceleration in the world's axes; None: no gravity.
+        """
+        links = self._links
+        dim = links[0].r.numel()
+        p_w = [ca.SX(1 if dim == 2 else 3, 1) for _ in links]
+        p_v = [ca.SX(dim, 1) for _ in links]
+        p_e = [ca.SX(link.elastic.E.shape[0] if link.elastic else 0, 1) for link in links]
+        b_w, b_v = list(p_w), list(p_v)
+        if moves is not None:
+            for number, link in enumerate(links):
+                p_w[number], p_v[number], p_e[number] = velocity_forces(link, moves.w[number], moves.W[number])
+                p_v[number] += moves.W[number] @ link.h
+                b_w[number], b_v[number] = moves.b_w[number], moves.b_v[number]
+                if link.parent >= 0:
+                    b_v[number] += moves.W[link.parent] @ link.r
+        own: list[SX] = [None] * len(links)
+        for number in reversed(range(len(links))):
+            link, P = links[number], links[number].parent
+            u = force[link.columns, :] - link.S_w.T @ p_w[number] - link.S_v.T @ p_v[number]
+            if link.elastic:
+                u[link.inner] -= p_e[number]
+            if moves is not None:
+                u = u - link.regular_bias
+            own[number] = self._D[number].times(u)
+            if P < 0:
+                continue
+            (g, g_w, g_v), (A1, H1, M1) = self._g[number], self._felt[number]
+            n = link.up(p_w[number]) + A1 @ b_w[number] + H1 @ b_v[number]
+            f = link.up(p_v[number]) + H1.T @ b_w[number] + M1 @ b_v[number]
+            own[number] -= g.T @ b_w[number] + g_v.T @ b_v[number]
+            if link.Y is not None:
+                p_e[P] += link.Y.effort(link.down(n), link.down(f)) + self._bending(number).T @ u
+            p_w[P] = p_w[P] + (n + moment_of(link.r, f)) + g_w @ u
+            p_v[P] = p_v[P] + f + g_v @ u
+        alpha: list[SX] = []
+        a: list[SX] = []
+        for number, link in enumerate(links):
+            P = link.parent
+            if P < 0:
+                x_w, x_v = link.down(b_w[number]), link.down(b_v[number] if gravity is None else b_v[number] - gravity)
+                DU_w, DU_v = self._DU[number]
+                own[number] -= DU_w @ x_w + DU_v @ x_v
+            else:
+                _, g_w, g_v = self._g[number]
+                own[number] -= g_w.T @ alpha[P] + g_v.T @ a[P]
+                x_w, x_v = alpha[P] + b_w[number], a[P] + cross(alpha[P], link.r) + b_v[number]
+                x_w, x_v = link.down(x_w), link.down(x_v)
+            if link.Y is not None:
+                bent = own[P][links[P].inner]
+                own[number] -= self._bending(number) @ bent
+                x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
+            alpha.append(x_w + link.S_w @ own[number])
+            a.append(x_v + link.S_v @ own[number])
+        return placed(links, own)
+
+    def _bending(self, number: int) -> SX:
+        """Return D^-1 U^T of the motion by the shape coordinates of a link's parent."""
+        (DU_w, DU_v), Y = self._DU[number], self._links[number].Y
+        assert Y is not None
+        return DU_w @ Y.w + DU_v @ Y.v
+
+
+def _single_axis(link: Link) -> int | None:
+    """Return the number of the axis of a joint that only turns about an axis of its frame; None for others.
+
+    With a rotor on it a joint passes a moment on about its own axis.
+    """
+    only = link.S_w.shape[1] == 1 and link.S_w.nnz() == 1 and not link.S_v.nnz() and link.S_w.is_constant()
+    return int(link.S_w.sparsity().row()[0]) if only and not link.regular.nnz() else None
+
+
+class _Inverse:
+    """The inverse of a small symmetric positive definite matrix.
+
+    Args:
+        D: the matrix.
+    """
+
+    def __init__(self, D: SX) -> None:
+        self._D = ca.densify(D)
+        self._factor = ca.ldl(self._D) if D.shape[0] > 1 else None
+
+    def times(self, b: SX) -> SX:
+        """Return D^-1 b."""
+        if not self._D.numel():
+            return b
+        return b / self._D if self._factor is None else ca.ldl_solve(ca.densify(b), *self._factor)
