@@ -279,6 +279,15 @@ def test_M_v_is_the_momentum_of_admissible_velocities(case: Case) -> None:
 
 
 @every
+def test_the_impulse_is_M_v_for_any_velocity(case: Case) -> None:
+    dae = dae_of(case)
+    for seed in SEEDS:
+        q, v, p = anywhere(dae, np.random.default_rng(seed))
+        M = matrix(dae.M(q, p))
+        np.testing.assert_allclose(column(dae.impulse(q, v, p)), M @ v, atol=1e-13 * (1 + largest(M) * largest(v)))
+
+
+@every
 def test_momentum_is_the_gradient_of_the_kinetic_energy_for_any_velocity(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:

@@ -427,6 +427,7 @@ class Dae(Layout):
         ends: what may end a motion, in clauses with names of joints.
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
         roles: which joints carry coordinates, and which are constraints.
+        impulses: gives `impulse` in fewer operations than by M; None: nothing does.
     """
 
     name: str
@@ -478,11 +479,20 @@ class Dae(Layout):
     pressed: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
+    impulses: Callable[[], Function] | None = None
 
     @cached_property
     def M(self) -> Function:
         """Function (q, p) -> mass matrix, shape (n, n), positive definite."""
         return self.inertia()
+
+    @cached_property
+    def impulse(self) -> Function:
+        """Function (q, v, p) -> M v, shape (n,)."""
+        if self.impulses:
+            return self.impulses()
+        q, v, _, _, p, _ = self.symbols()
+        return merged("impulse", [q, v, p], [ca.densify(self.M(q, p) @ v)])
 
     @cached_property
     def constant_mass(self) -> bool:

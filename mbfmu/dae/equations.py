@@ -120,6 +120,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
         flexible=tuple(_shapes(bodies)),
         roles=roles(bodies),
+        impulses=lambda: function("impulse", [q, v, p], inertial.impulse()),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(

@@ -98,6 +98,8 @@ class Formula:
             and rates, in terms of x and the arguments alone; None: there is no estimate.
         slope: SX like the result, whose derivatives stand for those of the result, such as one in which round-off is
             not set to 0; None: the result itself.
+        lasting: whether the last `Call` gives what the first stage, a `Call` of the same Function, will give in a step
+            that begins at the result.
     """
 
     x: SX
@@ -106,6 +108,7 @@ class Formula:
     result: SX
     estimate: SX | None = None
     slope: SX | None = None
+    lasting: bool = False
 
     def __post_init__(self) -> None:
         solved = tuple(stage for stage in self.stages if stage.unknowns.numel())

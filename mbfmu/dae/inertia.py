@@ -33,6 +33,7 @@ class InertialTerms:
         T: kinetic energy, SX scalar.
         M: gives the regular mass matrix, SX, shape (n, n).
         momentum: T_v, SX, shape (n,).
+        impulse: gives M v, SX, shape (n,): T_v with the regularising energy.
         T_q: SX, shape (n,).
         regular_T_q: T_q with the regularising energy, SX, shape (n,).
         bias: what M a takes without any load: gyroscopic terms (M v)_q v - regular_T_q less the weight, SX,
@@ -46,6 +47,7 @@ class InertialTerms:
     T: SX
     M: Callable[[], SX]
     momentum: SX
+    impulse: Callable[[], SX]
     T_q: SX
     regular_T_q: SX
     bias: SX
@@ -57,7 +59,7 @@ class InertialTerms:
 def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies in absolute coordinates."""
     T, blocks = ca.SX(0), []
-    columns: list[list[SX]] = [[], [], [], []]
+    columns: list[list[SX]] = [[], [], [], [], []]
     alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
     for place, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
@@ -66,17 +68,18 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         blocks.append(inertia.m * ca.SX.eye(bodies.dim))
         if bodies.planar:
             blocks.append(inertia.I_CM)
-            parts = [inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
+            parts = [inertia.I_CM * w, inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
             block, parts = _turning(
                 bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
             )
             blocks.append(block)
-        for column, first, second in zip(columns, [inertia.m * velocity, still, still, still], parts, strict=True):
+        translation = [inertia.m * velocity, inertia.m * velocity, still, still, still]
+        for column, first, second in zip(columns, translation, parts, strict=True):
             column += [first, second]
     bonded = bodies.q.numel() - sum(block.shape[0] for block in blocks)
     rest = ca.SX(bonded, 1)
-    momentum, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, rest) for column in columns)
+    momentum, impulse, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, rest) for column in columns)
     gravity, still = bodies.gravity(), ca.SX(1 if bodies.planar else 4, 1)
     weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in alone), rest)
     M, bias = ca.diagcat(*blocks, ca.SX(bonded, bonded)), gyroscopic - weight
@@ -84,27 +87,37 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         rate = bodies.equations[path].rates[0]
         row = ca.jacobian(rate, bodies.v)
         own, slope = J * rate * row.T, J * rate * ca.gradient(rate, bodies.q)
-        T, M, momentum = T + J * rate**2 / 2, M + J * row.T @ row, momentum + own
+        T, M, momentum, impulse = T + J * rate**2 / 2, M + J * row.T @ row, momentum + own, impulse + own
         T_q, regular_T_q = T_q + slope, regular_T_q + slope
         bias += ca.jtimes(own, bodies.q, bodies.v) - slope
     if bodies.bonded:
         links = bodies.coordinates.links
         own = sum((kinetic(bodies, number) for number in sorted(bodies.bonded)), ca.SX(0))
         slope = ca.gradient(own, bodies.q)
-        T, momentum, T_q = T + own, momentum + ca.gradient(own, bodies.v), T_q + slope
-        regular_T_q = regular_T_q + slope + ca.gradient(regularising(links, bodies.v), bodies.q)
+        more, regular = ca.gradient(own, bodies.v), regularising(links, bodies.v)
+        T, momentum, impulse = T + own, momentum + more, impulse + more + ca.gradient(regular, bodies.v)
+        T_q, regular_T_q = T_q + slope, regular_T_q + slope + ca.gradient(regular, bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
     factor = Factor(M)
     return InertialTerms(
-        T, lambda: M, momentum, T_q, regular_T_q, bias, factor.solve, free=lambda load: factor.solve(load - bias)
+        T=T,
+        M=lambda: M,
+        momentum=momentum,
+        impulse=lambda: impulse,
+        T_q=T_q,
+        regular_T_q=regular_T_q,
+        bias=bias,
+        solve=factor.solve,
+        free=lambda load: factor.solve(load - bias),
     )
 
 
 def _turning(Q: SX, Qdot: SX, J: SX) -> tuple[SX, list[SX]]:
-    """Return the block of M, and T_v, T_q, regular T_q and the gyroscopic term of one quaternion."""
+    """Return the block of M, and T_v, M v, T_q, regular T_q and the gyroscopic term of one quaternion."""
     G, H = G_matrix(Q), G_matrix(Qdot)
     Jy = J @ (G @ Qdot)
     mu0 = 4 * ca.trace(J) / 3
-    turned, along = 4 * H.T @ Jy, mu0 * ca.dot(Q, Qdot) * Qdot
+    turned, radial, momentum = 4 * H.T @ Jy, mu0 * ca.dot(Q, Qdot), 4 * G.T @ Jy
     gyroscopic = 2 * turned + mu0 * ca.dot(Qdot, Qdot) * Q
-    return 4 * G.T @ J @ G + mu0 * Q @ Q.T, [4 * G.T @ Jy, -turned, along - turned, gyroscopic]
+    parts = [momentum, momentum + radial * Q, -turned, radial * Qdot - turned, gyroscopic]
+    return 4 * G.T @ J @ G + mu0 * Q @ Q.T, parts

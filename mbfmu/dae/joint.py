@@ -135,13 +135,14 @@ class JointTree:
         else:
             articulated = Articulated(links)
             solve, free = articulated.solve, lambda load: articulated.solve(load, moves, gravity)
-        T_q = ca.gradient(T, q)
+        T_q, momentum = ca.gradient(T, q), ca.gradient(T, v)
         return equations(
             bodies,
             InertialTerms(
                 T=T,
                 M=M,
-                momentum=ca.gradient(T, v),
+                momentum=momentum,
+                impulse=lambda: momentum + ca.gradient(regularising(links, v), v),
                 T_q=T_q,
                 regular_T_q=T_q + ca.gradient(regularising(links, v), q),
                 bias=bias,

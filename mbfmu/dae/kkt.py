@@ -142,28 +142,34 @@ class SchurFactor:
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
-    def kept(self, M: SX) -> tuple[SX, SX, "SchurFactor", SX]:
-        """Replace the non-constant entries of the factor and its mass matrix by symbols.
+    def kept(self, M: SX) -> tuple[SX, Callable[[SX], tuple["SchurFactor", SX]]]:
+        """Return the non-constant entries of the factor and its mass matrix, and both in terms of symbols for these.
 
-        Return the symbols, their values, and the factor and the mass matrix in these symbols. Equations that are solved
-        several times with one matrix then compute its entries once. Entries that are numbers stay numbers.
+        Equations that are solved several times with one matrix then compute its entries once. Entries that are numbers
+        stay numbers.
 
         Args:
             M: SX, the mass matrix; its inverse is sparse.
+
+        Returns:
+            The entries, shape (k,), and a map: symbols of that shape -> factor and mass matrix.
         """
         inverse = self.mass_solve(ca.SX.eye(M.shape[0]))
         D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
         matrices = (M, inverse, self.C, self._MiCt, ca.SX(D), LT)
         entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
         values = [item for item in entries if not item.is_constant()]
-        symbols = ca.SX.sym("kept", len(values))
-        names = iter(symbols.nonzeros())
-        known = iter([item if item.is_constant() else next(names) for item in entries])
-        M, inverse, C, MiCt, D, LT = (
-            ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
-            for matrix in matrices
-        )
-        found = copy.copy(self)
-        found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
-        found._schur = self._schur and self._schur.with_entries(D, LT)
-        return symbols, ca.vertcat(ca.SX(0, 1), *values), found, M
+
+        def written(symbols: SX) -> tuple["SchurFactor", SX]:
+            names = iter(symbols.nonzeros())
+            known = iter([item if item.is_constant() else next(names) for item in entries])
+            M, inverse, C, MiCt, D, LT = (
+                ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
+                for matrix in matrices
+            )
+            found = copy.copy(self)
+            found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
+            found._schur = self._schur and self._schur.with_entries(D, LT)
+            return found, M
+
+        return ca.vertcat(ca.SX(0, 1), *values), written

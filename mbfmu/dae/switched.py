@@ -268,6 +268,7 @@ class _Switched:
             g=function("g", [q, p, t], g),
             gamma_G=function("gamma_G", moving, gamma_G),
             row_lengths=self.row_lengths(),
+            impulses=None,
             sampled=tuple(self.outer.index(k) for k in plain.sampled),
             switching=Switching(plain, _memory(self.switches), None, (), None, None),
         )  # fmt: skip

@@ -10,10 +10,10 @@ from mbfmu.dae.recursive import Link
 SX = Any
 FEW = 32
 """Largest number of links of a tree whose M is factored: longer code becomes loops, which want equal work at each."""
-SHALLOW = 72
+SHALLOW = 73
 """Largest mean of the squared depth, in coordinates, at which factoring M takes no longer than the articulated-body
 algorithm: that of a chain of 14 (measured on chains of 4 to 20 links, and on fixed and free trees of limbs)."""
-SHALLOW_IN_PLANE = 15
+SHALLOW_IN_PLANE = 16
 """The same in the plane: that of a chain of 6."""
 
 

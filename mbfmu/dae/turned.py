@@ -1,4 +1,4 @@
-"""Matrices in turned axes: R X R^T, in half the operations where R turns about an axis of coordinates."""
+"""Matrices in turned axes: R X R^T, in half the products where R turns about an axis of coordinates."""
 
 from functools import cache
 from typing import Any, NamedTuple

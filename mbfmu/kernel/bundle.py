@@ -49,6 +49,8 @@ class FormulaFunctions:
             unknowns); None for a `Let`, a `Call` and a stage with a correction of its own.
         slope: Function like the result, whose derivatives are those of the result; None: the result itself.
         rough: numbers of the stages whose passes may end before they are at rest.
+        lasting: place among the unknowns of the values that the first stage will have in a step that begins at the
+            result; 0: there are none.
     """
 
     sizes: tuple[int, ...]
@@ -58,6 +60,7 @@ class FormulaFunctions:
     equations: tuple[Any, ...]
     slope: Any = None
     rough: tuple[int, ...] = ()
+    lasting: int = 0
 
     def functions(self) -> list[Any]:
         """Return all functions."""
@@ -272,6 +275,7 @@ def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> F
         tuple(item and changed(item, False) for item in functions.equations),
         functions.slope and changed(functions.slope, True),
         functions.rough,
+        functions.lasting,
     )
 
 
@@ -501,7 +505,9 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     result = (function if formula.stages else estimated)("result", formula.result)
     slope = None if formula.slope is None else function("result", formula.slope)
     rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
-    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved), slope, rough)
+    calls = [k for k, stage in enumerate(formula.stages) if isinstance(stage, Call)]
+    lasting = sum(sizes[: calls[-1]]) if formula.lasting else 0
+    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved), slope, rough, lasting)
 
 
 def _calling(name: str, inputs: list[Any], stage: Call) -> Any:

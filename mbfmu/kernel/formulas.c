@@ -84,6 +84,8 @@ static void shift(struct tangent *d, const double *du, double now, double later,
 struct memory {
     double *w, *z, *next, *x;
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
+    int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
+    int lasts;         /* whether z holds what that step left there for the next one */
     struct tangent *d; /* 0: no tangents are wanted */
 #if defined SAMPLED || defined SWITCHED
     int stops;    /* whether to stop at samplings and events instead of letting them happen */
@@ -100,6 +102,7 @@ static struct memory carve(double *work) {
     struct memory m;
     m.d = 0;
     m.estimate = 0;
+    m.goes_on = m.lasts = 0;
 #if defined SAMPLED || defined SWITCHED
     m.stops = 0;
     m.after = 0;
@@ -166,6 +169,8 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
     struct tangent *const d = m->d;
     const double *in[TANGENT_ARGUMENTS] = {x, u, du, p, &t, &h, m->z};
     double *z = m->z, *sz = 0;
+    const int known = f->lasting && m->goes_on && m->lasts && !d;
+    m->lasts = 0;
     if (d) {
         sz = d->z;
         memset(sz, 0, sizeof(double) * NZ);
@@ -187,6 +192,11 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
         double *const guess[] = {m->next, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
         int solved = 0;
+        if (known && !k) {
+            memcpy(z, z + f->lasting, sizeof(double) * n);
+            z += n;
+            continue;
+        }
         if (d) f->guess_tangent[k](in, &d->next, m->w);
         f->guess[k](in, guess, m->w);
         memcpy(z, m->next, sizeof(double) * n);
@@ -223,6 +233,7 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         f->result_tangent(in, &d->to, m->w);
         if (!all_below(INFINITY, d->to, size)) d->unknown = UNKNOWN;
     }
+    m->lasts = f->lasting > 0;
     return OK;
 }
 

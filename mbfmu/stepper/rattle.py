@@ -1,14 +1,16 @@
 """rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Let, Stage
+from mbfmu.dae.formula import Call, Formula, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.stepper.scheme import SHORT, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.dae.merged import merged
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
 
 SPARSE = 16
 """Largest number of entries of M^-1 per row for which the simplified iteration keeps its matrix from pass to pass."""
@@ -45,13 +47,15 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
     d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
     q1 = q0 + (d0 + d1) / 2
-    M0, over_mass = problem.M(q0), problem.over_mass(q0)
-    v0, factor = over_mass(p0), SchurFactor(over_mass, problem.Phi_q(q0, t))
-    before: tuple[Let, ...] = ()
-    if iteration == "simplified" and over_mass(ca.SX.eye(n)).nnz() <= SPARSE * n:
-        symbols, values, factor, M0 = factor.kept(M0)
-        before = (Let(symbols, values),)
-    P0 = factor.C
+    kept = _kept(problem) if iteration == "simplified" else None
+    before: tuple[Call, ...] = ()
+    ending: tuple[Call, ...]
+    if kept:
+        begun, (factor, M0) = kept.at(q0, t)
+        ended, (factor1, M1) = kept.at(q1, t + h)
+    else:
+        M0, M1, factor = problem.M(q0), problem.M(q1), SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t))
+    v0, P0 = factor.mass_solve(p0), factor.C
     balance = (
         M0 @ d0
         - h * p0
@@ -66,20 +70,24 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         watched = n
     else:
         unknowns, guess = ca.vertcat(d0, d1, impulse), ca.vertcat(h * v0, h * v0, h**2 / 2 * lambda0)
-        same = problem.M(q1) @ d1 - M0 @ d0
+        same = problem.impulse(q1, d1) - M0 @ d0
         residual = ca.vertcat(balance, same, gap)
         apart = factor.mass_solve(same)
         change, multipliers = factor.solve(-balance, P0 @ apart / 2 - gap)
         correction = ca.vertcat(change, change - apart, multipliers)
         watched = 2 * n
     solved = {"residual": residual} if iteration == "newton" else {"correction": correction}
-    M1, V1 = problem.M(q1), d1 / h
+    V1 = d1 / h
     moved = Stage(unknowns, guess, watched=watched, **solved)
     Zz = ca.SX.sym("Zz", problem.n_z)
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
     kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
-    v1, _, ending = problem.called_solution(q1, t + h, kicked, -problem.Phi_t(q1, t + h))
+    if kept:
+        v1, _ = factor1.solve(kicked, -problem.Phi_t(q1, t + h))
+        before, ending = (begun,), (ended,)
+    else:
+        v1, _, ending = problem.called_solution(q1, t + h, kicked, -problem.Phi_t(q1, t + h))
     _, first_lambda, beginning = problem.called_acceleration(q_free, v_free, z_free, t)
     return Scheme(
         name="rattle",
@@ -93,10 +101,43 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         step=Formula(
             x, problem.given, (*before, moved, trapezoidal, *ending),
             ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
+            lasting=kept is not None and kept.lasting,
         ),
-        read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
+        read=ca.Function("read", [x, problem.p, t], [q0, problem.over_mass(q0)(p0), z0]),
         short=SHORT,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is computed once for a pose: the mass matrix and the factor of [M Phi_q^T; Phi_q 0].
+
+    Args:
+        function: Function (q, p, t) -> their entries.
+        written: map from symbols of the entries to both.
+        p: symbols of the parameters.
+        lasting: whether the entries depend on no time, so that those of a step's end are those of the next one's start.
+    """
+
+    function: Any
+    written: Callable[[SX], tuple[SchurFactor, SX]]
+    p: SX
+    lasting: bool
+
+    def at(self, q: SX, t: SX) -> tuple[Call, tuple[SchurFactor, SX]]:
+        """Return the call that computes the entries at a pose, and the factor and the mass matrix in its results."""
+        symbols = ca.SX.sym("kept", self.function.numel_out(0))
+        return Call(symbols, self.function, (q, self.p, t)), self.written(symbols)
+
+
+def _kept(problem: Problem) -> _Kept | None:
+    """Return what the simplified iteration keeps from pass to pass; None if the inverse of M has too many entries."""
+    q, t = ca.SX.sym("q", problem.n), ca.SX.sym("t")
+    over_mass = problem.over_mass(q)
+    if over_mass(ca.SX.eye(problem.n)).nnz() > SPARSE * problem.n:
+        return None
+    values, written = SchurFactor(over_mass, problem.Phi_q(q, t)).kept(problem.M(q))
+    return _Kept(merged("kept", [q, problem.p, t], [values]), written, problem.p, not ca.depends_on(values, t))
 
 
 @dataclass(frozen=True)

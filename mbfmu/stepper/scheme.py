@@ -156,6 +156,10 @@ class Problem:
         """Return T_v, shape (n,)."""
         return self.dae.momentum(q, v, self.p)
 
+    def impulse(self, q: SX, v: SX) -> SX:
+        """Return M(q) v, shape (n,), in fewer operations than by M(q)."""
+        return self.dae.impulse(q, v, self.p)
+
     def momentum_rate(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the force on the momentum without multipliers, shape (n,)."""
         return self._at("momentum_rate", q, v, z, t)
