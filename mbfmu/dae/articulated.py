@@ -1,12 +1,15 @@
 """The articulated-body algorithm: accelerations of a tree in a time linear in the number of its links.
 
-For a joint with the motion S and the articulated inertia I of its link, U = I S and D = S^T U. With g = U D^-1, turned
-into the parent's axes and moved to its origin as a force is, the joint's acceleration is
+For a joint with the motion S and the articulated inertia I of its link, U = I S and D = S^T U (Featherstone, 7.3). With
+u the force left over for the joint, p and b due to velocities, x the acceleration of the link but for the joint's, and
+all that the parent feels turned into its axes and moved to its origin,
 
-    vdot = D^-1 u - g.(b + a_P),     and what the parent feels is     p + (I - U D^-1 U^T) b + g u,
+    vdot = D^-1 (u - U.x),     the parent feels     p + (I - U D^-1 U^T) b + U D^-1 u.
 
-with u the force left over for the joint, p and b due to velocities, and a_P the parent's acceleration. So a link waits
-for little of its neighbour: most of the work is not on the way from one end of a chain to the other.
+In a chain each link waits for its neighbour. There g = U D^-1 is turned and moved instead, which takes more operations,
+but few of them are on the way from one end to the other: with a_P the parent's acceleration,
+
+    vdot = D^-1 u - g.(b + a_P),     the parent feels     p + (I - U D^-1 U^T) b + g u.
 """
 
 from collections.abc import Sequence
@@ -39,11 +42,13 @@ class Articulated:
 
     def __init__(self, links: Sequence[Link]) -> None:
         self._links = links
+        self._chained = len({link.parent for link in links}) == len(links) and all(link.Y is None for link in links)
         A = [ca.SX(link.J) for link in links]
         H = [lever(link.h).T for link in links]  # moment of a
         M = [link.m * ca.SX.eye(link.r.numel()) for link in links]
         C_w, C_v, E = shape_inertias(links)
         self._D: list[Any] = [None] * len(links)
+        self._U: list[tuple[SX, SX]] = [None] * len(links)  # type: ignore[list-item]
         self._DU: list[tuple[SX, SX]] = [None] * len(links)  # type: ignore[list-item]
         self._g: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
         self._felt: list[tuple[SX, SX, SX]] = [None] * len(links)  # type: ignore[list-item]
@@ -53,11 +58,13 @@ class Articulated:
             U_v = H[number].T @ link.S_w + M[number] @ link.S_v
             U_w, U_v, D_own = on_own_rates(link, U_w, U_v, C_w[number], C_v[number], E[number])
             D = self._D[number] = _Inverse(D_own)
+            self._U[number] = U_w, U_v
             DU_w, DU_v = self._DU[number] = D.times(U_w.T), D.times(U_v.T)
             if P < 0:
                 continue
-            g_w, g_v = link.up(DU_w.T), link.up(DU_v.T)
-            self._g[number] = g_w, g_w + lever(link.r).T @ g_v, g_v
+            if self._chained:
+                g, g_v = link.up(DU_w.T), link.up(DU_v.T)
+                self._g[number] = g, g + lever(link.r).T @ g_v, g_v
             A1, H1, M1 = symmetric(A[number] - U_w @ DU_w), H[number] - U_w @ DU_v, symmetric(M[number] - U_v @ DU_v)
             axis = _single_axis(link)
             if axis is not None:  # the joint passes no moment on about its own axis
@@ -106,40 +113,43 @@ class Articulated:
             own[number] = self._D[number].times(u)
             if P < 0:
                 continue
-            (g, g_w, g_v), (A1, H1, M1) = self._g[number], self._felt[number]
-            n = link.up(p_w[number]) + A1 @ b_w[number] + H1 @ b_v[number]
-            f = link.up(p_v[number]) + H1.T @ b_w[number] + M1 @ b_v[number]
-            own[number] -= g.T @ b_w[number] + g_v.T @ b_v[number]
+            n, f = p_w[number], p_v[number]
+            if not self._chained:
+                U_w, U_v = self._U[number]
+                n, f = n + U_w @ own[number], f + U_v @ own[number]
+            A1, H1, M1 = self._felt[number]
+            n = link.up(n) + A1 @ b_w[number] + H1 @ b_v[number]
+            f = link.up(f) + H1.T @ b_w[number] + M1 @ b_v[number]
             if link.Y is not None:
-                p_e[P] += link.Y.effort(link.down(n), link.down(f)) + self._bending(number).T @ u
-            p_w[P] = p_w[P] + (n + moment_of(link.r, f)) + g_w @ u
-            p_v[P] = p_v[P] + f + g_v @ u
+                p_e[P] += link.Y.effort(link.down(n), link.down(f))
+            p_w[P] = p_w[P] + (n + moment_of(link.r, f))
+            p_v[P] = p_v[P] + f
+            if self._chained:
+                g, g_w, g_v = self._g[number]
+                own[number] -= g.T @ b_w[number] + g_v.T @ b_v[number]
+                p_w[P], p_v[P] = p_w[P] + g_w @ u, p_v[P] + g_v @ u
         alpha: list[SX] = []
         a: list[SX] = []
         for number, link in enumerate(links):
             P = link.parent
-            if P < 0:
-                x_w, x_v = link.down(b_w[number]), link.down(b_v[number] if gravity is None else b_v[number] - gravity)
-                DU_w, DU_v = self._DU[number]
-                own[number] -= DU_w @ x_w + DU_v @ x_v
-            else:
-                _, g_w, g_v = self._g[number]
-                own[number] -= g_w.T @ alpha[P] + g_v.T @ a[P]
-                x_w, x_v = alpha[P] + b_w[number], a[P] + cross(alpha[P], link.r) + b_v[number]
-                x_w, x_v = link.down(x_w), link.down(x_v)
+            x_w, x_v = b_w[number], b_v[number]
+            if P >= 0:
+                x_w, x_v = alpha[P] + x_w, a[P] + cross(alpha[P], link.r) + x_v
+            elif gravity is not None:
+                x_v = x_v - gravity
+            x_w, x_v = link.down(x_w), link.down(x_v)
             if link.Y is not None:
                 bent = own[P][links[P].inner]
-                own[number] -= self._bending(number) @ bent
                 x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
+            if self._chained and P >= 0:
+                _, g_w, g_v = self._g[number]
+                own[number] -= g_w.T @ alpha[P] + g_v.T @ a[P]
+            else:
+                DU_w, DU_v = self._DU[number]
+                own[number] -= DU_w @ x_w + DU_v @ x_v
             alpha.append(x_w + link.S_w @ own[number])
             a.append(x_v + link.S_v @ own[number])
         return placed(links, own)
-
-    def _bending(self, number: int) -> SX:
-        """Return D^-1 U^T of the motion by the shape coordinates of a link's parent."""
-        (DU_w, DU_v), Y = self._DU[number], self._links[number].Y
-        assert Y is not None
-        return DU_w @ Y.w + DU_v @ Y.v
 
 
 def _single_axis(link: Link) -> int | None:
