@@ -164,6 +164,36 @@ def test_the_guess_of_a_tree_is_its_pose(name: str) -> None:
         assert np.abs(matrix(dae.assembly.positions(q, s, p, 0.0))).max() < 1e-13
 
 
+@pytest.mark.parametrize("N", [4, 24])
+@pytest.mark.parametrize("spatial", [True, False], ids=["space", "plane"])
+def test_the_rates_of_all_joints_of_a_chain_give_the_velocities_of_its_bodies(N: int, spatial: bool) -> None:
+    """At once, as corrections from rest take the longer the more links hang on the first joint."""
+    dae = derive(mbfmu.load("chain", {"N": N, "spatial": spatial}), "absolute")
+    rng = np.random.default_rng(5)
+    s, p = rng.uniform(-1, 1, len(dae.assembly.starts)), dae.p_default()
+    q = dae.assembly.guess(s, p, 0.0)
+    assert dae.assembly.rate_guess
+    v = dae.assembly.rate_guess(s, p, 0.0)
+    size = np.abs(matrix(v)).max()
+    assert size > 0.1
+    assert np.abs(matrix(dae.Phi_q(q, p, 0.0) @ v + dae.Phi_t(q, p, 0.0))).max() < 1e-14 * N * size
+    assert np.abs(matrix(dae.assembly.rates(q, v, s, p, 0.0))).max() < 1e-14 * N * size
+
+
+def test_a_long_chain_starts_with_the_rates_of_all_its_joints() -> None:
+    rates = {f"joint{number}.w": 0.1 * math.sin(number) for number in range(1, 129)}
+    shown = at_start(mbfmu.load("chain", {"N": 128}).with_values(rates))
+    assert {name: shown[name] for name in rates} == pytest.approx(rates, abs=1e-11)
+
+
+def test_rates_that_some_joints_leave_free_have_no_guess() -> None:
+    system = spatial_two_link()
+    assert derive(system, "absolute").assembly.rate_guess
+    for other in (system.with_values({"elbow.w": None}), slider_crank()):
+        assert derive(other, "absolute").assembly.rate_guess is None
+    assert derive(system, "joint").assembly.rate_guess is None
+
+
 @pytest.mark.parametrize("phi", [0.0, 3.5, -6.2, 6.5, 7.0, -9.0, 12.0, 13.0, -20.0, 100.0])
 def test_a_start_angle_counts_turns_in_the_plane_and_in_space(phi: float) -> None:
     for planar in (True, False):

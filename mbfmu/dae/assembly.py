@@ -47,6 +47,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
     }
     bent = {path: _shape_start(bodies, asked, path) for path in bodies.shapes}
     q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, asked.s
+    moving = None if fixed or bent else _moving(bodies, asked, joints)
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(constraint_names):
         rows.setdefault(name, []).append(row)
@@ -70,6 +71,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
         ),
         constraint_names=constraint_names,
         norms=len(bodies.coordinates.intrinsic),
+        rate_guess=None if moving is None else merged("rate_guess", [s, p, t], [moving]),
     )
 
 
@@ -118,7 +120,7 @@ class _Asked:
         Returns:
             The coordinate to place the body with, and whether all its entries have start values or guesses.
         """
-        wanted, guesses = (self._wanted(f"{path}.{name}", value, guess) for guess in (False, True))
+        wanted, guesses = (self.wanted(f"{path}.{name}", value, guess) for guess in (False, True))
         complete = all(entry is not None for entry in wanted)
         begun = [first if first is not None else other for first, other in zip(wanted, guesses, strict=True)]
         if neutral and all(entry is not None for entry in begun):
@@ -142,7 +144,7 @@ class _Asked:
                     self._ask(full, entry - asked, asked, guess=False)
                 elif guess is not None:
                     self._ask(full, entry - guess, guess, guess=True)
-        self._note(self.rates, f"{path}.{rate_name}", rate, self._wanted(f"{path}.{rate_name}", rate))
+        self._note(self.rates, f"{path}.{rate_name}", rate, self.wanted(f"{path}.{rate_name}", rate))
         rest = neutral or (0.0,) * len(begun)
         placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))
         return ca.vertcat(*placed), all(entry is not None for entry in begun)
@@ -170,7 +172,7 @@ class _Asked:
                 into[full] = ca.vertcat(shown)[number] - wanted[number]
                 self.sizes[full] = size_of(wanted[number])
 
-    def _wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
+    def wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
         """Return the start values of a quantity, or its guesses; None for entries without."""
         entries = [self.mechanism.starts.get(label) for label in labels(name, like)]
         return [
@@ -260,6 +262,33 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
     if bodies.tree.loops:
         placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
     return placed
+
+
+def _moving(bodies: Bodies, asked: _Asked, coordinates: dict[str, dict[str, SX]]) -> SX | None:
+    """Return v of bodies on a tree of joints, if the rates of all joints have start values; None for others.
+
+    Args:
+        bodies: the bodies.
+        asked: the start values.
+        coordinates: those of the joints, by full name and by name of the motion.
+    """
+    if bodies.coordinates.recursive or bodies.tree.loops or bodies.couplings:
+        return None
+    symbols: dict[str, dict[str, SX]] = {}
+    places, rates = [], []
+    for path, item in bodies.equations.items():
+        symbols[path] = {}
+        for motion, rate in zip(item.motion, item.rates, strict=True):
+            wanted = asked.wanted(f"{path}.{motion.rate}", rate)
+            if motion.neutral or any(entry is None for entry in wanted):
+                return None
+            symbols[path][motion.position] = ca.SX.sym(motion.position, len(wanted))
+            places.append(coordinates[path][motion.position])
+            rates += wanted
+    x = ca.vertcat(ca.SX(0, 1), *(symbol for each in symbols.values() for symbol in each.values()))
+    q = _placed(bodies, symbols, {}, {})
+    v = ca.jtimes(q, x, ca.vertcat(ca.SX(0, 1), *rates)) + ca.jacobian(q, bodies.t)
+    return ca.densify(ca.substitute(v, x, ca.vertcat(ca.SX(0, 1), *places)))
 
 
 def parameters(entries: Sequence[Entry], p: SX, shaping: SX) -> tuple[ParameterSignal, ...]:

@@ -246,6 +246,8 @@ class Assembly:
         loops: the closed loops.
         constraint_names: joint or body of each row of `closing`.
         norms: number of rows at the end of `closing` that are norms of quaternions.
+        rate_guess: Function (s, p, t) -> v of a tree of joints all of whose rates have start values, where v are rates
+            of bodies; None: there is none.
     """
 
     starts: tuple[ParameterSignal, ...]
@@ -262,6 +264,7 @@ class Assembly:
     loops: tuple[Loop, ...]
     constraint_names: tuple[str, ...]
     norms: int
+    rate_guess: Function | None = None
 
     @property
     def met_names(self) -> tuple[str, ...]:

@@ -5,7 +5,9 @@ coordinates, whose mass matrix has no sparse inverse, W = I),
 
     dq = -W^-1 C^T (C W^-1 C^T + E)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
 
-from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear.
+from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear, from rest; or
+from the rates of the joints of a tree, if all have start values and the coordinates are those of the bodies: the first
+joints of a long chain move so much with so little that E would let corrections come to rest slowly.
 
 E is small and diagonal. Where rows of C are dependent and c contradicts itself, as that of start values which were
 rounded, the corrections come to rest at the least sum of the squares of c_i over E_ii: E is so much larger for start
@@ -70,11 +72,12 @@ def start_formula(dae: Dae) -> Formula:
     over_mass = _over_mass(dae)(q, p) if dae.assembly.mass_metric else None
     dq = _shortened(dae.n)(_least_change(over_mass, *_position_rows(dae)(q, s, p, t)))
     dv = _least_change(over_mass, *_rate_rows(dae)(q, v, s, p, t))
+    v_guess = dae.assembly.rate_guess(s, p, t) if dae.assembly.rate_guess else ca.MX.zeros(dae.n)
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
     return Formula(
         every,
         given,
-        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, ca.MX.zeros(dae.n), correction=dv)),
+        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, v_guess, correction=dv)),
         ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), _residual(dae)(q, v, s, p, t)),
     )
 
