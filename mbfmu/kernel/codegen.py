@@ -271,6 +271,7 @@ def _definitions(sizes: Mapping[str, float | str]) -> str:
 
 
 def _sizes(bundle: Bundle) -> dict[str, float]:
+    lasting = bundle.formulas["step"].lasting
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
@@ -280,6 +281,7 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
+        **({"LASTING": lasting} if lasting and not bundle.guards else {}),
         **(_exchanging(bundle) if bundle.rates else {}),
     }  # fmt: skip
 
@@ -315,7 +317,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     """Return the formulas, all or those of some names, as C tables; without tangents, their places are empty."""
     lines = [
         "struct formula {",
-        "    int stages, corrections, lasting;",
+        "    int stages, corrections;",
         "    int size[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
@@ -324,7 +326,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     for name, item in bundle.formulas.items():
         if names and name not in names:
             continue
-        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}, {item.lasting}"
+        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")

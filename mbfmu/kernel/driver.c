@@ -228,10 +228,8 @@ static int change_modes(const double *found, double bound, double *x, const doub
     return restart(&FORMULA_switch, x, u, du, p, t, h, status, m);
 }
 #define ENDS(code) ((code) == EVENT)
-#define SWITCHES 1
 #else
 #define ENDS(code) 0
-#define SWITCHES 0
 #define MOST_LEVELS MAX_HALVINGS
 #endif
 
@@ -264,7 +262,9 @@ static int advance(const double *x, const double *u, const double *du, const dou
                 continue;
             }
 #endif
-            own.goes_on = code == OK && !SWITCHES;
+#ifdef LASTING
+            own.goes_on = code == OK;
+#endif
             if (code != OK && !ENDS(code)) {
                 if (level >= halvings) {
                     status[S_CODE] = code;

@@ -18,6 +18,8 @@
  *   SWITCH_ROUGH with SWITCHED                    the bits of those stages of FORMULA_switch whose passes may end before
  *                                                they are at rest
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
+ *   LASTING                                       place in the unknowns of FORMULA_step of the values that its first stage
+ *                                                has in a step from the result, if there are any
  *   the codes, the entries of a status and the limits of runtime.py
  */
 #include <math.h>
@@ -84,9 +86,11 @@ static void shift(struct tangent *d, const double *du, double now, double later,
 struct memory {
     double *w, *z, *next, *x;
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
-    int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
-    int lasts;         /* whether z holds what that step left there for the next one */
     struct tangent *d; /* 0: no tangents are wanted */
+#ifdef LASTING
+    int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
+    int lasts;         /* whether z holds what that step left there for this one */
+#endif
 #if defined SAMPLED || defined SWITCHED
     int stops;    /* whether to stop at samplings and events instead of letting them happen */
     double after; /* time after which events are worth a stop */
@@ -102,7 +106,9 @@ static struct memory carve(double *work) {
     struct memory m;
     m.d = 0;
     m.estimate = 0;
+#ifdef LASTING
     m.goes_on = m.lasts = 0;
+#endif
 #if defined SAMPLED || defined SWITCHED
     m.stops = 0;
     m.after = 0;
@@ -169,8 +175,10 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
     struct tangent *const d = m->d;
     const double *in[TANGENT_ARGUMENTS] = {x, u, du, p, &t, &h, m->z};
     double *z = m->z, *sz = 0;
-    const int known = f->lasting && m->goes_on && m->lasts && !d;
+#ifdef LASTING
+    const int known = f == &FORMULA_step && m->goes_on && m->lasts && !d;
     m->lasts = 0;
+#endif
     if (d) {
         sz = d->z;
         memset(sz, 0, sizeof(double) * NZ);
@@ -192,11 +200,13 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
         double *const guess[] = {m->next, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
         int solved = 0;
+#ifdef LASTING
         if (known && !k) {
-            memcpy(z, z + f->lasting, sizeof(double) * n);
+            memcpy(z, z + LASTING, sizeof(double) * n);
             z += n;
             continue;
         }
+#endif
         if (d) f->guess_tangent[k](in, &d->next, m->w);
         f->guess[k](in, guess, m->w);
         memcpy(z, m->next, sizeof(double) * n);
@@ -233,7 +243,9 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         f->result_tangent(in, &d->to, m->w);
         if (!all_below(INFINITY, d->to, size)) d->unknown = UNKNOWN;
     }
-    m->lasts = f->lasting > 0;
+#ifdef LASTING
+    m->lasts = f == &FORMULA_step;
+#endif
     return OK;
 }
 
