@@ -550,6 +550,9 @@ class _Switched:
         def function(name: str, arguments: list[SX], result: SX) -> Any:
             return merged(name, arguments, [ca.densify(result)])
 
+        def begun(name: str, found: SX) -> Any:
+            return function(name, [s, p, t], ca.vertcat(found, ca.SX.zeros(self.r)))
+
         return replace(
             plain,
             closing=function("closing", [q, p, t], plain.closing(q_0, p_0, t)),
@@ -557,7 +560,8 @@ class _Switched:
             rates=function("rates", [q, v, s, p, t], ca.vertcat(plain.rates(q_0, v_0, s, p_0, t), self.s_v)),
             sizes=function("sizes", [s, p, t], ca.vertcat(sizes[:count], ones, sizes[count:], ones)),
             leanings=function("leanings", [q, s, p, t], plain.leanings(q_0, s, p_0, t)),
-            guess=function("guess", [s, p, t], ca.vertcat(plain.guess(s, p_0, t), ca.SX.zeros(self.r))),
+            guess=begun("guess", plain.guess(s, p_0, t)),
+            rate_guess=plain.rate_guess and begun("rate_guess", plain.rate_guess(s, p_0, t)),
             counted=function("counted", [q, s, p, t], plain.counted(q_0, s, p_0, t)),
             position_names=(*plain.position_names, *names),
             rate_names=(*plain.rate_names, *names),

@@ -20,7 +20,7 @@ Rate = Callable[[SX, SX], SX]
 """Function (x, t) -> the time derivative of x."""
 TINY = 1e-300
 """Square of an error that counts as none."""
-INLINED = 4000
+INLINED = 3000
 """Largest number of operations, in all accelerations of a step, to be written out: for more, calls are faster and
 shorter."""
 
