@@ -110,7 +110,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What is computed once for a pose: the mass matrix and the factor of [M Phi_q^T; Phi_q 0].
+    """The mass matrix at a pose and the factor of [M Phi_q^T; Phi_q 0], computed once.
 
     Args:
         function: Function (q, p, t) -> their entries.
@@ -131,12 +131,17 @@ class _Kept:
 
 
 def _kept(problem: Problem) -> _Kept | None:
-    """Return what the simplified iteration keeps from pass to pass; None if the inverse of M has too many entries."""
+    """Return what the simplified iteration keeps from pass to pass.
+
+    None: nothing, as it would be numbers only, or as the inverse of M has too many entries.
+    """
     q, t = ca.SX.sym("q", problem.n), ca.SX.sym("t")
     over_mass = problem.over_mass(q)
     if over_mass(ca.SX.eye(problem.n)).nnz() > SPARSE * problem.n:
         return None
     values, written = SchurFactor(over_mass, problem.Phi_q(q, t)).kept(problem.M(q))
+    if not values.numel():
+        return None
     return _Kept(merged("kept", [q, problem.p, t], [values]), written, problem.p, not ca.depends_on(values, t))
 
 
