@@ -186,29 +186,22 @@ def gyroscopic(W: SX, J: SX) -> SX:
     return n
 
 
-def link_rates(links: Sequence[Link], rates_given: bool = True) -> LinkRates:
+def link_rates(links: Sequence[Link]) -> LinkRates:
     """Return the velocities of the links, computed from the world outward.
 
     Args:
         links: the links, parents before children.
-        rates_given: whether the joints have rates; False: all rates are zero.
     """
     w, W, b_w, b_v = [], [], [], []
     for link in links:
-        dim = link.r.numel()
-        still = ca.SX(1 if dim == 2 else 3, 1)
-        if not rates_given:
-            w.append(still)
-            b_w.append(still)
-            b_v.append(ca.SX(dim, 1))
-        elif link.parent < 0:
+        if link.parent < 0:
             w.append(link.w)
             b_w.append(link.up(link.b_w))
             b_v.append(link.b_r)
         else:
             w_P = w[link.parent]
             w.append(link.down(w_P) + link.w)
-            b_w.append(link.up(link.b_w) + (ca.cross(w_P, link.up(link.w)) if dim == 3 else 0))
+            b_w.append(link.up(link.b_w) + (ca.cross(w_P, link.up(link.w)) if link.r.numel() == 3 else 0))
             b_v.append(2 * cross(w_P, link.velocity) + link.b_r)
         W.append(centripetal(w[-1]))
     return LinkRates(tuple(w), tuple(W), tuple(b_w), tuple(b_v))
