@@ -1,8 +1,11 @@
 """Mechanisms for tests: planar and spatial, with and without loops."""
 
+from itertools import pairwise
+
 from mbfmu.model import (
     Body,
     BodyShape,
+    Component,
     Damper,
     FixedRotation,
     FixedTranslation,
@@ -11,11 +14,13 @@ from mbfmu.model import (
     Prismatic,
     Revolute,
     RotationalDamper,
+    RotationalRotor,
     RotationalSpring,
     Spherical,
     Spring,
     System,
     TranslationalDamper,
+    TranslationalRotor,
     TranslationalSpring,
     World,
     connect,
@@ -266,6 +271,35 @@ def floater() -> System:
             connect("tether.frame_b", "kite.frame_a"),
         ),
     )  # fmt: skip
+
+
+def rail_arm(*more: Component) -> System:
+    """Two links in space, a slide on the second, and more."""
+    parts = (
+        World("world", n=(0.0, 0.0, -1.0)),
+        Revolute("shoulder", n=(0.0, 1.0, 0.0), phi=0.3, w=0.7, actuated=True),
+        BodyShape("upper", r=(1.0, 0.0, 0.1), m=2.0, r_CM=(0.5, 0.1, 0.0), I_11=0.1, I_22=0.2, I_33=0.2),
+        Revolute("elbow", n=(0.6, 0.0, 0.8), phi=-0.8, w=1.1, actuated=True),
+        BodyShape("lower", r=(0.5, 0.0, 0.0), m=1.0, r_CM=(0.2, 0.0, 0.1), I_11=0.05, I_22=0.1, I_33=0.1),
+        Prismatic("rail", n=(1.0, 0.0, 0.0), s=0.2, v=-0.4, actuated=True),
+        Body("tool", m=0.5, I_11=0.01, I_22=0.01, I_33=0.01),
+    )
+    row = ("world.frame_b", "shoulder", "upper", "elbow", "lower", "rail", "tool.frame_a")
+    ends = [connect(a if "." in a else f"{a}.frame_b", b if "." in b else f"{b}.frame_a") for a, b in pairwise(row)]
+    return System("arm", (*parts, *more), tuple(ends))
+
+
+ROTORS = (
+    RotationalRotor("motor", joint="elbow", J=1e-4, ratio=80.0),
+    RotationalRotor("brake", joint="elbow", J=0.02),
+    TranslationalRotor("spindle", joint="rail", J=2e-5, ratio=300.0),
+)
+"""Rotors on the axes of `rail_arm`, two on one of them."""
+
+
+def geared_arm() -> System:
+    """`rail_arm` with rotors on its axes."""
+    return rail_arm(*ROTORS)
 
 
 EVERY = {**MECHANISMS, **{make.__name__: make for make in (spatial_four_bar, planar_rig, floater)}}

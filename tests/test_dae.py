@@ -19,6 +19,7 @@ from mechanisms import (
     EVERY,
     floater,
     free_body,
+    geared_arm,
     planar_rig,
     slider_crank,
     spatial_arm,
@@ -46,6 +47,7 @@ from mbfmu.model import (
     Parameter,
     Pose,
     Revolute,
+    RotationalRotor,
     Spring,
     System,
     World,
@@ -66,17 +68,29 @@ class Case(NamedTuple):
     coordinates: str = "absolute"
 
 
+def bending_with_rotors() -> System:
+    """Return an arm of two beams with rotors on both axes."""
+    arm = FLEXIBLE["arm"]
+    rotors = [RotationalRotor(f"{joint}_rotor", joint=joint, J=0.02) for joint in ("shoulder", "elbow")]
+    return replace(arm, components=(*arm.components, *rotors))
+
+
 QUICK = ("arm", "branched", "four_bar")
 """Mechanisms with modes that are too quick for differences."""
+
 BENDING = {f"flexible {name}": partial(replace, model) for name, model in FLEXIBLE.items() if name not in QUICK}
-ALL = {**EVERY, **BENDING}
+ALL = {**EVERY, **BENDING, "geared_arm": geared_arm, "flexible geared_arm": bending_with_rotors}
 """Functions that make the mechanisms, by name."""
 CASES = [Case(name, coordinates) for name in sorted(ALL) for coordinates in COORDINATES]
 DRIVEN = [case for case in CASES if any(getattr(item, "actuated", False) for item in ALL[case.name]().components)]
 """Cases with inputs."""
 
 
-FLEXIBLE_FEW = (Case("flexible backward", "absolute"), Case("flexible arm in space", "joint"))
+FLEXIBLE_FEW = (
+    Case("flexible backward", "absolute"),
+    Case("flexible geared_arm", "absolute"),
+    Case("flexible arm in space", "joint"),
+)
 """Cases that stand for all with flexible bodies."""
 
 
@@ -84,7 +98,7 @@ def represents(case: Case) -> bool:
     """The smaller mechanisms in absolute coordinates, and all but those that are free in space in joint coordinates."""
     if case.name.startswith("flexible"):
         return case in FLEXIBLE_FEW
-    small = ("slider_crank", "planar_rig", "free_body", "spatial_pendulum")
+    small = ("geared_arm", "slider_crank", "planar_rig", "free_body", "spatial_pendulum")
     return case.name in small if case.coordinates == "absolute" else case.name not in {"free_body", "floater"}
 
 

@@ -1,45 +1,26 @@
 """Rotors on the axes of joints: one energy, whatever the coordinates and the joint's place."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from mechanisms import ROTORS, rail_arm
 
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import ModelError
 from mbfmu.model import (
     Body,
     BodyShape,
-    Component,
     Gear,
-    Prismatic,
     Revolute,
     RotationalRotor,
     System,
-    TranslationalRotor,
     World,
     connect,
 )
 
 Array = npt.NDArray[np.float64]
-
-
-def arm(*more: Component) -> System:
-    """Two links in space, a slide on the second."""
-    parts = (
-        World("world", n=(0.0, 0.0, -1.0)),
-        Revolute("shoulder", n=(0.0, 1.0, 0.0), phi=0.3, w=0.7, actuated=True),
-        BodyShape("upper", r=(1.0, 0.0, 0.1), m=2.0, r_CM=(0.5, 0.1, 0.0), I_11=0.1, I_22=0.2, I_33=0.2),
-        Revolute("elbow", n=(0.6, 0.0, 0.8), phi=-0.8, w=1.1, actuated=True),
-        BodyShape("lower", r=(0.5, 0.0, 0.0), m=1.0, r_CM=(0.2, 0.0, 0.1), I_11=0.05, I_22=0.1, I_33=0.1),
-        Prismatic("rail", n=(1.0, 0.0, 0.0), s=0.2, v=-0.4, actuated=True),
-        Body("tool", m=0.5, I_11=0.01, I_22=0.01, I_33=0.01),
-    )
-    row = ("world.frame_b", "shoulder", "upper", "elbow", "lower", "rail", "tool.frame_a")
-    ends = [connect(a if "." in a else f"{a}.frame_b", b if "." in b else f"{b}.frame_a") for a, b in pairwise(row)]
-    return System("arm", (*parts, *more), tuple(ends))
 
 
 def at_start(system: System, coordinates: str, u: list[float]) -> dict[str, float]:
@@ -60,16 +41,11 @@ def at_start(system: System, coordinates: str, u: list[float]) -> dict[str, floa
     return dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
 
 
-ROTORS = (
-    RotationalRotor("motor", joint="elbow", J=1e-4, ratio=80.0),
-    RotationalRotor("brake", joint="elbow", J=0.02),
-    TranslationalRotor("spindle", joint="rail", J=2e-5, ratio=300.0),
-)
 ON_AXES = {"elbow.a": 0.66, "rail.a": 1.8}
 
 
 def test_rotors_give_the_same_motion_and_reactions_in_both_coordinates() -> None:
-    mine, other = (at_start(arm(*ROTORS), kind, [3.0, -2.0, 5.0]) for kind in ("joint", "absolute"))
+    mine, other = (at_start(rail_arm(*ROTORS), kind, [3.0, -2.0, 5.0]) for kind in ("joint", "absolute"))
     shared = [name for name in mine if name in other and not name.startswith(("constraint", "momentum"))]
     assert {"elbow.frame_b.t[3]", "rail.frame_b.f[1]", "energy.total"} <= set(shared)
     assert {name: mine[name] for name in shared} == pytest.approx({name: other[name] for name in shared}, abs=1e-9)
@@ -79,9 +55,9 @@ def test_rotors_give_the_same_motion_and_reactions_in_both_coordinates() -> None
 def test_a_rotor_acts_as_a_torque_against_the_acceleration_of_its_axis(coordinates: str) -> None:
     """The same efforts less J ratio^2 times the accelerations found, without rotors: motion and reactions are equal."""
     u = [3.0, -2.0, 5.0]
-    turning = at_start(arm(*ROTORS), coordinates, u)
+    turning = at_start(rail_arm(*ROTORS), coordinates, u)
     less = [u[0], *(effort - J * turning[name] for effort, (name, J) in zip(u[1:], ON_AXES.items(), strict=True))]
-    bare = at_start(arm(), coordinates, less)
+    bare = at_start(rail_arm(), coordinates, less)
     shown = [turning["motor.tau"] + turning["brake.tau"], turning["spindle.f"]]
     assert shown == pytest.approx([-J * turning[name] for name, J in ON_AXES.items()], rel=1e-10)
     assert bare["energy.total"] + 0.66 * 1.1**2 / 2 + 1.8 * 0.4**2 / 2 == pytest.approx(turning["energy.total"])

@@ -119,12 +119,11 @@ class JointTree:
         self._check_rotors()
         bodies, links = self.bodies, self.links
         q, v, gravity = bodies.q, bodies.v, bodies.gravity()
-        T = ca.SX(0)
-        for number, _ in bodies.moving():
-            T += kinetic(bodies, number)
+        of_bodies = sum((kinetic(bodies, number) for number, _ in bodies.moving()), ca.SX(0))
+        of_rotors = ca.SX(0)
         for number, branch in enumerate(self.branches):
             if branch.label in bodies.rotors:
-                T += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
+                of_rotors += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
         moves = link_rates(links)
         bias, M = inverse_dynamics(links, moves, gravity)[0], cache(lambda: mass_matrix(links))
         solve: Callable[[SX], SX]
@@ -135,13 +134,13 @@ class JointTree:
         else:
             articulated = Articulated(links)
             solve, free = articulated.solve, lambda load: articulated.solve(load, moves, gravity)
-        T_q, momentum = ca.gradient(T, q), ca.gradient(T, v)
+        T_q, momentum = ca.gradient(of_bodies, q), ca.gradient(of_bodies, v)
         return equations(
             bodies,
             InertialTerms(
-                T=T,
+                T=of_bodies + of_rotors,
                 M=M,
-                momentum=momentum,
+                momentum=momentum + ca.gradient(of_rotors, v),
                 impulse=lambda: momentum + ca.gradient(regularising(links, v), v),
                 T_q=T_q,
                 regular_T_q=T_q + ca.gradient(regularising(links, v), q),
