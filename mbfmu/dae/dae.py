@@ -27,7 +27,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.kkt import OverMass, SchurFactor, kept
 from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.switches import Switches
 from mbfmu.model.variable_type import VariableType
@@ -38,10 +38,34 @@ if TYPE_CHECKING:
 MANY_ROWS = 64
 """Number of constraints from which their solution is a function of its own."""
 
+SPARSE = 16
+"""Largest number of entries of M^-1 per row for which a factor is kept."""
+
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
 SX = Any
 """A CasADi expression."""
+
+
+@dataclass(frozen=True)
+class KeptFactor:
+    """The factor of ``[M C^T; C 0]`` and the mass matrix, whose entries a Function computes.
+
+    Args:
+        function: Function (q, p, t) -> the entries of M and M^-1; those of C, M^-1 C^T and the factor of C M^-1 C^T.
+            Entries that are numbers are left out.
+        written: map from symbols of these two to M and the factor.
+        lasting: whether the entries depend on no time.
+    """
+
+    function: Function
+    written: Callable[[SX, SX], tuple[SX, SchurFactor]]
+    lasting: bool
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of entries of the two results."""
+        return self.function.numel_out(0), self.function.numel_out(1)
 
 
 @dataclass(frozen=True)
@@ -575,12 +599,39 @@ class Dae(Layout):
         In joint coordinates it has too much in common with the free motion.
         """
         rows = self.m + self.k
-        if rows < MANY_ROWS or not self.assembly.mass_metric:
+        if rows < MANY_ROWS or not self.assembly.mass_metric or not self.kept_factor:
             return None
+        given = [ca.MX.sym(*item) for item in (("q", self.n), ("free", self.n), ("g", rows), ("p", self.n_p), ("t",))]
+        q, free, g, p, t = given
+        masses, entries = (ca.SX.sym("kept", size) for size in self.kept_factor.sizes)
+        symbols = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
+        _, factor = self.kept_factor.written(masses, entries)
+        found = [ca.densify(item) for item in factor.constrained(*symbols)]
+        corrected = merged("corrected", [entries, *symbols], found)
+        return ca.Function("constrained", given, corrected(self.kept_factor.function(q, p, t)[1], free, g))
+
+    @cached_property
+    def kept_factor(self) -> KeptFactor | None:
+        """The factor of ``[M C^T; C 0]`` with C = [Phi_q; G], computed once for several solutions.
+
+        None: nothing is kept, as it would be numbers only, or as M^-1 has too many entries.
+        """
         q, _, _, _, p, t = self.symbols()
-        free, g = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
-        found = [ca.densify(item) for item in self.factor(q, p, t).constrained(free, g)]
-        return merged("constrained", [q, free, g, p, t], found)
+        over_mass = self.over_mass(q, p)
+        inverse = over_mass(ca.SX.eye(self.n))
+        if inverse.nnz() > SPARSE * self.n:
+            return None
+        values, factor = SchurFactor(over_mass, self._rows(q, p, t)).kept()
+        masses, matrices = kept((self.M(q, p), inverse))
+        if not values.numel() + masses.numel():
+            return None
+
+        def written(masses: SX, entries: SX) -> tuple[SX, SchurFactor]:
+            M, inverse = matrices(masses)
+            return M, factor(entries, lambda f: inverse @ f)
+
+        function = merged("kept", [q, p, t], [masses, values])
+        return KeptFactor(function, written, not ca.depends_on(values, t))
 
     def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
         """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].
@@ -590,7 +641,11 @@ class Dae(Layout):
             p: SX, shape (n_p,).
             t: SX, s.
         """
-        return SchurFactor(self.over_mass(q, p), ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t)))
+        return SchurFactor(self.over_mass(q, p), self._rows(q, p, t))
+
+    def _rows(self, q: SX, p: SX, t: SX) -> SX:
+        """Return C = [Phi_q; G], shape (m + k, n)."""
+        return ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t))
 
     def symbols(self) -> tuple[SX, SX, SX, SX, SX, SX]:
         """Return fresh SX symbols for (q, v, z, u, p, t)."""

@@ -142,34 +142,44 @@ class SchurFactor:
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
-    def kept(self, M: SX) -> tuple[SX, Callable[[SX], tuple["SchurFactor", SX]]]:
-        """Return the non-constant entries of the factor and its mass matrix, and both in terms of symbols for these.
+    def kept(self) -> tuple[SX, Callable[[SX, Callable[[SX], SX]], "SchurFactor"]]:
+        """Return the entries of the factor that are no numbers, and the factor in terms of symbols for these.
 
-        Equations that are solved several times with one matrix then compute its entries once. Entries that are numbers
-        stay numbers.
-
-        Args:
-            M: SX, the mass matrix; its inverse is sparse.
+        Equations that are solved several times with one matrix then compute its entries once.
 
         Returns:
-            The entries, shape (k,), and a map: symbols of that shape -> factor and mass matrix.
+            The entries, shape (k,), and a map: symbols of that shape, and the map f -> M^-1 f -> the factor.
         """
-        inverse = self.mass_solve(ca.SX.eye(M.shape[0]))
         D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
-        matrices = (M, inverse, self.C, self._MiCt, ca.SX(D), LT)
-        entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
-        values = [item for item in entries if not item.is_constant()]
+        values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
 
-        def written(symbols: SX) -> tuple["SchurFactor", SX]:
-            names = iter(symbols.nonzeros())
-            known = iter([item if item.is_constant() else next(names) for item in entries])
-            M, inverse, C, MiCt, D, LT = (
-                ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
-                for matrix in matrices
-            )
+        def written(symbols: SX, mass_solve: Callable[[SX], SX]) -> "SchurFactor":
+            C, MiCt, D, LT = matrices(symbols)
             found = copy.copy(self)
-            found.mass_solve, found.C, found._MiCt = (lambda f: inverse @ f), C, MiCt
+            found.C, found._MiCt, found.mass_solve = C, MiCt, mass_solve
             found._schur = self._schur and self._schur.with_entries(D, LT)
-            return found, M
+            return found
 
-        return ca.vertcat(ca.SX(0, 1), *values), written
+        return values, written
+
+
+def kept(matrices: Sequence[SX]) -> tuple[SX, Callable[[SX], list[SX]]]:
+    """Return the entries of matrices that are no numbers, shape (k,), and the matrices in terms of symbols for these.
+
+    Args:
+        matrices: SX, each of any shape.
+
+    Returns:
+        The entries and a map: symbols of that shape -> the matrices, in which numbers stay numbers.
+    """
+    entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
+
+    def written(symbols: SX) -> list[SX]:
+        names = iter(symbols.nonzeros())
+        known = iter([item if item.is_constant() else next(names) for item in entries])
+        return [
+            ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
+            for matrix in matrices
+        ]
+
+    return ca.vertcat(ca.SX(0, 1), *(item for item in entries if not item.is_constant())), written

@@ -26,10 +26,10 @@ ROUNDS = 6
 the chain's ends are out of reach."""
 LEAST = 6
 """Smallest number of members of a family."""
-SIZES = 6
+SIZES = 24
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
-CONSIDERABLE = 0.1
-"""Smallest share of the operations for which loops are made of a size's number of turns."""
+SLIGHT = 0.01
+"""Share of the operations that are written without regard, as a more frequent number of turns is preferred."""
 ALIKE = 1.2
 """Largest ratio of the sizes of colours that recur together, but for the ends of a chain."""
 MARGIN = 64
@@ -231,19 +231,44 @@ class _Table:
         return [self.put(-1, used[fitting], k[fitting])]
 
     def aligned(self, nodes: Nodes) -> Nodes | None:
-        """Return the k of nodes, taken from their nearest operands that are all in one family; None without any."""
+        """Return the k of nodes, taken from their nearest operands that are in one family; None without any.
+
+        It is -1 for a few whose operands are in no or another family, as at the ends of a chain.
+        """
         layers = [nodes]
         for layer in layers:
             if len(layers) > REACH:
                 return None
             for used in self._inner(layer):
                 family = self.family[used]
-                if family[0] >= 0:
-                    if (family == family[0]).all():
-                        return np.asarray(self.k[used])
-                elif (family < 0).all():
+                if (family < 0).all():
                     layers.append(used)
+                elif 2 * (ours := family == _most(family[family >= 0])).sum() > len(used):
+                    return np.where(ours, self.k[used], -1)
         return None
+
+    def parted(self, nodes: Nodes) -> list[tuple[Nodes, Nodes]]:
+        """Return nodes of no family, and their k, by the families of their operands and the distances between these.
+
+        Of nodes with equal ones and the same k, the first of each k belong together, the second ones, and so on.
+        """
+        nodes = nodes[self.family[nodes] < 0]
+        operands = [used for used in self.program.operands[nodes].T if (used >= 0).all()]
+        tied = [used for used in operands if (self.family[used] >= 0).all()]
+        if len(nodes) < LEAST or not tied:
+            return []
+        k = self.k[tied[0]]
+        keys = np.array([column for used in tied for column in (self.family[used], self.k[used] - k)])
+        _, which = np.unique(keys, axis=1, return_inverse=True)
+        order = np.lexsort([nodes, k, which.ravel()])
+        nodes, k, which = nodes[order], k[order], which.ravel()[order]
+        begins = np.concatenate([[True], (np.diff(which) != 0) | (np.diff(k) != 0)])
+        rank = np.arange(len(k)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        parts = [
+            np.flatnonzero((which == one) & (rank == turn))
+            for one, turn in sorted({*zip(which.tolist(), rank.tolist(), strict=True)})
+        ]
+        return [(nodes[part], k[part]) for part in parts if len(part) >= LEAST]
 
     def _inner(self, layer: Nodes) -> list[Nodes]:
         """Return the operands of nodes, place by place, where each node has its own and none is a leaf."""
@@ -272,36 +297,48 @@ def _members(program: Program) -> Nodes | None:
     turns = _turns(frequent)
     table = _Table(program, 2 * (turns + MARGIN))
     for tied in (True, False):  # first what operands tie to other families; members of the rest keep their order
-        for size, _ in sorted(frequent, key=lambda item: item[0] >= 2 * turns):
+        for size, _ in sorted(frequent, key=lambda item: _apart(item[0], turns) > 1):
             of_size = np.flatnonzero(count == size)
             for colour in of_size[np.argsort(by_colour[first[of_size]])]:
                 every = by_colour[first[colour] : first[colour + 1]]
                 if (program.kind[every] != program.kind[every[0]]).any():  # equal colours are only equal hashes
                     continue
-                apart = max(1, size // turns)
+                apart = _apart(size, turns)
+                for nodes, places in table.parted(every) if apart > 1 else ():
+                    table.grow(table.put(-1, nodes, places))
                 for nodes in (every[begin::apart] for begin in range(apart)):
                     if (table.family[nodes] >= 0).any():
                         continue
                     k = table.aligned(nodes) if table.rows else None
                     if k is None and not (tied and table.rows):
                         k = np.arange(len(nodes)) + MARGIN
-                    if k is not None:
-                        table.grow(table.put(-1, nodes, k))
+                    if k is not None and (known := k >= 0).sum() >= LEAST:
+                        table.grow(table.put(-1, nodes[known], k[known]))
     return np.array(table.rows) if table.rows else None
 
 
 def _turns(frequent: Sequence[tuple[int, int]]) -> int:
-    """Return how often loops turn: the most frequent one of the least sizes for which they are worth it.
+    """Return how often loops turn: the one of the sizes of colours that leaves the least operations to be written.
 
     In a chain whose links differ by turns, operations that do not show it recur twice as often as those that do; they
-    become two families, and three if a vector's entries are alike.
+    become two families, and three if a vector's entries are alike. What recurs less often is written out.
 
     Args:
         frequent: sizes of colours, and numbers of operations with such a colour.
     """
     total = sum(operations for _, operations in frequent)
-    least = min(size for size, operations in frequent if operations >= CONSIDERABLE * total)
-    return max((operations, size) for size, operations in frequent if least <= size <= ALIKE * least)[1]
+
+    def written(turns: int) -> float:
+        long = sum(operations * _apart(size, turns) / size for size, operations in frequent if size >= turns / ALIKE)
+        return long + sum(operations for size, operations in frequent if size < turns / ALIKE)
+
+    least = min(written(size) for size, _ in frequent)
+    return max((operations, size) for size, operations in frequent if written(size) <= least + SLIGHT * total)[1]
+
+
+def _apart(size: int, turns: int) -> int:
+    """Return in how many families the nodes of a colour go."""
+    return max(1, round(size / turns))
 
 
 def _patterned(program: Program, members: Nodes) -> Families:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import numpy as np
 
+from mbfmu.kernel.families import LEAST
 from mbfmu.kernel.operations import literal
 from mbfmu.kernel.program import Nodes, Output, Program
 
@@ -51,9 +52,15 @@ class LoopText(ABC):
             loops: number of loops.
             alone: the results that are stored one by one.
         """
-        stores, nodes = defaultdict(list), defaultdict(list)
+        nodes, again, copies = defaultdict(list), defaultdict(list), defaultdict(list)
         for item in alone:
-            stores[item.node].append(self.store(item, str(item.index), self.name(item.node)))
+            if self.program.index[item.node] >= 0:
+                copies[item.which, self.program.name(item.node)].append(item)
+            else:
+                again[item.node, item.which].append(item)
+        stores: dict[int, list[str]] = defaultdict(list)
+        for (node, _), items in again.items():
+            stores[node] += self.store_all(items, self.name(node))
         for node, number in before:
             nodes[number].append(node)
         lines: list[str] = []
@@ -63,6 +70,8 @@ class LoopText(ABC):
             if number < loops:
                 lines += self.loop(number)
         lines += [line for each in stores.values() for line in each]
+        for items in copies.values():
+            lines += self.store_all(items)
         return "\n".join([*self.head(), *self.definitions(), *lines, ""])
 
     def operation(self, node: int) -> str:
@@ -108,6 +117,15 @@ class LoopText(ABC):
         for key, name in self.tables.items():
             kind, _, content = key.partition(" ")
             yield f"  static const {kind} {name}[] = {content};"
+
+    def store_all(self, items: Sequence[Output], value: str = "") -> Iterator[str]:
+        """Yield the lines that store results of one number: the same value, or without one the argument of each."""
+        if len(items) < LEAST:
+            yield from (self.store(item, str(item.index), value or self.leaf(item.node)) for item in items)
+            return
+        yield f"  for (int k = 0; k < {len(items)}; ++k) {{"
+        yield self.store_turns(items, value or self.leaves(np.array([item.node for item in items])))
+        yield "  }"
 
     def store(self, item: Output, index: str, value: str) -> str:
         """Return the line that stores a result."""

@@ -46,7 +46,8 @@ class Plan:
         loop: number of each family's loop, -1 for families outside of loops, shape (families,).
         order: families of the loops, operands before their users.
         looped: whether a node is in a loop, shape (n,).
-        before: for each node outside of loops, the loop that follows it, shape (n,).
+        single: the operations outside of loops.
+        before: for each of these nodes, the loop that follows it, shape (n,).
     """
 
     first: int
@@ -55,12 +56,13 @@ class Plan:
     loop: Nodes
     order: tuple[int, ...]
     looped: Flags
+    single: Nodes
     before: Nodes
 
     @property
     def statements(self) -> int:
         """Number of operations that are written."""
-        return len(self.order) + int((~self.looped).sum())
+        return len(self.order) + len(self.single)
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,8 @@ class _Graph:
                 within[used].append(user)
         families = {family: (int(loop[family]), int(middle[family])) for family in np.flatnonzero(self.kept).tolist()}
         order = tuple(in_order(families, within))
-        return Plan(self.first, self.last, tuple(step or 1 for step in steps), loop, order, self.looped, before)
+        directions = tuple(step or 1 for step in steps)
+        return Plan(self.first, self.last, directions, loop, order, self.looped, self.single, before)
 
     def _loop_for(self, recurrence: Sequence[int], earliest: int, loop: Nodes, steps: list[int]) -> int:
         """Return the first loop whose direction suits a recurrence and its operands there; it may be a new loop."""
@@ -254,7 +257,7 @@ class _Writer(LoopText):
         self.place = {  # family and k of nodes in loops
             int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
         }
-        self.single_nodes: list[int] = np.flatnonzero(~plan.looped & ~program.leaf).tolist()  # nodes outside of loops
+        self.single_nodes: list[int] = plan.single.tolist()
         self.stored, self.alone = self.stores(self.place, lambda _: len(self.turns))
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there

@@ -1,19 +1,14 @@
 """rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import casadi as ca
 
-from mbfmu.dae.dae import Dae
+from mbfmu.dae.dae import Dae, KeptFactor
 from mbfmu.dae.formula import Call, Formula, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
-
-SPARSE = 16
-"""Largest number of entries of M^-1 per row for which the simplified iteration keeps its matrix from pass to pass."""
 
 
 def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
@@ -47,12 +42,12 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
     d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
     q1 = q0 + (d0 + d1) / 2
-    kept = _kept(problem) if iteration == "simplified" else None
+    kept = dae.kept_factor if iteration == "simplified" else None
     before: tuple[Call, ...] = ()
     ending: tuple[Call, ...]
     if kept:
-        begun, (factor, M0) = kept.at(q0, t)
-        ended, (factor1, M1) = kept.at(q1, t + h)
+        begun, (M0, factor) = _called(kept, q0, problem.p, t)
+        ended, (M1, factor1) = _called(kept, q1, problem.p, t + h)
     else:
         M0, M1, factor = problem.M(q0), problem.M(q1), SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t))
     v0, P0 = factor.mass_solve(p0), factor.C
@@ -108,41 +103,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """The mass matrix at a pose and the factor of [M Phi_q^T; Phi_q 0], computed once.
-
-    Args:
-        function: Function (q, p, t) -> their entries.
-        written: map from symbols of the entries to both.
-        p: symbols of the parameters.
-        lasting: whether the entries depend on no time, so that those of a step's end are those of the next one's start.
-    """
-
-    function: Any
-    written: Callable[[SX], tuple[SchurFactor, SX]]
-    p: SX
-    lasting: bool
-
-    def at(self, q: SX, t: SX) -> tuple[Call, tuple[SchurFactor, SX]]:
-        """Return the call that computes the entries at a pose, and the factor and the mass matrix in its results."""
-        symbols = ca.SX.sym("kept", self.function.numel_out(0))
-        return Call(symbols, self.function, (q, self.p, t)), self.written(symbols)
-
-
-def _kept(problem: Problem) -> _Kept | None:
-    """Return what the simplified iteration keeps from pass to pass.
-
-    None: nothing, as it would be numbers only, or as the inverse of M has too many entries.
-    """
-    q, t = ca.SX.sym("q", problem.n), ca.SX.sym("t")
-    over_mass = problem.over_mass(q)
-    if over_mass(ca.SX.eye(problem.n)).nnz() > SPARSE * problem.n:
-        return None
-    values, written = SchurFactor(over_mass, problem.Phi_q(q, t)).kept(problem.M(q))
-    if not values.numel():
-        return None
-    return _Kept(merged("kept", [q, problem.p, t], [values]), written, problem.p, not ca.depends_on(values, t))
+def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, tuple[SX, SchurFactor]]:
+    """Return the call that computes a kept factor at a pose, and the mass matrix and the factor in its results."""
+    symbols = tuple(ca.SX.sym("kept", size) for size in kept.sizes)
+    return Call(ca.vertcat(*symbols), kept.function, (q, p, t)), kept.written(*symbols)
 
 
 @dataclass(frozen=True)
