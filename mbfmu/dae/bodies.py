@@ -439,7 +439,7 @@ class Bodies:
         here = origin @ pose
         w_0 = turning if self.planar else origin.R @ turning
         if not self.coordinates.recursive and group not in self.bonded:
-            return Frame(here, ca.jtimes(here.r, self.q, self.v), w_0)
+            return Frame(here, self._slope(here.r), w_0)
         shape = self.shape_of(group)
         if shape is not None:
             arm = origin.R @ pose.r
@@ -475,9 +475,10 @@ class Bodies:
             motion = tuple(replace(item, value=carried.coordinates[item.position], wraps=False) for item in motion)
             return JointEquations(Phi, velocity, motion, rates, a, b)
         motion, Phi = joint.motion(p, a, b), self.position(path, joint, a, b)
-        if ca.depends_on(Phi, self.v):
+        if self._numbers_in(Phi, self._rate_numbers):
             raise ModelError(f"{type(joint).__name__} '{path}': position depends on velocities; state it as velocity")
-        if ca.depends_on(ca.jacobian(velocity, self.v), self.v):
+        v = self.v[self._numbers_in(velocity, self._rate_numbers)]
+        if ca.depends_on(ca.jacobian(velocity, v), v):
             raise ModelError(f"{type(joint).__name__} '{path}': velocity must be linear in the velocities")
         rates = tuple(
             item.rate_value if item.rate_value is not None else self.dot(ca.vertcat(item.value)) for item in motion
@@ -511,7 +512,28 @@ class Bodies:
 
     def dot(self, expression: SX) -> SX:
         """Return the total time derivative of an expression of (q, t)."""
-        return ca.jtimes(expression, self.q, self.v) + ca.jacobian(expression, self.t)
+        return self._slope(expression) + ca.jacobian(expression, self.t)
+
+    def _slope(self, expression: SX) -> SX:
+        """Return the time derivative of an expression of q alone; time grows with the expression, not with q."""
+        numbers = self._numbers_in(expression, self._coordinate_numbers)
+        return ca.jtimes(expression, self.q[numbers], self.v[numbers])
+
+    @staticmethod
+    def _numbers_in(expression: SX, numbers: Mapping[int, int]) -> list[int]:
+        """Return the numbers, in order, of those symbols in an expression that have one by their hash."""
+        hashes = (symbol.element_hash() for symbol in ca.symvar(expression))
+        return sorted(numbers[item] for item in hashes if item in numbers)
+
+    @cached_property
+    def _coordinate_numbers(self) -> dict[int, int]:
+        """The number of each entry of q by the hash of its symbol."""
+        return {symbol.element_hash(): number for number, symbol in enumerate(self.q.nonzeros())}
+
+    @cached_property
+    def _rate_numbers(self) -> dict[int, int]:
+        """The number of each entry of v by the hash of its symbol."""
+        return {symbol.element_hash(): number for number, symbol in enumerate(self.v.nonzeros())}
 
     def ddot(self, expression: SX, a: SX) -> SX:
         """Return the total time derivative of an expression of (q, v, t), with vdot = a."""

@@ -3,10 +3,10 @@
 import copy
 import math
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 SX = Any
 
@@ -31,19 +31,28 @@ class OverMass:
         self._solve, self.row_lengths, self._blocks = solve, row_lengths, blocks
 
     def __call__(self, f: SX) -> SX:
-        given: list[list[tuple[int, SX]]] = [[] for _ in range(f.shape[1])]
-        for row, column, item in zip(*f.sparsity().get_triplet(), f.nonzeros(), strict=True):
-            given[column].append((row, item))
-        found = [ca.SX(f.shape[0], 1)] * f.shape[1]
+        n, entries = f.shape[0], f.nz[:]
+        given: list[list[tuple[int, int]]] = [[] for _ in range(f.shape[1])]  # row and number of each column's entries
+        for number, (row, column) in enumerate(zip(*f.sparsity().get_triplet(), strict=True)):
+            given[column].append((row, number))
+        solved, found = [ca.SX(0, 1)], []
         for owner in self._together([{self._blocks[row] for row, _ in column} for column in given]):
-            entries: dict[int, list[tuple[int, SX]]] = {column: [] for column in owner.values()}
-            solved = self._solve(_column(f.shape[0], [entry for column in entries for entry in given[column]]))
-            for row, item in zip(solved.sparsity().row(), solved.nonzeros(), strict=True):
+            rows, numbers = zip(
+                *sorted(entry for column in set(owner.values()) for entry in given[column]), strict=True
+            )
+            place = ca.Sparsity(n, 1, [0, len(rows)], rows)
+            solution = self._solve(ca.SX(place, entries[list(numbers)]))
+            first = sum(item.numel() for item in solved)
+            for number, (row, item) in enumerate(
+                zip(solution.sparsity().row(), solution.nonzeros(), strict=True), first
+            ):
                 if self._blocks[row] in owner and not item.is_zero():
-                    entries[owner[self._blocks[row]]].append((row, item))
-            for column, own in entries.items():
-                found[column] = _column(f.shape[0], own)
-        return ca.horzcat(ca.SX(f.shape[0], 0), *found)
+                    found.append((owner[self._blocks[row]], row, number))
+            solved.append(solution.nz[:])
+        found.sort()
+        ends = np.cumsum(np.bincount([column for column, _, _ in found], minlength=f.shape[1]))
+        place = ca.Sparsity(n, f.shape[1], [0, *ends.tolist()], [row for _, row, _ in found])
+        return ca.SX(place, ca.vertcat(*solved)[[number for _, _, number in found]])
 
     @staticmethod
     def _together(touched: Sequence[set[int]]) -> list[dict[int, int]]:
@@ -61,13 +70,6 @@ class OverMass:
                 groups.append(group := {})
             group.update(dict.fromkeys(blocks, column))
         return groups
-
-
-def _column(n: int, entries: Sequence[tuple[int, SX]]) -> SX:
-    """Return a sparse column, shape (n, 1), of (row, value)."""
-    entries = sorted(entries, key=itemgetter(0))
-    place = ca.Sparsity(n, 1, [0, len(entries)], [row for row, _ in entries])
-    return ca.SX(place, ca.vertcat(ca.SX(0, 1), *(item for _, item in entries)))
 
 
 class Factor:
@@ -172,14 +174,14 @@ def kept(matrices: Sequence[SX]) -> tuple[SX, Callable[[SX], list[SX]]]:
     Returns:
         The entries and a map: symbols of that shape -> the matrices, in which numbers stay numbers.
     """
-    entries = [ca.SX(item) for matrix in matrices for item in matrix.nonzeros()]
+    ends = np.cumsum([0, *(matrix.nnz() for matrix in matrices)]).tolist()
+    entries = ca.vertcat(ca.SX(0, 1), *(ca.SX(matrix).nz[:] for matrix in matrices))
+    named = [number for number, item in enumerate(entries.nonzeros()) if not item.is_constant()]
 
     def written(symbols: SX) -> list[SX]:
-        names = iter(symbols.nonzeros())
-        known = iter([item if item.is_constant() else next(names) for item in entries])
-        return [
-            ca.SX(matrix.sparsity(), ca.vertcat(ca.SX(0, 1), *(next(known) for _ in range(matrix.nnz()))))
-            for matrix in matrices
-        ]
+        known = ca.SX(entries)
+        known[named] = symbols
+        parts = zip(matrices, ca.vertsplit(known, ends), strict=True)
+        return [ca.SX(matrix.sparsity(), part) for matrix, part in parts]
 
-    return ca.vertcat(ca.SX(0, 1), *(item for item in entries if not item.is_constant())), written
+    return entries[named], written
