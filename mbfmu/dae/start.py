@@ -48,6 +48,10 @@ RANK = 1e-9
 """Singular value of the constraint Jacobian, relative to the largest, below which it counts as zero."""
 SINGULAR = 1e-5
 """The same at the start, where coordinates are known only to the root of the round-off if rows become dependent."""
+FEW = 400
+"""Number of rows up to which all singular values are computed."""
+CLOSE = 1e-3
+"""Relative error of the least eigenvalue of longer ones."""
 NOTHING = 1e-6
 """Length of a Jacobian's rows, 1 or m, below which it counts as zero if all its rows are shorter."""
 SHARE = 1e-3
@@ -290,12 +294,44 @@ def dependent(C: npt.NDArray[np.float64]) -> int:
     return len(C) - int(np.sum(np.linalg.svd(scaled, compute_uv=False) > SINGULAR))
 
 
+def are_dependent(C: Any) -> bool:
+    """Return whether rows of a constraint Jacobian depend on others; not if the Jacobian is not finite.
+
+    Of a long one, the least singular value is the root of the least eigenvalue of C C^T, which is sparse: by Lanczos'
+    method on its inverse (Lehoucq, Sorensen & Yang, ARPACK users' guide, 1998).
+
+    Args:
+        C: [Phi_q; G], DM, shape (m + k, n).
+    """
+    if C.size1() <= FEW:
+        return dependent(np.array(C)) > 0
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import eigsh
+
+    rows = C.tocsc()
+    scaled = diags_array(1 / _lengths(np.sqrt(rows.power(2).sum(axis=1)))) @ rows
+    if not np.all(np.isfinite(scaled.data)):
+        return False
+    begin = np.random.default_rng(0).normal(size=C.size1())
+    try:
+        least = eigsh((scaled @ scaled.T).tocsc(), 1, sigma=0.0, v0=begin, tol=CLOSE, return_eigenvectors=False)
+    except RuntimeError:  # C C^T is singular in all digits, or Lanczos' method has not come to rest
+        return dependent(np.array(C)) > 0
+    return bool(least[0] <= SINGULAR**2)
+
+
 def scaled_rows(C: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return a matrix with its rows scaled to length one, except those that are almost zero relative to the others."""
-    length = np.linalg.norm(C, axis=1, keepdims=True)
-    longest = np.max(length, initial=NOTHING)
-    rows: npt.NDArray[np.float64] = C / np.where(length > SINGULAR * longest, length, longest)
+    rows: npt.NDArray[np.float64] = C / _lengths(np.linalg.norm(C, axis=1))[:, None]
     return rows
+
+
+def _lengths(length: Any) -> npt.NDArray[np.float64]:
+    """Return the lengths by which rows of some lengths are divided, shape (m + k,)."""
+    length = np.asarray(length, dtype=float).ravel()
+    longest = np.max(length, initial=NOTHING)
+    lengths: npt.NDArray[np.float64] = np.where(length > SINGULAR * longest, length, longest)
+    return lengths
 
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:

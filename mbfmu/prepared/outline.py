@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
-import numpy.typing as npt
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
@@ -72,12 +70,12 @@ class Outline(Layout):
             "generalized_alpha or radau, a smaller step, or fewer modes or elements",
         )
 
-    def jacobian(self, x: Any, p: Any) -> npt.NDArray[np.float64]:
-        """Return [Phi_q; G] at t = 0, shape (m + k, n), for a state x and parameters p of the kernel."""
+    def jacobian(self, x: Any, p: Any) -> Any:
+        """Return [Phi_q; G] at t = 0, DM, shape (m + k, n), for a state x and parameters p of the kernel."""
         if self.rows is None:
-            return np.empty((0, 0))
+            return ca.DM(0, 0)
         state = list(x)[: self.rows.size1_in(0)]
-        return np.array(self.rows(state, [*p, *[0.0] * self.sampled], 0.0))
+        return self.rows(state, [*p, *[0.0] * self.sampled], 0.0)
 
 
 def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
@@ -95,4 +93,4 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
     q, _, _ = scheme.read(x, p, t)
-    return ca.Function("rows", [x, p, t], [ca.densify(ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t)))])
+    return ca.Function("rows", [x, p, t], [ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))])

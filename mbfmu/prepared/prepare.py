@@ -18,7 +18,7 @@ from mbfmu.dae.branches import start_notices
 from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
-from mbfmu.dae.start import DIGITS, TOLERANCE, dependent, gap_error, missed, singularity, start_error
+from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
 from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
@@ -183,7 +183,7 @@ class Prepared:
         u = vector(self.outline.u_default()) if u is None else u
         x, status = (kernel or self.kernel).initialize(s, u, p, 0.0, self.step)
         if status.code == OK:
-            if dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
+            if are_dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
             bounded = () if self.tolerance or not stepping else self.outline.bounded(self.step)
             for text in (*self.outline.notices, *bounded) if own else ():
