@@ -34,7 +34,7 @@ ENTRIES = (
 )
 """Declarations of the functions of formulas.c and derivatives.c, for sources linked with them."""
 ALONE = 100_000
-"""Smallest number of operations of a function of the step that is compiled beside another one of such a length."""
+"""Smallest number of operations of a function that is compiled beside another one of such a length."""
 STEPPING = (
     "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "long long n, double *x1, double *status, double *work);",
@@ -88,8 +88,8 @@ def c_sources(
 ) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
-    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Very long functions of the step
-    are in ``step_1.c`` and so on, which compile at the same time. Of derivatives ``adjoint.c``
+    ``step.c`` holds the step and the driver, ``rest.c`` the functions that run rarely. Very long functions are in
+    ``step_1.c``, ``rest_1.c`` and so on, which compile at the same time. Of derivatives ``adjoint.c``
     holds the adjoints of a step, ``adjoint_rest.c`` the others, and ``tangent.c`` the tangents.
 
     Args:
@@ -121,13 +121,18 @@ def c_sources(
     for name, text in headers().items():
         whole(name, text)
     parts: dict[int, Written] = {}
-    optional, room = _estimating(bundle), 0
-    for number, function in enumerate(long_parts(hot, ALONE), 1):
-        name = function.name() if function in hot else f"part{number}_{function.name()}"
-        part = generated([function], external=True, optional=optional, opened={function.__hash__(): name}, callers=hot)
-        parts.update(part.open)
-        room = max(room, part.work)
-        whole(f"step_{number}.c", part.text)
+    optional, rooms = _estimating(bundle), [0]
+
+    def apart(stem: str, functions: Sequence[Any]) -> None:
+        for number, function in enumerate(long_parts(functions, ALONE, parts), 1):
+            key, name = function.__hash__(), function.name()
+            opened = {key: name if function in functions else f"{stem}{number}_{name}"}
+            part = generated([function], external=True, optional=optional, opened=opened, callers=functions)
+            parts.update(part.open)
+            rooms.append(part.work)
+            whole(f"{stem}_{number}.c", part.text)
+
+    apart("step", hot)
     step = generated(hot, external=False, optional=optional, opened=common, known=parts)
     whole(
         "step.c",
@@ -140,11 +145,14 @@ def c_sources(
         kernel_file("driver.c"),
         *driver,
     )
-    room = max(room, step.work)
+    rooms.append(step.work)
+    parts.update(step.open)
     for name, functions in files.items():
-        other = generated(functions, external=True, known={**parts, **step.open})
-        room = max(room, other.work)
-        last = (f"const long long mbfmu_room = {room};",) if name == "rest.c" else ()
+        if name == "rest.c":
+            apart("rest", functions)
+        other = generated([item for item in functions if item.__hash__() not in parts], external=True, known=parts)
+        rooms.append(other.work)
+        last = (f"const long long mbfmu_room = {max(rooms)};",) if name == "rest.c" else ()
         whole(name, other.text, *last)
     return sources
 

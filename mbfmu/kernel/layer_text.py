@@ -28,12 +28,10 @@ class LayerText(LoopText):
     def __init__(self, program: Program, layers: Layers, unwanted: Collection[int]) -> None:
         super().__init__(program, unwanted)
         self.layers = layers
-        place = {
-            node: (number, turn)
-            for number, members in enumerate(layers.members)
-            for turn, node in enumerate(members.tolist())
-        }
-        self.stored, self.alone = self.stores(place, lambda number: len(layers.members[number]))
+        turn = np.zeros(len(program.kind), dtype=np.int64)
+        for members in layers.members:
+            turn[members] = np.arange(len(members))
+        self.stored, self.alone = self.stores(layers.layer, turn, lambda number: len(layers.members[number]))
         self.slot = np.full(len(program.kind), -1)  # entry of the work vector of each node that is kept there
         self.column: dict[int, int] = {}  # of each layer that is kept there, in the rows of its loop
         self.rows: dict[int, tuple[int, int]] = {}  # first entry and length of each loop's rows

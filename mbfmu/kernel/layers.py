@@ -69,7 +69,7 @@ def find_layers(program: Program, most: float) -> Layers | None:
     for run in runs.values():
         free[run.members] = False
     alike = _alike(program, np.flatnonzero(free), most)
-    if not alike or free.sum() - sum(len(nodes) - 1 for nodes in alike) > most:
+    if alike is None or free.sum() - sum(len(nodes) - 1 for nodes in alike) > most:
         return None
     frames = _Frames(program)
     for nodes in alike:

@@ -2,16 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from mbfmu.kernel.families import LEAST
 from mbfmu.kernel.operations import literal
 from mbfmu.kernel.program import Nodes, Output, Program
-
-Place = tuple[int, int]
-"""The number of an operation that a loop computes, and a turn."""
 
 
 class LoopText(ABC):
@@ -133,29 +130,30 @@ class LoopText(ABC):
         return f"  {guard}o{item.which}[{index}] = SAME({value});"
 
     def stores(
-        self, place: Mapping[int, Place], turns: Callable[[int], int]
+        self, number: Nodes, turn: Nodes, turns: Callable[[int], int]
     ) -> tuple[dict[int, list[list[Output]]], list[Output]]:
         """Return the results that loops store, one for each turn, and the results stored one by one.
 
         Args:
-            place: the operation in a loop, and its turn, of each node that has one.
+            number: operation in a loop that computes each node, -1 for other nodes, shape (n,).
+            turn: turn in which it does, shape (n,).
             turns: gives the number of turns of an operation's loop.
 
         Returns:
             The results for all turns, in their order, by operation; all other results.
         """
-        at_turns: dict[Place, dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
+        at_turns: dict[tuple[int, int], dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
         alone: list[Output] = []
-        for item in self.program.outputs:
-            if item.node in place:
-                number, turn = place[item.node]
-                at_turns[number, item.which][turn].append(item)
+        nodes = np.fromiter((item.node for item in self.program.outputs), np.int64, len(self.program.outputs))
+        for item, of, at in zip(self.program.outputs, number[nodes].tolist(), turn[nodes].tolist(), strict=True):
+            if of >= 0:
+                at_turns[of, item.which][at].append(item)
             else:
                 alone.append(item)
         stored: dict[int, list[list[Output]]] = defaultdict(list)
-        for (number, _), items in at_turns.items():
-            if len(items) == turns(number) and len({len(each) for each in items.values()}) == 1:
-                stored[number] += [list(each) for each in zip(*(items[turn] for turn in sorted(items)), strict=True)]
+        for (of, _), items in at_turns.items():
+            if len(items) == turns(of) and len({len(each) for each in items.values()}) == 1:
+                stored[of] += [list(each) for each in zip(*(items[turn] for turn in sorted(items)), strict=True)]
             else:
                 alone += [item for each in items.values() for item in each]
         return stored, alone

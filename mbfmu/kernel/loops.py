@@ -254,11 +254,13 @@ class _Writer(LoopText):
         super().__init__(program, unwanted)
         self.families, self.plan = families, plan
         self.turns = range(plan.first, plan.last + 1)
-        self.place = {  # family and k of nodes in loops
-            int(families.members[family, k]): (family, k) for family in plan.order for k in self.turns
-        }
+        self.family = np.full(len(program.kind), -1)  # family and k of nodes in loops
+        self.k = np.zeros(len(program.kind), dtype=np.int64)
+        order = np.array(plan.order)
+        looped = families.members[order, plan.first : plan.last + 1]
+        self.family[looped], self.k[looped] = order[:, None], self.turns
         self.single_nodes: list[int] = plan.single.tolist()
-        self.stored, self.alone = self.stores(self.place, lambda _: len(self.turns))
+        self.stored, self.alone = self.stores(self.family, self.k, lambda _: len(self.turns))
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
         kept_k = [plan.first, plan.last]
@@ -273,9 +275,8 @@ class _Writer(LoopText):
                         self.filled[node] = used, k
         outside = defaultdict(set)
         for node in self._needed_outside():
-            if node in self.place:
-                family, k = self.place[node]
-                outside[family].add(k)
+            if self.family[node] >= 0:
+                outside[int(self.family[node])].add(int(self.k[node]))
         self.ends = {  # families of which only the last turn is needed, after their loop
             family for family, needed in outside.items() if family not in self.slots and needed == {self._end(family)}
         }
@@ -351,9 +352,9 @@ class _Writer(LoopText):
         """Return the C expression of a node outside of its loop."""
         if self.program.leaf[node]:
             return self.leaf(node)
-        if node not in self.place:
+        family, k = int(self.family[node]), int(self.k[node])
+        if family < 0:
             return f"s{node}"
-        family, k = self.place[node]
         return f"e{family}" if family in self.ends else self._slot(family, k)
 
     def _end(self, family: int) -> int:

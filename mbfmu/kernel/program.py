@@ -18,7 +18,7 @@ OPERANDS = 3
 """Largest number of operands of an operation."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Output:
     """A result: nonzero `index` of result `which` is a node."""
 
@@ -75,7 +75,7 @@ def read_program(function: Any) -> Program:
     index: list[int] = []
     depth: list[int] = []
     numbers: dict[int, float] = {}
-    equal: dict[tuple[int, ...], int] = {}
+    equal: dict[int, int] = {}  # by kind and operands as one number: collecting garbage is slow among tuples
     outputs: list[Output] = []
     known: dict[int, tuple[str, tuple[Operand, ...], bool]] = {}
 
@@ -93,7 +93,9 @@ def read_program(function: Any) -> Program:
             numbers[leaves[key]] = value
         return leaves[key]
 
-    for k in range(function.n_instructions()):
+    count = function.n_instructions()
+    most = OPERANDS * count
+    for k in range(count):
         code = code_of(k)
         if code in {ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT}:
             if code == ca.OP_OUTPUT:
@@ -115,11 +117,13 @@ def read_program(function: Any) -> Program:
         given = [registers[register] for register in given_of(k)]
         if not plain:
             given = [number(item) if isinstance(item, float) else given[item] for item in places]
-        same = kinds.setdefault(name, len(kinds)), *given
+        same = 1 + kinds.setdefault(name, len(kinds))
+        for operand in given:
+            same = same * most + operand
         node = equal.get(same)
         if node is None:
             node = equal[same] = len(kind)
-            kind.append(same[0])
+            kind.append(kinds[name])
             operands += given
             operands += (-1,) * (OPERANDS - len(given))
             index.append(-1)

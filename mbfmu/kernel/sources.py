@@ -95,14 +95,16 @@ def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
     return list(found.values())
 
 
-def long_parts(functions: Sequence[Any], least: int) -> list[Any]:
+def long_parts(functions: Sequence[Any], least: int, known: Collection[int] = ()) -> list[Any]:
     """Return the long ones among called functions, but for the shortest of them: each can be compiled beside the rest.
 
     Args:
         functions: CasADi Functions.
         least: smallest number of operations of a long function.
+        known: functions that a file has, by their hash.
     """
-    long = [item for item in called(functions) if item.is_a("SXFunction") and _operations(item) >= least]
+    new = (item for item in called(functions, known) if item.__hash__() not in known)
+    long = [item for item in new if item.is_a("SXFunction") and _operations(item) >= least]
     return sorted(long, key=_operations, reverse=True)[:-1]
 
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from mbfmu.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
 from mbfmu.errors import MbfmuError, UsageError
 
+EARLY = 50_000
+"""Characters of a source file from which it is compiled while others are written: shorter ones take no time."""
 LARGE, HUGE = 600_000, 1_500_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions, and half
 as long again as -O1 on short ones, for code that is one or two per cent faster.
@@ -239,9 +241,9 @@ class Ahead:
         self.running: dict[str, subprocess.Popen[str]] = {}
 
     def take(self, file: str, text: str) -> None:
-        """Write a file, and begin to compile it if it is long."""
+        """Write a file, and begin to compile it unless it is short."""
         (Path(self.folder) / file).write_text(text, encoding="utf-8")
-        if file.endswith(".c") and len(text) >= LARGE and not _is_zig(self.toolchain):
+        if file.endswith(".c") and len(text) >= EARLY and not _is_zig(self.toolchain):
             command = _compiling(self.toolchain, file, _flags(self.toolchain, file, len(text)))
             self.running[file] = _started(command, self.folder, os.environ)
 
