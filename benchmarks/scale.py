@@ -42,6 +42,7 @@ class Case:
         coordinates: joint or absolute.
         stepper: name of the stepper.
         turning: whether each joint turns at the start.
+        options: options of the stepper.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     coordinates: str
     stepper: str
     turning: bool = False
+    options: tuple[tuple[str, str], ...] = ()
 
     @property
     def start(self) -> dict[str, float]:
@@ -83,6 +85,8 @@ def loaded(name: str, values: dict[str, Any]) -> Any:
 
 
 def _cases() -> tuple[Case, ...]:
+    simplified = "iteration", "simplified"
+
     def chain(N: int) -> Callable[[], Any]:
         return partial(loaded, "chain", {"N": N, "spatial": True})
 
@@ -96,6 +100,10 @@ def _cases() -> tuple[Case, ...]:
         *(Case(f"loops {N}", 2 * N + 1, loops(N), "joint", "projected") for N in (64, 500)),
         Case("loops 40 radau", 81, loops(40), "joint", "radau"),
         *(Case(f"chain {N} absolute", N, chain(N), "absolute", "rattle") for N in (32, 64, 128)),
+        *(
+            Case(f"chain {N} absolute simplified", N, chain(N), "absolute", "rattle", False, (simplified,))
+            for N in (128, 1000)
+        ),
     )
 
 
@@ -109,7 +117,12 @@ def started(case: Case) -> dict[str, float]:
 
     begin, busy = perf_counter(), process_time()
     simulation = mbfmu.Simulation(
-        case.system(), coordinates=case.coordinates, stepper=case.stepper, step=H, values=case.start
+        case.system(),
+        coordinates=case.coordinates,
+        stepper=case.stepper,
+        options=dict(case.options),
+        step=H,
+        values=case.start,
     )
     first, used = perf_counter() - begin, process_time() - busy
     children = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -106,6 +106,31 @@ def test_outputs_that_call_the_accelerations_give_the_same_bits(monkeypatch: pyt
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
+def test_the_code_of_a_chain_in_absolute_coordinates_grows_by_a_few_lines_a_link() -> None:
+    written = []
+    for N in (64, 128):
+        _, bundle = chain_bundle(N, True, "absolute", "rattle", iteration="simplified")
+        long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > 4000]
+        written.append({item.name(): len(generated([item], external=True).text.splitlines()) for item in long})
+    growth = {name: (more - written[0].get(name, 0)) / 64 for name, more in written[1].items()}
+    assert {"kept", "corrected", "step_correct1", "step_result", "output"} < growth.keys()
+    assert max(growth.values()) < 20.0  # measured: 12, of some 2000 operations
+
+
+def test_results_of_one_value_and_copies_of_arguments_are_stored_by_loops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, p = ca.SX.sym("x", 300), ca.SX.sym("p", 3)
+    function = ca.Function("f", [x, p], [ca.vertcat(x[::-1], ca.repmat(p[1] * p[2], 200, 1), ca.SX.ones(100), x)])
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=300).tolist(), rng.normal(size=3).tolist()
+    expected = bytes(np.array(function(*given)))
+    monkeypatch.setattr(loops, "LONG", 0)
+    assert len(generated([function], external=True).text.splitlines()) < 40
+    assert compiled(function, tmp_path, "copies")(*given) == expected
+
+
 def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
     text = c_sources(chain_bundle(64, False, "joint", "direct")[1])["step.c"]
     bodies = re.findall(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
 
 import mbfmu
-from mbfmu.dae import Dae, derive
+from mbfmu.dae import Dae, derive, start
 from mbfmu.errors import ModelError, StartError
 from mbfmu.kernel import Interpreted, compose, describe, vector
 from mbfmu.kernel.runtime import OK
@@ -734,3 +734,25 @@ def test_a_quaternion_and_its_negative_are_one_start_in_a_loop() -> None:
         again = outputs_of(ready, s)
         for name in ("crank.phi", "rocker.phi", "b3.r_0[3]", "b2.frame_b.r_0[1]", "b2.frame_b.r_0[2]"):
             assert again[name] == pytest.approx(shown[name], abs=1e-9), name
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_long_jacobian_is_dependent_where_its_singular_values_say_so(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    C = np.where(rng.random((40, 60)) < 0.15, rng.normal(size=(40, 60)), 0.0)
+    C[np.arange(40), np.arange(40)] += 2.0
+    C *= 10.0 ** rng.integers(-1, 2, (40, 1))
+    other = rng.normal(size=40) @ C
+    monkeypatch.setattr(start, "FEW", 0)
+    for rows, depends in (
+        (C, False),
+        (np.vstack([C, other]), True),
+        (np.vstack([C, other + 1e-7 * np.abs(other).max() * rng.normal(size=60)]), True),
+        (np.vstack([C, rng.normal(size=60)]), False),
+        (np.vstack([C, C[3]]), True),
+        (np.vstack([C, np.full(60, np.nan)]), False),
+    ):
+        assert start.are_dependent(ca.DM(ca.sparsify(ca.DM(rows)))) == depends
+        assert (start.dependent(rows) > 0) == depends

@@ -100,10 +100,9 @@ def _derived(
             return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
     given: dict[str, Any] = {"formulas": formulas, "choices": choices, "weightless": weightless}
-    mechanism = replace(flatten(model, formulas, choices), weightless=weightless)
     made: Callable[..., Dae]
     if coordinates is None:
-        tree = JointTree(mechanism)
+        tree = JointTree(replace(flatten(model, formulas, choices), weightless=weightless))
         made = joint if tree.smaller else absolute
         dae = tree.dae() if tree.smaller else absolute(model, **given)
     else:

@@ -266,23 +266,21 @@ class Bodies:
         near, far = self.still[0], replace(self.still[1], pose=pose)
         Phi = ca.vertcat(ca.SX(0, 1), joint.position(p, near, far.moved(wiggle[: self.dim], wiggle[self.dim :])))
         x = ca.vertcat(ca.SX(0, 1), *coordinates.values())
-        shown = ca.Function(
-            "shown", [x, wiggle, self.p, self.t], [ca.densify(Phi), ca.densify(ca.jacobian(Phi, wiggle))]
-        )
-        rng = np.random.default_rng(0)
-        met = np.full(Phi.numel(), True)
-        rank = 0
-        for _ in range(SAMPLES):
-            values = [np.zeros(0)]
-            for item in coordinates.values():
-                value = rng.normal(size=item.numel())
-                values.append(value / np.linalg.norm(value) if item.numel() == 4 else value)
-            given = rng.uniform(0.5, 1.5, self.p.numel())
-            residual, slope = (
-                np.array(item) for item in shown(np.concatenate(values), 0, given, rng.uniform(0.5, 1.5))
-            )
-            met &= np.abs(residual.ravel()) < MET
-            rank = max(rank, int(np.linalg.matrix_rank(slope[met], tol=MET)) if met.any() else 0)
+        own = {symbol.element_hash() for symbol in ca.vertcat(x, wiggle).nonzeros()}
+        others = [symbol for symbol in ca.symvar(Phi) if symbol.element_hash() not in own]
+        given = ca.vertcat(ca.SX(0, 1), *others)
+        slopes = ca.densify(ca.jacobian(Phi, wiggle))
+        shown = ca.Function("shown", [x, wiggle, given], [ca.densify(Phi), slopes])
+        rng, values = np.random.default_rng(0), [np.zeros((0, SAMPLES))]
+        for item in coordinates.values():
+            value = rng.normal(size=(item.numel(), SAMPLES))
+            values.append(value / np.linalg.norm(value, axis=0) if item.numel() == 4 else value)
+        still = np.zeros((wiggle.numel(), SAMPLES))
+        found = shown(np.concatenate(values), still, rng.uniform(0.5, 1.5, (given.numel(), SAMPLES)))
+        residual, slope = (np.array(item) for item in found)
+        met = (np.abs(residual) < MET).all(axis=1)
+        columns = slope.reshape(Phi.numel(), SAMPLES, wiggle.numel())[met].swapaxes(0, 1)
+        rank = int(np.linalg.matrix_rank(columns, tol=MET).max()) if met.any() else 0
         freedom = x.numel() - sum(item.numel() == 4 for item in coordinates.values())
         return tuple(map(int, np.flatnonzero(~met))) if rank + freedom == wiggle.numel() else None
 

@@ -304,7 +304,8 @@ class _Places:
     def _ready(self, used: Nodes) -> int:
         """Return the first loop that follows nodes."""
         layer = self.layer[used]
-        return int(np.where(layer >= 0, self.loop[layer] + 1, self.before[used]).max(initial=0))
+        loops = self.loop[layer[layer >= 0]] + 1
+        return int(max(loops.max(initial=0), self.before[used[layer < 0]].max(initial=0)))
 
 
 def _placed(program: Program, members: Sequence[Nodes], frame: Sequence[int], runs: dict[int, Run]) -> Layers:

@@ -31,7 +31,8 @@ WORTH = 0.5
 SHORTER = 0.5
 """Share of what is written otherwise, with families or without loops, below which layers are written."""
 WELL = 0.1
-"""Share of the operations below which layers are written, and no families sought."""
+"""Share of the operations, or of the results if these are more, below which layers are written, and no families sought.
+"""
 SHORTEST = 4
 """Smallest number of turns of a loop."""
 
@@ -89,7 +90,7 @@ def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
     if len(program.kind) + len(program.outputs) < LONG:
         return None
     operations = int((~program.leaf).sum())
-    layers = find_layers(program, WELL * operations)
+    layers = find_layers(program, WELL * max(operations, len(program.outputs)))
     if layers is None:
         families = find_families(program)
         plan = make_plan(program, families, max(1.0, WORTH * operations)) if families else None

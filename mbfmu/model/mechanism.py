@@ -429,7 +429,8 @@ def _axes(component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tu
 
 
 def _numeric(mechanism: Mechanism, entry: Entry, found: dict[str, SX]) -> None:
-    value = float(ca.DM(ca.evalf(resolve(mechanism, entry, {}, found=found))))
+    expression = resolve(mechanism, entry, {}, found=found)
+    value = float(expression if expression.is_constant() else ca.DM(ca.evalf(expression)))
     if not math.isfinite(value):
         raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
     if not entry.quantity.min <= value <= entry.quantity.max:
