@@ -437,7 +437,8 @@ class Bodies:
         here = origin @ pose
         w_0 = turning if self.planar else origin.R @ turning
         if not self.coordinates.recursive and group not in self.bonded:
-            return Frame(here, self._slope(here.r), w_0)
+            own = self._own_numbers[group]
+            return Frame(here, ca.jtimes(here.r, self.q[own], self.v[own]), w_0)
         shape = self.shape_of(group)
         if shape is not None:
             arm = origin.R @ pose.r
@@ -516,6 +517,12 @@ class Bodies:
         """Return the time derivative of an expression of q alone; time grows with the expression, not with q."""
         numbers = self._numbers_in(expression, self._coordinate_numbers)
         return ca.jtimes(expression, self.q[numbers], self.v[numbers])
+
+    @cached_property
+    def _own_numbers(self) -> tuple[list[int], ...]:
+        """The numbers of the coordinates that place each group."""
+        placed = (ca.vertcat(pose.r, pose.angle) for pose in self.coordinates.poses)
+        return tuple(self._numbers_in(item, self._coordinate_numbers) for item in placed)
 
     @staticmethod
     def _numbers_in(expression: SX, numbers: Mapping[int, int]) -> list[int]:

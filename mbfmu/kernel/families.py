@@ -459,6 +459,5 @@ def _most(values: Nodes) -> int:
     """Return the most frequent value, the least of them if there are several."""
     if (values == values[0]).all():
         return int(values[0])
-    count = Counter[int](values.tolist())
-    most = max(count.values())
-    return int(min(value for value, times in count.items() if times == most))
+    different, count = np.unique(values, return_counts=True)
+    return int(different[count.argmax()])
