@@ -141,13 +141,14 @@ class Links:
         across = relative.pose
         self._inner[branch.far], self._link_of[branch.far] = inner, len(self.links)
         parent = self._link_of[branch.near]
-        self.links.append(_link(bodies, branch, parent, relative, inner, carrier, q, v, columns))
+        there = carrier @ across
+        there = Pose(there.r, there.angle, there.R)
+        self.links.append(_link(bodies, branch, parent, relative, inner, carrier, there, q, v, columns))
         self.branches.append(branch)
         w_0 = w_P if bodies.planar else carrier.R @ w_P
         v_0 = v_P + cross(w_0, carrier.R @ across.r) + carrier.R @ relative.velocity
-        there = carrier @ across
         w_C = w_P + relative.w if bodies.planar else across.R.T @ w_P + relative.w
-        self.frames[branch.far] = Pose(there.r, there.angle, there.R)
+        self.frames[branch.far] = there
         self._rates[branch.far] = v_0, w_C
         self.intrinsic += [(branch.label, ca.sumsqr(q[part]) - 1) for part in branch.quaternions]
         self.names += own
@@ -190,6 +191,7 @@ def _link(
     relative: Relative,
     inner: Pose,
     carrier: Pose,
+    there: Pose,
     q: SX,
     v: SX,
     columns: slice,
@@ -203,6 +205,7 @@ def _link(
         relative: the link frame seen from the parent's link frame.
         inner: the link frame seen from the origin of the group.
         carrier: the parent's link frame in the world.
+        there: the link frame in the world.
         q: the link's coordinates.
         v: their rates.
         columns: places of its coordinates in q and v of all links.
@@ -219,13 +222,13 @@ def _link(
         Y_r = carrier.R @ Y_r
     bent = None
     if shape is not None:
-        m, h, J, bent = elastic(bodies, shape, carrier.R @ across.R if bodies.planar else ca.SX.eye(3))
+        m, h, J, bent = elastic(bodies, shape, there.R if bodies.planar else ca.SX.eye(3))
     else:
         inertia = bodies.inertias[branch.far - 1]
         back = inner.inverse()
         c = back.r + back.R @ inertia.r_CM
         if bodies.planar:
-            c = carrier.R @ (across.R @ c)
+            c = there.R @ c
             J = inertia.I_CM
         else:
             J = ca.sparsify(back.R @ inertia.I_CM @ back.R.T)
