@@ -38,7 +38,7 @@ def chain_bundle(N: int, spatial: bool, coordinates: str, stepper: str, **option
     ("N", "spatial", "coordinates", "stepper", "options"),
     thorough(
         [
-            (16, False, "joint", "direct", {"method": "rk4"}),
+            (24, False, "joint", "direct", {"method": "rk4"}),
             (32, True, "joint", "projected", {"order": 4}),
             (16, False, "absolute", "rattle", {"iteration": "simplified"}),
             (16, True, "absolute", "rattle", {}),

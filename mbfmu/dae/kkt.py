@@ -31,7 +31,7 @@ class OverMass:
         self._solve, self.row_lengths, self._blocks = solve, row_lengths, blocks
 
     def __call__(self, f: SX) -> SX:
-        n, entries = f.shape[0], f.nz[:]
+        n, entries = f.shape[0], _entries(f)
         given: list[list[tuple[int, int]]] = [[] for _ in range(f.shape[1])]  # row and number of each column's entries
         for number, (row, column) in enumerate(zip(*f.sparsity().get_triplet(), strict=True)):
             given[column].append((row, number))
@@ -48,7 +48,7 @@ class OverMass:
             ):
                 if self._blocks[row] in owner and not item.is_zero():
                     found.append((owner[self._blocks[row]], row, number))
-            solved.append(solution.nz[:])
+            solved.append(_entries(solution))
         found.sort()
         ends = np.cumsum(np.bincount([column for column, _, _ in found], minlength=f.shape[1]))
         place = ca.Sparsity(n, f.shape[1], [0, *ends.tolist()], [row for _, row, _ in found])
@@ -70,6 +70,11 @@ class OverMass:
                 groups.append(group := {})
             group.update(dict.fromkeys(blocks, column))
         return groups
+
+
+def _entries(matrix: SX) -> SX:
+    """Return the entries of a matrix, without those left out of it, as a column, shape (nnz, 1)."""
+    return ca.vec(ca.SX(matrix).nz[:])
 
 
 class Factor:
@@ -175,7 +180,7 @@ def kept(matrices: Sequence[SX]) -> tuple[SX, Callable[[SX], list[SX]]]:
         The entries and a map: symbols of that shape -> the matrices, in which numbers stay numbers.
     """
     ends = np.cumsum([0, *(matrix.nnz() for matrix in matrices)]).tolist()
-    entries = ca.vertcat(ca.SX(0, 1), *(ca.SX(matrix).nz[:] for matrix in matrices))
+    entries = ca.vertcat(ca.SX(0, 1), *map(_entries, matrices))
     named = [number for number, item in enumerate(entries.nonzeros()) if not item.is_constant()]
 
     def written(symbols: SX) -> list[SX]:

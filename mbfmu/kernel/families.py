@@ -305,7 +305,8 @@ def _members(program: Program) -> Nodes | None:
                     continue
                 apart = _apart(size, turns)
                 for nodes, places in table.parted(every) if apart > 1 else ():
-                    table.grow(table.put(-1, nodes, places))
+                    if (table.family[nodes] < 0).all():
+                        table.grow(table.put(-1, nodes, places))
                 for nodes in (every[begin::apart] for begin in range(apart)):
                     if (table.family[nodes] >= 0).any():
                         continue
@@ -337,7 +338,7 @@ def _turns(frequent: Sequence[tuple[int, int]]) -> int:
 
 
 def _apart(size: int, turns: int) -> int:
-    """Return in how many families the nodes of a colour go."""
+    """Return into how many families the nodes of a colour go."""
     return max(1, round(size / turns))
 
 
