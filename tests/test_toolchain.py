@@ -216,7 +216,7 @@ def test_a_level_of_optimisation_that_does_not_exist_is_refused_by_name(
 def test_a_long_file_is_compiled_while_others_are_written_into_the_same_library(
     monkeypatch: pytest.MonkeyPatch, two_link: System, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(toolchain, "LARGE", 20_000)
+    monkeypatch.setattr(toolchain, "EARLY", 20_000)
     bundle, compiler = prepare(two_link, "direct", {}, 1e-3).bundle, local()
     assert compiler is not None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "after"))
@@ -236,7 +236,7 @@ def test_a_long_file_is_compiled_while_others_are_written_into_the_same_library(
 
 
 def test_what_is_compiled_ahead_ends_with_the_writing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolchain, "LARGE", 0)
+    monkeypatch.setattr(toolchain, "EARLY", 0)
     compiler = local()
     assert compiler is not None
     begun = ahead(compiler)
