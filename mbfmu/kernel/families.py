@@ -383,7 +383,8 @@ def _offsets(families: Families) -> Nodes:
 
     A recurrence, which is a strongly connected component, gets the least shifts that give all its distances one sign,
     if there are any (a retiming, by the shortest paths of Bellman and Ford). Then each component in turn is shifted
-    so that most of its operands have distance 0, or a little further if it can then share their loop.
+    so that most of its operands have distance 0, or a little further if it can then share their loop; what is no
+    recurrence, at last, so that it can share the loop of its users.
     """
     count = len(families.members)
     edges = families.edges()
@@ -402,13 +403,41 @@ def _offsets(families: Families) -> Nodes:
     users: dict[int, list[int]] = defaultdict(list)
     for user, used in zip(component[edges[~inner, 0]].tolist(), component[edges[~inner, 1]].tolist(), strict=True):
         users[used].append(user)
-    for number in in_order(dict.fromkeys(belonging, 0), users):
+    sequence = list(in_order(dict.fromkeys(belonging, 0), users))
+    for number in sequence:
         step, shifts = _retimed(np.array(within[number]), count, len(belonging[number])) if within[number] else (0, 0)
         offsets += shifts
         wanted = np.array([offsets[used] - apart - offsets[user] for user, used, apart in between[number]])
         loops = np.array([loop[int(component[used])] for _, used, _ in between[number]])
         loop[number], shift = _shared(step, wanted, loops, steps)
         offsets[belonging[number]] += shift
+    alone = (belonging[number][0] for number in reversed(sequence) if not within[number])
+    return _nearer_to_users(alone, edges, offsets, np.array([loop[number] for number in component.tolist()]), steps)
+
+
+def _nearer_to_users(alone: Iterable[int], edges: Nodes, offsets: Nodes, loop: Nodes, steps: Sequence[int]) -> Nodes:
+    """Return the shifts with which operations can share the loop of their first users.
+
+    Args:
+        alone: families that are no recurrences, users before what they take.
+        edges: see `Families.edges`.
+        offsets: shift of each family, shape (families,).
+        loop: loop of each family, shape (families,).
+        steps: directions of the loops.
+    """
+    offsets, loop = offsets.copy(), loop.copy()
+    using: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for user, used, apart in edges.tolist():
+        using[used].append((user, apart))
+    for family in alone:
+        at = min((loop[user] for user, _ in using[family]), default=loop[family])
+        if at > loop[family]:
+            first = [(user, apart) for user, apart in using[family] if loop[user] == at]
+            distances = [apart + int(offsets[user] - offsets[family]) for user, apart in first]
+            shift = max(distances) if steps[at] >= 0 else min(distances)
+            if abs(shift) <= NEAR:
+                loop[family] = at
+                offsets[family] += shift
     return offsets
 
 

@@ -13,7 +13,7 @@ loop needs, of its last turn, in variables: rows are as short as can be, as long
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,8 @@ SHORTER = 0.5
 WELL = 0.1
 """Share of the operations, or of the results if these are more, below which layers are written, and no families sought.
 """
+FEW = 4
+"""Largest number of turns of an operation that are computed once more, outside of its loop."""
 SHORTEST = 4
 """Smallest number of turns of a loop."""
 
@@ -49,6 +51,8 @@ class Plan:
         looped: whether a node is in a loop, shape (n,).
         single: the operations outside of loops.
         before: for each of these nodes, the loop that follows it, shape (n,).
+        again: nodes of loops that others outside need before, so that they are computed there too, with the loop that
+            follows them.
     """
 
     first: int
@@ -59,6 +63,7 @@ class Plan:
     looped: Flags
     single: Nodes
     before: Nodes
+    again: dict[int, int]
 
     @property
     def statements(self) -> int:
@@ -159,6 +164,7 @@ class _Graph:
 
     def __init__(self, program: Program, families: Families, kept: Flags, first: int, last: int) -> None:
         self.families, self.kept, self.first, self.last = families, kept, first, last
+        self.operands = program.operands
         self.count, n = len(families.members), len(program.kind)
         self.looped = np.zeros(n, dtype=bool)
         self.looped[families.members[kept, first : last + 1]] = True
@@ -170,6 +176,7 @@ class _Graph:
         used = program.operands[users, places]
         real = ~program.leaf[used]
         user, used = vertex[users[real]], vertex[used[real]]
+        self.vertex = vertex
         self.component = components(self.count + n, user, used)
         self.edges = set(zip(self.component[user].tolist(), self.component[used].tolist(), strict=True))
         fixed, places = np.nonzero((families.operands == SAME) & kept[:, None])
@@ -209,7 +216,8 @@ class _Graph:
         loop, before = np.full(self.count, -1), np.zeros(len(self.looped), dtype=np.int64)
         steps: list[int] = []
         earliest = dict.fromkeys(place, 0)
-        for number in in_order(place, users):
+        sequence = list(in_order(place, users))
+        for number in sequence:
             if number in nodes:
                 at = before[nodes[number]] = earliest[number]
             else:
@@ -217,14 +225,65 @@ class _Graph:
             for user in users[number]:
                 over = number in recurrences and (user in nodes or (user, number) in self.whole)
                 earliest[user] = max(earliest[user], at + over)
+        directions = tuple(step or 1 for step in steps)
+        backwards = [recurrences[number] for number in reversed(sequence) if number in recurrences]
+        again = self._late(backwards, loop, before, directions)
         within = defaultdict(list)
         for user, used, apart in self.families.edges().tolist():
             if not apart and loop[user] >= 0 and loop[user] == loop[used]:
                 within[used].append(user)
         families = {family: (int(loop[family]), int(middle[family])) for family in np.flatnonzero(self.kept).tolist()}
         order = tuple(in_order(families, within))
-        directions = tuple(step or 1 for step in steps)
-        return Plan(self.first, self.last, directions, loop, order, self.looped, self.single, before)
+        return Plan(self.first, self.last, directions, loop, order, self.looped, self.single, before, again)
+
+    def _late(
+        self, recurrences: Iterable[Sequence[int]], loop: Nodes, before: Nodes, steps: Sequence[int]
+    ) -> dict[int, int]:
+        """Move what is no recurrence to the loop of its first users, where it is done while recurrences wait.
+
+        Args:
+            recurrences: families of each, users before what they take.
+            loop: number of each family's loop, which is changed.
+            before: the loop that follows each node outside of loops.
+            steps: step of k in each loop.
+
+        Returns:
+            See `Plan.again`.
+        """
+        using = defaultdict(list)
+        for user, used, apart in self.families.edges().tolist():
+            if self.kept[user] and self.kept[used]:
+                using[used].append((user, apart))
+        alone: dict[int, list[tuple[int, int]]] = defaultdict(list)  # nodes outside that take a member, by family
+        for node in self.single.tolist():
+            self._note(node, alone)
+        whole = {used for _, used in self.whole}
+        again: dict[int, int] = {}
+        for family, *others in recurrences:
+            if others or int(self.component[family]) in whole or any(user == family for user, _ in using[family]):
+                continue
+            limits = [loop[user] - (apart * steps[loop[user]] > 0) for user, apart in using[family]]
+            at = min(limits, default=loop[family])
+            if at <= loop[family]:
+                continue
+            needed: dict[int, int] = {}
+            for user, node in alone[family]:
+                first = again.get(user, before[user])
+                if first <= at:
+                    needed[node] = min(needed.get(node, first), first)
+            if len(needed) > FEW:
+                continue
+            loop[family] = at
+            for node, first in needed.items():
+                again[node] = first
+                self._note(node, alone)
+        return again
+
+    def _note(self, node: int, alone: dict[int, list[tuple[int, int]]]) -> None:
+        """Note a node outside of loops, or computed there too, at the families whose members it takes."""
+        for used in self.operands[node].tolist():
+            if used >= 0 and self.looped[used]:
+                alone[int(self.vertex[used])].append((node, used))
 
     def _loop_for(self, recurrence: Sequence[int], earliest: int, loop: Nodes, steps: list[int]) -> int:
         """Return the first loop whose direction suits a recurrence and its operands there; it may be a new loop."""
@@ -260,7 +319,7 @@ class _Writer(LoopText):
         order = np.array(plan.order)
         looped = families.members[order, plan.first : plan.last + 1]
         self.family[looped], self.k[looped] = order[:, None], self.turns
-        self.single_nodes: list[int] = plan.single.tolist()
+        self.single_nodes: list[int] = [*plan.single.tolist(), *plan.again]
         self.stored, self.alone = self.stores(self.family, self.k, lambda _: len(self.turns))
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
@@ -276,7 +335,7 @@ class _Writer(LoopText):
                         self.filled[node] = used, k
         outside = defaultdict(set)
         for node in self._needed_outside():
-            if self.family[node] >= 0:
+            if self.family[node] >= 0 and node not in plan.again:
                 outside[int(self.family[node])].add(int(self.k[node]))
         self.ends = {  # families of which only the last turn is needed, after their loop
             family for family, needed in outside.items() if family not in self.slots and needed == {self._end(family)}
@@ -289,7 +348,7 @@ class _Writer(LoopText):
 
     def text(self) -> str:
         """Return the function's body."""
-        before = ((node, int(self.plan.before[node])) for node in self.single_nodes)
+        before = ((node, self.plan.again.get(node, int(self.plan.before[node]))) for node in sorted(self.single_nodes))
         return self.body(before, len(self.plan.steps), self.alone)
 
     def single(self, node: int) -> Iterator[str]:
@@ -354,7 +413,7 @@ class _Writer(LoopText):
         if self.program.leaf[node]:
             return self.leaf(node)
         family, k = int(self.family[node]), int(self.k[node])
-        if family < 0:
+        if family < 0 or node in self.plan.again:
             return f"s{node}"
         return f"e{family}" if family in self.ends else self._slot(family, k)
 
