@@ -239,7 +239,7 @@ class _Graph:
     def _late(
         self, recurrences: Iterable[Sequence[int]], loop: Nodes, before: Nodes, steps: Sequence[int]
     ) -> dict[int, int]:
-        """Move what is no recurrence to the loop of its first users, where it is done while recurrences wait.
+        """Put what is no recurrence into the loop of its first users, where it is done while recurrences wait.
 
         Args:
             recurrences: families of each, users before what they take.
@@ -280,7 +280,7 @@ class _Graph:
         return again
 
     def _note(self, node: int, alone: dict[int, list[tuple[int, int]]]) -> None:
-        """Note a node outside of loops, or computed there too, at the families whose members it takes."""
+        """Add a node outside of loops, or computed there too, to the families whose members it takes."""
         for used in self.operands[node].tolist():
             if used >= 0 and self.looped[used]:
                 alone[int(self.vertex[used])].append((node, used))
