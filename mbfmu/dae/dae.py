@@ -62,10 +62,10 @@ class KeptFactor:
     written: Callable[[SX, SX], tuple[SX, SchurFactor]]
     lasting: bool
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Number of entries of the two results."""
-        return self.function.numel_out(0), self.function.numel_out(1)
+    def symbols(self) -> tuple[SX, SX]:
+        """Return fresh symbols for the two results."""
+        masses, entries = (ca.SX.sym("kept", self.function.numel_out(number)) for number in range(2))
+        return masses, entries
 
 
 @dataclass(frozen=True)
@@ -603,7 +603,7 @@ class Dae(Layout):
             return None
         given = [ca.MX.sym(*item) for item in (("q", self.n), ("free", self.n), ("g", rows), ("p", self.n_p), ("t",))]
         q, free, g, p, t = given
-        masses, entries = (ca.SX.sym("kept", size) for size in self.kept_factor.sizes)
+        masses, entries = self.kept_factor.symbols()
         symbols = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
         _, factor = self.kept_factor.written(masses, entries)
         found = [ca.densify(item) for item in factor.constrained(*symbols)]

@@ -162,6 +162,14 @@ def components(count: int, source: Nodes, target: Nodes) -> Nodes:
     return found
 
 
+def users_of(edges: Nodes) -> dict[int, list[tuple[int, int]]]:
+    """Return (user, distance) of all users of each family; see `Families.edges`."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for user, used, apart in edges.tolist():
+        found[used].append((user, apart))
+    return found
+
+
 def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> Iterator[int]:
     """Yield the keys of `place` in the order of its values, but each before its users."""
     waiting = dict.fromkeys(place, 0)
@@ -426,9 +434,7 @@ def _nearer_to_users(alone: Iterable[int], edges: Nodes, offsets: Nodes, loop: N
         steps: directions of the loops.
     """
     offsets, loop = offsets.copy(), loop.copy()
-    using: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for user, used, apart in edges.tolist():
-        using[used].append((user, apart))
+    using = users_of(edges)
     for family in alone:
         at = min((loop[user] for user, _ in using[family]), default=loop[family])
         if at > loop[family]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.dae.merged import LONG
-from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order
+from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order, users_of
 from mbfmu.kernel.layer_text import LayerText
 from mbfmu.kernel.layers import find_layers
 from mbfmu.kernel.loop_text import LoopText
@@ -250,10 +250,8 @@ class _Graph:
         Returns:
             See `Plan.again`.
         """
-        using = defaultdict(list)
-        for user, used, apart in self.families.edges().tolist():
-            if self.kept[user] and self.kept[used]:
-                using[used].append((user, apart))
+        edges = self.families.edges()
+        using = users_of(edges[self.kept[edges[:, :2]].all(axis=1)])
         alone: dict[int, list[tuple[int, int]]] = defaultdict(list)  # nodes outside that take a member, by family
         for node in self.single.tolist():
             self._note(node, alone)

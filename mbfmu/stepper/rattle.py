@@ -105,7 +105,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
 
 def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, tuple[SX, SchurFactor]]:
     """Return the call that computes a kept factor at a pose, and the mass matrix and the factor in its results."""
-    symbols = tuple(ca.SX.sym("kept", size) for size in kept.sizes)
+    symbols = kept.symbols()
     return Call(ca.vertcat(*symbols), kept.function, (q, p, t)), kept.written(*symbols)
 
 
