@@ -1,6 +1,7 @@
 """Loops in generated code: the same bits as written out, in code that no longer grows with the chain."""
 
 import ctypes
+import itertools
 import math
 import random
 import re
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from harness import thorough
+from hypothesis import given
 
 import mbfmu
 from benchmarks.scale import tree
@@ -21,6 +24,7 @@ from mbfmu.dae.merged import merged_again
 from mbfmu.kernel import Bundle, codegen, compiled_library, compose, families, layers, loops, vector
 from mbfmu.kernel import bundle as composing
 from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.ordering import ordered
 from mbfmu.kernel.runtime import Compiled
 from mbfmu.kernel.sources import called, generated, headers
 from mbfmu.stepper import make_scheme
@@ -311,6 +315,37 @@ def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch:
         for room, colouring in ((families, "colours"), (layers, "colours_below")):
             monkeypatch.setattr(room, colouring, lambda program: np.zeros(len(program.kind), dtype=np.uint64))
     assert found[0] == found[1] == found[2]
+
+
+CODES = (ca.OP_INPUT, ca.OP_CONST, ca.OP_ADD, ca.OP_MUL, ca.OP_DIV, ca.OP_SIN, ca.OP_OUTPUT)
+
+
+@given(st.lists(st.tuples(st.sampled_from(CODES), st.integers(0, 1000), st.integers(0, 1000)), max_size=120))
+def test_an_order_has_every_instruction_once_and_after_its_operands(items: list[tuple[int, int, int]]) -> None:
+    codes, operands, values = [ca.OP_INPUT], [list[int]()], [0]
+    for code, first, second in items:
+        taken = [values[number % len(values)] for number in (first, second)]
+        count = {ca.OP_INPUT: 0, ca.OP_CONST: 0, ca.OP_SIN: 1, ca.OP_OUTPUT: 1}.get(code, 2)
+        if code != ca.OP_OUTPUT:
+            values.append(len(codes))
+        codes.append(code)
+        operands.append(taken[:count])
+    order = ordered(codes, operands)
+    assert sorted(order) == list(range(len(codes)))
+    at = {k: place for place, k in enumerate(order)}
+    assert all(at[each] < at[k] for k, given in enumerate(operands) for each in given)
+
+
+def test_two_sums_take_turns() -> None:
+    codes = [ca.OP_INPUT] * 2 + [ca.OP_ADD] * 20
+    operands = [
+        [],
+        [],
+        *([k - 1 if k > 2 else 0, 0] for k in range(2, 12)),
+        *([k - 1 if k > 12 else 1, 1] for k in range(12, 22)),
+    ]
+    sums = [k for k in ordered(codes, operands) if k > 1]
+    assert all((first < 12) != (second < 12) for first, second in itertools.pairwise(sums))
 
 
 @pytest.mark.slow

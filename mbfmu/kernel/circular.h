@@ -5,6 +5,7 @@
  *   NAMED(name)                  a name of this kind of number
  *   AS_BITS(x) OF_BITS(bits)     the bits of a number, and the number of bits
  *   IF_ODD(bits, x, y)           x where the lowest bit is set, else y
+ *   BIT_1(bits)                  bit 1, as the highest bit of a number whose other bits are 0
  */
 #ifndef MBFMU_QUADRANTS
 #define MBFMU_QUADRANTS 63662u                /* up to 1e5 rad */
@@ -57,7 +58,7 @@ MBFMU_INLINE struct NAMED(turn) NAMED(turned)(struct NAMED(angle) a) {
 
 /* b, or -b where bit 1 of the quadrant is set. */
 MBFMU_INLINE NUMBER NAMED(signed)(NUMBER b, BITS quadrant) {
-    return OF_BITS(AS_BITS(b) ^ (quadrant >> 1 << 63));
+    return OF_BITS(AS_BITS(b) ^ BIT_1(quadrant));
 }
 
 MBFMU_INLINE NUMBER NAMED(sine_in)(struct NAMED(turn) a) {
@@ -80,3 +81,4 @@ MBFMU_INLINE TRUTH NAMED(is_near)(BITS quadrant) {
 #undef AS_BITS
 #undef OF_BITS
 #undef IF_ODD
+#undef BIT_1

@@ -108,6 +108,7 @@ MBFMU_INLINE double mbfmu_scaled(double x, long long k) {
 #define NUMBER double
 #define BITS unsigned long long
 #define TRUTH int
+#define BIT_1(bits) ((bits) >> 1 << 63)
 #define NAMED(name) mbfmu_##name
 #define AS_BITS mbfmu_bits
 #define OF_BITS mbfmu_of_bits

@@ -66,11 +66,14 @@ void BLOCK(const double *x, const double *u, const double *du, const double *p, 
     const double h = H / n;
     MASK lost = ALL(t) != ALL(t);
     PUT(m.now, from, NX);
+    PUT(m.x1, from, NX);
     for (long long k = 0; k < n && !lanes_all(lost); ++k) {
         const double dt = k * h;
         for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * dt;
         lost |= take(rates, parameters, ALL(t + dt), ALL(h), &m);
-        PUT(m.now, m.x1, MAPPED);
+        V *const before = m.now;
+        m.now = m.x1;
+        m.x1 = before;
     }
     const V end = ALL(t + H);
     for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * H;

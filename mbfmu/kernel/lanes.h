@@ -96,17 +96,34 @@ LANEWISE V lanes_sqrt(V x) {
 #define NAMED(name) lanes_##name
 #define AS_BITS(x) ((BITS_OF_V)(x))
 #define OF_BITS(bits) ((V)(bits))
+#if LANES == 8 && defined __AVX512DQ__
+#define IF_ODD(bits, x, y) \
+    ((V)_mm512_mask_blend_pd(_mm512_test_epi64_mask((__m512i)(bits), _mm512_set1_epi64(1)), (__m512d)(y), (__m512d)(x)))
+#define BIT_1(bits) ((bits) << 62 & (BITS_OF_V)ALL(-0.0))
+#else
 #define IF_ODD(bits, x, y) lanes_choose(-(MASK)((bits) & 1), x, y)
+#define BIT_1(bits) ((bits) >> 1 << 63)
+#endif
 #include "circular.h"
+
+/* Whether lanes_is_near holds for all lanes. */
+LANEWISE int lanes_are_near(BITS_OF_V quadrant) {
+#if LANES == 8 && defined __AVX512DQ__
+    const V n = (V)quadrant - MBFMU_ROUNDING, furthest = ALL(1.0 * MBFMU_QUADRANTS * MBFMU_QUADRANTS);
+    return _mm512_cmp_pd_mask((__m512d)(n * n), (__m512d)furthest, _CMP_NLE_UQ) == 0;
+#else
+    return lanes_all(lanes_is_near(quadrant));
+#endif
+}
 
 LANEWISE V lanes_sin(V x) {
     struct lanes_turn a = lanes_turned(lanes_reduced(x));
-    return lanes_all(lanes_is_near(a.quadrant)) ? lanes_sine_in(a) : lanes_sine_each(x);
+    return lanes_are_near(a.quadrant) ? lanes_sine_in(a) : lanes_sine_each(x);
 }
 
 LANEWISE V lanes_cos(V x) {
     struct lanes_turn a = lanes_turned(lanes_reduced(x));
-    return lanes_all(lanes_is_near(a.quadrant)) ? lanes_cosine_in(a) : lanes_cosine_each(x);
+    return lanes_are_near(a.quadrant) ? lanes_cosine_in(a) : lanes_cosine_each(x);
 }
 
 #define SIGN_BIT ((MASK)ALL(-0.0))

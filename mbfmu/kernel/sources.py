@@ -62,7 +62,8 @@ def generated(
         KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
-    writer = _File(_unwanted([*functions, *callers], optional), {**(named if external else {}), **opened}, known)
+    names = {**(named if external else {}), **opened}
+    writer = _File(_unwanted([*functions, *callers], optional), names, known, included == LANES)
     for function in functions:
         writer.write(function, function.name())
     head = [f'#include "{name}"' for name in included]
@@ -144,9 +145,13 @@ class _File:
     """Functions in the order in which they are called, each written once."""
 
     def __init__(
-        self, unwanted: Mapping[int, set[int]], open_names: Mapping[int, str], known: Mapping[int, Written]
+        self,
+        unwanted: Mapping[int, set[int]],
+        open_names: Mapping[int, str],
+        known: Mapping[int, Written],
+        lanes: bool,
     ) -> None:
-        self.unwanted, self.open_names = unwanted, open_names
+        self.unwanted, self.open_names, self.lanes = unwanted, open_names, lanes
         self.tables = Tables()
         self.texts = [f"void {item.name}{SIGNATURE};\n" for item in known.values()]
         self.work = 0
@@ -168,7 +173,7 @@ class _File:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
             loops = with_loops(function, unwanted)
-            return (loops.body, loops.size) if loops else (straight(merged_again(function), unwanted), 0)
+            return (loops.body, loops.size) if loops else (straight(merged_again(function), unwanted, self.lanes), 0)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return frame.text, frame.work

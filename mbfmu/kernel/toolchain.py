@@ -77,6 +77,8 @@ HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq", UNPAIRED)}
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
+KEPT = ("-fno-tree-ter", "-fno-schedule-insns2")
+"""Flags by which gcc keeps the order of straight code in which it is written."""
 TUNED = {"lanes_4.c": ("-mtune=skylake-avx512",)}
 """Flags for gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per
 cent less on an Intel Xeon of the fourth generation."""
@@ -320,7 +322,13 @@ def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
     level = toolchain.optimisation or _by_size(file, size)
     more = INSTRUCTIONS.get(file, ())
     if not _is_zig(toolchain):
-        more += SCHEDULED if level == "-O2" else FRUITLESS if level == "-O1" and size >= LARGE else ()
+        more += (
+            (KEPT if file == "lanes_8.c" else SCHEDULED)
+            if level == "-O2"
+            else FRUITLESS
+            if level == "-O1" and size >= LARGE
+            else ()
+        )
     if GNU in toolchain.version:
         more += TUNED.get(file, ())
     return *STANDARD, *toolchain.compiling, level, *more
