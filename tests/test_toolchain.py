@@ -14,6 +14,7 @@ import mbfmu
 from mbfmu.errors import UsageError
 from mbfmu.kernel import Compiled, compiled_library, library, load, toolchain, vector
 from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.many import many_library
 from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
@@ -136,6 +137,26 @@ def test_where_no_other_compiler_is_zig_compiles_a_kernel_of_the_same_bits(
     assert isinstance(kernel, Compiled)
     assert bits(kernel, prepared) == expected
     assert not recwarn.list
+
+
+@needs_zig
+@pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
+@pytest.mark.parametrize("large", [LARGE, 0])
+def test_clang_takes_the_flags_it_is_given_for_files_of_any_size_and_gives_the_same_bits(
+    large: int, two_link: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zig's C compiler under another name is clang, which refuses flags that only gcc knows."""
+    prepared = prepare(two_link, "rattle", None, 1e-3)
+    expected = bits(Compiled(str(compiled_library(prepared.bundle))), prepared)
+    clang = tmp_path / "clang"
+    clang.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang cc "$@"\n')
+    clang.chmod(0o755)
+    monkeypatch.setenv("CC", str(clang))
+    monkeypatch.delenv(LEVEL, raising=False)
+    monkeypatch.setattr(toolchain, "LARGE", large)
+    monkeypatch.setattr(toolchain, "_processor", lambda: "")  # zig has no -mtune=generic
+    assert bits(Compiled(str(compiled_library(prepared.bundle))), prepared) == expected
+    assert many_library(prepared.bundle) is not None
 
 
 @needs_zig

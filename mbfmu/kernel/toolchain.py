@@ -32,9 +32,11 @@ tangent.c:  -O1 below 2 * LARGE, else -O0, as it runs on request only
 others:     -O1 below HUGE, else -O0
 """
 FRUITLESS = ("-fno-tree-fre", "-fno-tree-dse", "-fno-dse")
-"""Flags against searches for equal values and unused stores, a third of gcc's time for a long file: there are none."""
+"""Flags of gcc alone against searches for equal values and unused stores, a third of its time for a long file: there
+are none."""
 SCHEDULED = ("-fschedule-insns", "-fsched-pressure")
-"""Flags by which gcc orders straight code with an eye on its registers: steps take 2 to 16 per cent less, after -O2."""
+"""Flags of gcc alone to order straight code with an eye on its registers: steps take 2 to 16 per cent less, after -O2.
+"""
 STANDARD = ("-std=c99", "-fvisibility=hidden")
 """Flags of every compiler."""
 LEVEL = "MBFMU_OPTIMIZATION"
@@ -78,9 +80,10 @@ INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
 KEPT = ("-fno-tree-ter", "-fno-schedule-insns2")
-"""Flags by which gcc keeps the order of straight code in which it is written."""
+"""Flags of gcc alone to keep the order in which straight code is written: eight lanes take 3 per cent less than after
+`SCHEDULED`."""
 TUNED = {"lanes_4.c": ("-mtune=skylake-avx512",)}
-"""Flags for gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per
+"""Flags of gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per
 cent less on an Intel Xeon of the fourth generation."""
 
 
@@ -321,15 +324,11 @@ def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
     """Return the flags for a file of a number of characters."""
     level = toolchain.optimisation or _by_size(file, size)
     more = INSTRUCTIONS.get(file, ())
-    if not _is_zig(toolchain):
-        more += (
-            (KEPT if file == "lanes_8.c" else SCHEDULED)
-            if level == "-O2"
-            else FRUITLESS
-            if level == "-O1" and size >= LARGE
-            else ()
-        )
     if GNU in toolchain.version:
+        if level == "-O2":
+            more += KEPT if file == "lanes_8.c" else SCHEDULED
+        elif level == "-O1" and size >= LARGE:
+            more += FRUITLESS
         more += TUNED.get(file, ())
     return *STANDARD, *toolchain.compiling, level, *more
 
