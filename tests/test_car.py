@@ -25,7 +25,7 @@ def ran(stop: float, *, step: float = 2e-3, stepper: str | None = None,
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_straight_on_the_tyres_carry_the_weight_and_the_sides_are_mirrored() -> None:
     run = ran(4.0)
     loads = {corner: run[f"{corner}_tyre.F_z"][-1] for corner in CORNERS}
@@ -38,7 +38,7 @@ def test_straight_on_the_tyres_carry_the_weight_and_the_sides_are_mirrored() -> 
     assert abs(run["free.r_rel[3]"]).max() < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize("v", [10.0, 22.0])
 def test_in_a_wide_bend_the_yaw_rate_is_that_of_the_bicycle_model(v: float) -> None:
     """r = v delta / (L + K v^2) with the forces a trail behind the axles (Pacejka, 2006, sections 1.3 and 1.3.2)."""
@@ -61,7 +61,7 @@ def test_in_a_wide_bend_the_yaw_rate_is_that_of_the_bicycle_model(v: float) -> N
     assert 0 < understeer < 0.005
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_car_brakes_to_standstill_and_stays_there() -> None:
     run = ran(9.0, step=1e-3, brake="4000*(time > 0.5)")
     v, x = run["free.v_rel[1]"], run["free.r_rel[1]"]
@@ -72,7 +72,7 @@ def test_the_car_brakes_to_standstill_and_stays_there() -> None:
     assert abs(run["free.r_rel[2]"]).max() < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.long
 def test_an_implicit_stepper_drives_the_same_bend() -> None:
     given = {"steer": "0.8*sin(3*time)", "drive": "500"}
@@ -83,14 +83,14 @@ def test_an_implicit_stepper_drives_the_same_bend() -> None:
     assert np.ptp(explicit["body.w_a[3]"]) > 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_slippery_road_is_left_behind_by_one_parameter() -> None:
     """Full brakes on a fifth of the friction: the deceleration is at most a fifth of that of a dry road."""
     run = mbfmu.simulate("car", 2.0, step=1e-3, values={"mu": 0.2}, inputs={"brake": "4000"}, output_interval=0.01)
     assert -0.2 * 1.15 * 9.81 < (run["free.v_rel[1]"][-1] - 80 / 3.6) / 2.0 < -0.1 * 9.81
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_the_exported_car_drives_in_fmpy_as_here(tmp_path: Path) -> None:
     path = mbfmu.export("car", tmp_path / "car.fmu", step=2e-3)
     names = ["free.r_rel[1]", "rr_tyre.F_y", "rr_tyre.touches"]

@@ -131,7 +131,7 @@ def test_weight_and_cut_force_of_the_track_accelerate_a_free_wheelset(saturation
     assert cut == pytest.approx(pulled, rel=1e-9, abs=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_joint_and_absolute_coordinates_give_one_motion() -> None:
     spring = Bushing("spring", c=(4e5, 4e5, 0.0), d=(0.0, 1e4, 0.0))
     track = next(item for item in sprung(20.0).components if isinstance(item, WheelsetOnTrack))
@@ -276,7 +276,7 @@ def test_the_wheelset_of_parts_hunts_as_far_as_that_of_the_test_set_and_calms_at
     assert last_swing(system, v=0.8 * critical.value) < 1e-5
 
 
-@pytest.mark.slow
+@pytest.mark.further
 @pytest.mark.parametrize(("stepper", "step"), [("projected", 1e-4), ("rattle", 2e-5), ("generalized_alpha", 1e-4)])
 def test_steppers_of_any_kind_find_one_motion(stepper: str, step: float) -> None:
     mine, other = (
@@ -288,7 +288,7 @@ def test_steppers_of_any_kind_find_one_motion(stepper: str, step: float) -> None
     assert mine["track.left.N"][1:] == pytest.approx(other["track.left.N"][1:], rel=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_gradients_of_a_run_with_creep_forces_are_those_of_differences() -> None:
     run = mbfmu.Sensitivity(
         "wheelset", 0.1, ["c", "v", "lateral.s"], outputs=["lateral.s"], stepper="gauss", step=1e-3, output_interval=0.1
@@ -302,7 +302,7 @@ def test_gradients_of_a_run_with_creep_forces_are_those_of_differences() -> None
         assert pullback(weights).values[number] == pytest.approx((ends[0] - ends[1]) / (2 * change), rel=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_wheelset_that_leaves_its_rails_ends_the_motion_with_a_message() -> None:
     with pytest.raises((StepError, StartError), match="'track' has lost a rail"):
         mbfmu.simulate("wheelset", 1.0, values={"lateral.v": 3.0})
@@ -358,7 +358,7 @@ def test_a_rail_that_would_pull_is_refused_by_every_tool(more: dict[str, float])
         mbfmu.simulate(lifted(**more), 0.01, step=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.further
 def test_a_wheelset_tips_where_the_moment_is_that_of_its_weight_about_the_other_rail() -> None:
     """By hand, without creep and springs aside: m g times the distance of the rail, which the taper shortens."""
     system = sprung(20.0)
