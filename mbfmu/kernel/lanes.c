@@ -66,7 +66,7 @@ void BLOCK(const double *x, const double *u, const double *du, const double *p, 
     const double h = H / n;
     MASK lost = ALL(t) != ALL(t);
     PUT(m.now, from, NX);
-    PUT(m.x1, from, NX);
+    PUT(m.x1, from, NX); /* with the entry that no step maps */
     for (long long k = 0; k < n && !lanes_all(lost); ++k) {
         const double dt = k * h;
         for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * dt;

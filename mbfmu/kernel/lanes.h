@@ -106,7 +106,7 @@ LANEWISE V lanes_sqrt(V x) {
 #endif
 #include "circular.h"
 
-/* Whether lanes_is_near holds for all lanes. */
+/* Whether lanes_is_near holds for all lanes; for eight by n n, which is exact, as that takes fewer masks. */
 LANEWISE int lanes_are_near(BITS_OF_V quadrant) {
 #if LANES == 8 && defined __AVX512DQ__
     const V n = (V)quadrant - MBFMU_ROUNDING, furthest = ALL(1.0 * MBFMU_QUADRANTS * MBFMU_QUADRANTS);

@@ -64,7 +64,6 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
         new = computed[seen : done + AHEAD]
         ready += [k for k in new if not missing[k]]
         seen += len(new)
-        last = new[-1] if new else computed[seen - 1]
         now = max(now, min(arrival[k] for k in ready))
         possible = [k for k in ready if arrival[k] <= now]
         if in_use > FULL:
@@ -88,7 +87,7 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
                 continue
             arrival[user] = max(arrival[user], there)
             missing[user] -= 1
-            if not missing[user] and user <= last:
+            if not missing[user] and user <= computed[seen - 1]:
                 ready.append(user)
         in_use -= not uses[chosen]
     return order + [k for k in range(count) if not written[k]]
