@@ -19,16 +19,18 @@ from scipy.integrate import DOP853, RK45
 
 import mbfmu
 from mbfmu.dae import absolute
+from mbfmu.dae.merged import operations, own_operations
 from mbfmu.errors import StepperError
-from mbfmu.kernel import vector
+from mbfmu.kernel import compose, vector
 from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.sources import called
 from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World, connect
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.prepared.prepare import prepare as prepare_in
 from mbfmu.stepper import make_scheme
 from mbfmu.stepper.bashforth import WEIGHTS
-from mbfmu.stepper.explicit import CORRECTOR, DOPRI5, DOPRI8, PREDICTOR, RK4, Tableau, resampled
+from mbfmu.stepper.explicit import CORRECTOR, DOPRI5, DOPRI8, INLINED, PREDICTOR, RK4, Tableau, resampled
 from mbfmu.stepper.partition import pivot_columns, unpivoted_solve
 from mbfmu.stepper.projected import LASTING
 from mbfmu.stepper.verner import VERNER9
@@ -644,3 +646,11 @@ def test_gamma_and_delta_are_numbers_of_a_range_and_delta_follows_gamma() -> Non
         make_scheme(dae, "baumgarte", {"gamma": -1})
     one, other = (of("two_link", "baumgarte", **more) for more in ({"gamma": 7.0}, {"gamma": 7.0, "delta": 7.0}))
     assert np.array_equal(run(one, 0.5, 0.01).q, run(other, 0.5, 0.01).q)
+
+
+def test_a_step_calls_long_accelerations_even_if_these_consist_of_calls() -> None:
+    dae = absolute(mbfmu.load("stewart"))
+    parts = dae.acceleration.find_functions()
+    assert own_operations(dae.acceleration) < 100 < INLINED < operations(dae.acceleration)
+    step = compose(dae, make_scheme(dae, "projected", {"order": 8})).formulas["step"]
+    assert max(map(own_operations, called(step.functions()))) <= max(map(own_operations, parts))

@@ -30,6 +30,16 @@ def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
     return ca.Function(name, list(given), ca.cse(list(results)))
 
 
+def operations(function: Any) -> int:
+    """Return the number of operations of a function and of all functions that it calls, each of them counted once."""
+    return sum(own_operations(item) for item in (function, *function.find_functions()))
+
+
+def own_operations(function: Any) -> int:
+    """Return the number of operations of a function, without those of the functions that it calls."""
+    return 0 if function.class_name() == "Switch" else int(function.n_instructions())
+
+
 def merged_again(function: Any) -> Any:
     """Return an SX Function in which equal operations are done once, if it is a long one that was left as it is."""
     if function.n_instructions() < LONG:

@@ -19,7 +19,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
-from mbfmu.dae.merged import merged
+from mbfmu.dae.merged import merged, operations
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.switched import BEGINNING
 from mbfmu.dae.switching import STILL, switch_formula
@@ -209,7 +209,7 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
 
 
 def _state_difference(dae: Dae, scheme: Scheme) -> Any:
-    n_scheme, lengthy = scheme.step.x.numel(), scheme.read.n_instructions() > LENGTHY
+    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > LENGTHY
     kind = ca.MX if lengthy else ca.SX
     xa, xb = (kind.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
@@ -221,7 +221,7 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
 def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
     """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call."""
     shared = None
-    if dae.constrained or dae.acceleration.n_instructions() > LENGTHY:
+    if dae.constrained or operations(dae.acceleration) > LENGTHY:
         shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
     kind = ca.MX if shared else ca.SX
     sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)

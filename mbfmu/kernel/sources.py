@@ -7,7 +7,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.dae.merged import merged_again
+from mbfmu.dae.merged import merged_again, own_operations
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
@@ -81,7 +81,7 @@ def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> d
     """
     of_others = {item.__hash__() for item in called(others, set())} - {item.__hash__() for item in others}
     both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
-    long = (item for item in both if sum(map(_operations, called([item]))) >= least)
+    long = (item for item in both if sum(map(own_operations, called([item]))) >= least)
     return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(long)}
 
 
@@ -105,13 +105,8 @@ def long_parts(functions: Sequence[Any], least: int, known: Collection[int] = ()
         known: functions that a file has, by their hash.
     """
     new = (item for item in called(functions, known) if item.__hash__() not in known)
-    long = [item for item in new if item.is_a("SXFunction") and _operations(item) >= least]
-    return sorted(long, key=_operations, reverse=True)[:-1]
-
-
-def _operations(function: Any) -> int:
-    """Return the number of operations of a function, without those of the functions that it calls."""
-    return 0 if function.class_name() == "Switch" else int(function.n_instructions())
+    long = [item for item in new if item.is_a("SXFunction") and own_operations(item) >= least]
+    return sorted(long, key=own_operations, reverse=True)[:-1]
 
 
 def laned(functions: Sequence[Any]) -> bool:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
+from mbfmu.dae.merged import operations
 from mbfmu.stepper.dormand_prince import ERRORS_8, NODES_5, NODES_8, ROWS_5, ROWS_8, WEIGHTS_5, WEIGHTS_8
 from mbfmu.stepper.scheme import SX, UNEVEN, Problem, Scheme
 
@@ -164,8 +165,8 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
 
 def kind_of(dae: Dae, evaluations: int) -> Any:
     """Return the kind of symbols for the fastest step with a number of accelerations; `casadi.SX` writes them out."""
-    operations = dae.acceleration.n_instructions() + dae.flow.n_instructions()
-    return ca.SX if evaluations * operations <= INLINED else ca.MX
+    of_each = operations(dae.acceleration) + operations(dae.flow)
+    return ca.SX if evaluations * of_each <= INLINED else ca.MX
 
 
 def explicit_scheme(
