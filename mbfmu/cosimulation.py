@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_double, c_int, c_uint
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -49,6 +49,8 @@ LARGEST, LEAST = 4.0, 0.2
 """Largest and smallest factor by which a step may change at once."""
 SHORTEST = 1e-9
 """Smallest ratio of a chosen step to the time of the run."""
+NUMBERS: dict[str, Any] = {"Real": c_double, "Integer": c_int, "Boolean": c_int}
+"""C types of the values of an FMU, by the type whose functions get and set them."""
 
 
 @checked
@@ -114,11 +116,12 @@ def couple(
             for part in parts.values():
                 if not part.saves:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
-        times, rows, sums = [0.0], [_row(shown)], [run.sums()]
+        seen = _Shown(shown)
+        times, rows, sums = [0.0], [seen.values()], [run.sums()]
 
         def note(time: float) -> None:
             times.append(time)
-            rows.append(_row(shown))
+            rows.append(seen.values())
             sums.append(run.sums())
 
         remedy = _remedy(parts.values(), step, order, extrapolation, passes, tolerance)
@@ -184,6 +187,26 @@ def _check(stop: float, step: float, order: str, extrapolation: int, passes: int
         raise UsageError(f"the tolerance is {tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
 
 
+class _Group(NamedTuple):
+    """Variables of one type, which are read or set together.
+
+    Args:
+        names: of the variables.
+        get, set: functions of the FMU.
+        arguments: what these take after the instance: references, their number, and room for the values.
+    """
+
+    names: tuple[str, ...]
+    get: Callable[..., Any]
+    set: Callable[..., Any]
+    arguments: tuple[Any, int, Any]
+
+    @property
+    def values(self) -> Any:
+        """The values, as the FMU writes and reads them."""
+        return self.arguments[2]
+
+
 class _Part:
     """One FMU, instantiated.
 
@@ -206,6 +229,7 @@ class _Part:
         self.variables = {item.name: item for item in self.description.modelVariables if item.type in VALUES}
         self._kinds: dict[str, str] = {name: KINDS.get(item.type, item.type) for name, item in self.variables.items()}
         self._values = {name: VALUES[item.type] for name, item in self.variables.items()}
+        self._known: dict[tuple[str, ...], tuple[_Group, ...]] = {}
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
@@ -221,16 +245,18 @@ class _Part:
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
-        for kind, names in self._by_kind(values).items():
-            given = [self._values[name](values[name]) for name in names]
-            self._call("a value", getattr(self.slave, f"set{kind}"), self._references(names), given)
+        for group in self._groups(tuple(values)):
+            group.values[:] = [self._values[name](values[name]) for name in group.names]
+            self._call("a value", group.set, self.slave.component, *group.arguments)
 
-    def get(self, names: Sequence[str]) -> list[float]:
+    def get(self, names: tuple[str, ...]) -> list[float]:
         """Return values by name, a truth value as 1 or 0."""
-        found: dict[str, float] = {}
-        for kind, some in self._by_kind(names).items():
-            values = self._call("a value", getattr(self.slave, f"get{kind}"), self._references(some))
-            found.update(zip(some, map(float, values), strict=True))
+        groups = self._groups(names)
+        for group in groups:
+            self._call("a value", group.get, self.slave.component, *group.arguments)
+        if len(groups) == 1:
+            return list(map(float, groups[0].values))
+        found = {name: float(value) for group in groups for name, value in zip(group.names, group.values, strict=True)}
         return [found[name] for name in names]
 
     def is_real(self, name: str) -> bool:
@@ -242,12 +268,10 @@ class _Part:
         slopes = {name: slope for name, slope in slopes.items() if self.is_real(name)}
         if not slopes:
             return
-        references = self._references(slopes)
-        count = len(references)
+        ((_, _, _, (references, count, _)),) = self._groups(tuple(slopes))
         self._call(
             "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
-            (c_uint * count)(*references), count, (c_int * count)(*[1] * count),
-            (c_double * count)(*slopes.values()),
+            references, count, (c_int * count)(*[1] * count), (c_double * count)(*slopes.values()),
         )  # fmt: skip
 
     def start(self) -> None:
@@ -271,15 +295,20 @@ class _Part:
             where = f"'{self.name}' cannot step from t = {time:g} s by {size:g} s"
             raise StepError(f"{where}: {self._said(error)}") from None
 
-    def _by_kind(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Return names by the type whose functions get and set the variables."""
-        found: dict[str, list[str]] = {}
-        for name in names:
-            found.setdefault(self._kinds[name], []).append(name)
-        return found
+    def _groups(self, names: tuple[str, ...]) -> "tuple[_Group, ...]":
+        """Return names by the type whose functions get and set the variables, made once for the same names."""
+        if names not in self._known:
+            by_kind: dict[str, list[str]] = {}
+            for name in names:
+                by_kind.setdefault(self._kinds[name], []).append(name)
+            self._known[names] = tuple(self._group(kind, some) for kind, some in by_kind.items())
+        return self._known[names]
 
-    def _references(self, names: Iterable[str]) -> list[Any]:
-        return [self.variables[name].valueReference for name in names]
+    def _group(self, kind: str, names: Sequence[str]) -> "_Group":
+        count = len(names)
+        references = (c_uint * count)(*(self.variables[name].valueReference for name in names))
+        get, set_ = (getattr(self.slave, f"fmi2{verb}{kind}") for verb in ("Get", "Set"))
+        return _Group(tuple(names), get, set_, (references, count, (NUMBERS[kind] * count)()))
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
@@ -309,8 +338,25 @@ def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
     return parts[component], name
 
 
-def _row(shown: Sequence[tuple[_Part, str]]) -> list[float]:
-    return [part.get([name])[0] for part, name in shown]
+class _Shown:
+    """Variables of all FMUs that are read together.
+
+    Args:
+        ends: FMU and name of each.
+    """
+
+    def __init__(self, ends: Sequence[tuple[_Part, str]]) -> None:
+        names: dict[_Part, dict[str, int]] = {}
+        for part, name in ends:
+            names.setdefault(part, {}).setdefault(name, len(names[part]))
+        self._names = [(part, tuple(places)) for part, places in names.items()]
+        starts = dict(zip(names, accumulate(map(len, names.values()), initial=0), strict=False))
+        self._places = [starts[part] + names[part][name] for part, name in ends]
+
+    def values(self) -> list[float]:
+        """Return their values now."""
+        found = [value for part, names in self._names for value in part.get(names)]
+        return [found[place] for place in self._places]
 
 
 @dataclass
@@ -329,7 +375,7 @@ class _Line:
             assert self.signal is not None
             return self.signal.at(time)
         part, name, factor = self.source
-        return factor * part.get([name])[0]
+        return factor * part.get((name,))[0]
 
 
 class _Saved(NamedTuple):
@@ -369,12 +415,14 @@ class _Run:
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
             self.lines[end] = _Line(part, name, signal=as_type(signal, part.variables[name].type))
+        self.sources = {end: line.source for end, line in self.lines.items() if line.source}
+        self.shown = _Shown([(part, name) for part, name, _ in self.sources.values()])
         self.tallies = [Tally(bond) for bond in bonds_of(connections, self._unit)]
-        self.powers: dict[str, list[str]] = {name: [] for name in parts}  # outputs that make powers, by component
+        self.powers: dict[str, tuple[str, ...]] = dict.fromkeys(parts, ())  # outputs that make powers, by component
         for tally in self.tallies:
             for start in (tally.bond.effort.start, tally.bond.rate.start):
                 part, name = _end(parts, start)
-                self.powers[part.name].append(name)
+                self.powers[part.name] += (name,)
 
     def _unit(self, text: str) -> str:
         part, name = _end(self.parts, text)
@@ -412,12 +460,12 @@ class _Run:
 
     def step(self, time: float, size: float) -> None:
         """Do a communication step of all FMUs, once for each pass."""
-        now = {end: line.value(time) for end, line in self.lines.items()}
+        now = self._values(time)
         state = self.save() if self.passes > 1 else None
         try:
             self._pass(now, {}, time, size)
             for _ in range(1, self.passes):
-                ahead = {end: line.value(time + size) for end, line in self.lines.items()}
+                ahead = self._values(time + size)
                 assert state is not None
                 self.restore(state)
                 self._pass(now, ahead, time, size)
@@ -426,6 +474,12 @@ class _Run:
                 self.forget(state)
         for end, line in self.lines.items():
             line.past = (time, now[end])
+
+    def _values(self, time: float) -> dict[str, float]:
+        """Return the values of all sources at a time, which all FMUs have reached."""
+        given = zip(self.sources.items(), self.shown.values(), strict=True)
+        followed = {end: factor * value for (end, (_, _, factor)), value in given}
+        return {end: followed[end] if line.source else line.value(time) for end, line in self.lines.items()}
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
         """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
