@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,13 +21,31 @@ from mbfmu.model import System
 REFERENCES = Path(__file__).parent / "references"
 GIVEN = os.environ.get(LEVEL)
 """Level of optimisation that the environment asks for."""
-LEFT_OUT = ("slow", "further")
+REPRESENTED = "represented"
+"""Mark of the cases of a matrix that others stand for."""
+LEFT_OUT = ("slow", "further", REPRESENTED)
 """Marks of the tests that run only with `--all`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer `--all`."""
-    parser.addoption("--all", action="store_true", help="run the tests marked slow or further too")
+    """Offer `--all` and `--part`."""
+    parser.addoption("--all", action="store_true", help=f"run the tests marked {' or '.join(LEFT_OUT)} too")
+    parser.addoption(
+        "--part",
+        type=_part,
+        default=(1, 1),
+        metavar="K/N",
+        help=f"of the tests marked {REPRESENTED}, run the K-th of N parts",
+    )
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Read K/N."""
+    k, _, n = text.partition("/")
+    found = int(k), int(n)
+    if not 1 <= found[0] <= found[1]:
+        raise ValueError(text)
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,14 +72,24 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say what is left out."""
     kernels = f"-O{GIVEN}" if GIVEN else "-O0, in slow tests -O1"
     left = "run" if _takes_all(config) else "left out, --all runs them"
-    return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}"
+    k, n = config.getoption("--part")
+    part = f", of those marked {REPRESENTED} part {k} of {n}" if n > 1 else ""
+    return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}{part}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked slow or further, unless they are asked for, and begin with those marked long."""
-    if not _takes_all(config):
-        left = [item for item in items if any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
-        items[:] = [item for item in items if not any(item.get_closest_marker(mark) for mark in LEFT_OUT)]
+    """Leave out the tests that are not asked for, and begin with those marked long."""
+    everything = _takes_all(config)
+    k, n = config.getoption("--part")
+
+    def wanted(item: pytest.Item) -> bool:
+        if not everything:
+            return not any(item.get_closest_marker(mark) for mark in LEFT_OUT)
+        return item.get_closest_marker(REPRESENTED) is None or zlib.crc32(item.nodeid.encode()) % n == k - 1
+
+    left = [item for item in items if not wanted(item)]
+    if left:
+        items[:] = [item for item in items if wanted(item)]
         config.hook.pytest_deselected(items=left)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 

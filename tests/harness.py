@@ -65,7 +65,7 @@ def on_arm(coordinates: str, scheme: tuple[str, Mapping[str, Any]]) -> Scheme:
 
 def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:
     """Mark those cases of a parametrised test that others stand for."""
-    return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.further) for case in cases]
+    return [pytest.param(*case, marks=() if represents(*case) else pytest.mark.represented) for case in cases]
 
 
 def examples(factor: float = 1.0, **more: Any) -> settings:

@@ -49,7 +49,9 @@ WALKER = "".join((
 @pytest.mark.parametrize(
     ("path", "base"),
     [
-        pytest.param(path, base, id=path.stem, marks=() if path == OWN or path.stem in SAMPLE else pytest.mark.further)
+        pytest.param(
+            path, base, id=path.stem, marks=() if path == OWN or path.stem in SAMPLE else pytest.mark.represented
+        )
         for path, base in BASES
     ],
 )
