@@ -74,15 +74,16 @@ def start_formula(dae: Dae) -> Formula:
     p, t = given.p, given.t
     q, v = ca.MX.sym("q", dae.n), ca.MX.sym("v", dae.n)
     over_mass = _over_mass(dae)(q, p) if dae.assembly.mass_metric else None
-    dq = _shortened(dae.n)(_least_change(over_mass, *_position_rows(dae)(q, s, p, t)))
-    dv = _least_change(over_mass, *_rate_rows(dae)(q, v, s, p, t))
+    positions, rates = _position_rows(dae)(q, s, p, t), _rate_rows(dae)(q, v, s, p, t)
+    dq = _shortened(dae.n)(_least_change(over_mass, *positions))
+    dv = _least_change(over_mass, *rates)
     v_guess = dae.assembly.rate_guess(s, p, t) if dae.assembly.rate_guess else ca.MX.zeros(dae.n)
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
     return Formula(
         every,
         given,
         (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, v_guess, correction=dv)),
-        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), _residual(dae)(q, v, s, p, t)),
+        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), _residual(dae)(positions[1], rates[1], s, p, t)),
     )
 
 
@@ -123,16 +124,17 @@ def _rate_rows(dae: Dae) -> Any:
 
 
 def _residual(dae: Dae) -> Any:
-    """Return the Function (q, v, s, p, t) -> the residual of a start."""
-    q, v, s, p, t = _symbols(dae)
-    asked = ca.vertcat(dae.assembly.positions(q, s, p, t), dae.assembly.rates(q, v, s, p, t))
-    parts = ca.vertcat(
-        0,
-        dae.assembly.closing(q, p, t),
-        _bound(dae, q, v, p, t),
-        TOLERANCE / DIGITS * asked / dae.assembly.sizes(s, p, t),
+    """Return the Function (c of coordinates, c of rates, s, p, t) -> the residual of a start."""
+    of = dae.assembly
+    holonomic, positions, leanings, nonholonomic, rates = (
+        item.numel_out(0) for item in (of.closing, of.positions, of.leanings, dae.g, of.rates)
     )
-    return merged("start_residual", [q, v, s, p, t], [ca.norm_inf(ca.densify(parts))])
+    c, d = ca.SX.sym("c", holonomic + positions + leanings), ca.SX.sym("d", holonomic + nonholonomic + rates)
+    _, _, s, p, t = _symbols(dae)
+    met, asked, _ = ca.vertsplit(c, [0, holonomic, holonomic + positions, c.numel()])
+    bound, asked_rates = ca.vertsplit(d, [0, holonomic + nonholonomic, d.numel()])
+    parts = ca.vertcat(0, met, bound, TOLERANCE / DIGITS * ca.vertcat(asked, asked_rates) / of.sizes(s, p, t))
+    return merged("start_residual", [c, d, s, p, t], [ca.norm_inf(ca.densify(parts))])
 
 
 def _bound(dae: Dae, q: SX, v: SX, p: SX, t: SX) -> SX:
