@@ -392,8 +392,8 @@ def moving_of(kinematics: Kinematics, motion: Motion, number: int, q: Array, res
     dae, p, time = kinematics.dae, rest.p, float(motion.times[number])
     speeds, gains = (np.array([item[number] for item in group.values()]) for group in (motion.speeds, motion.gains))
     given = rest.z, rest.u, p, time
-    C = np.vstack([np.array(dae.Phi_q(q, p, time)), np.array(dae.G(q, p, time))]).reshape(-1, dae.n)
-    drift = -np.concatenate([column(dae.Phi_t(q, p, time)), column(dae.g(q, p, time))])
+    C = np.array(dae.C(q, p, time)).reshape(-1, dae.n)
+    drift = -column(dae.c(q, p, time))
     v = solved(dae, C, drift, kinematics.speed(q, 0 * q, *given), speeds, "rates", time)
     bend = np.concatenate([column(dae.gamma(q, v, p, time)), column(dae.gamma_G(q, v, p, time))])
     a = solved(dae, C, bend, kinematics.gain(q, v, *given), gains, "accelerations", time)

@@ -621,7 +621,7 @@ class Dae(Layout):
         inverse = over_mass(ca.SX.eye(self.n))
         if inverse.nnz() > SPARSE * self.n:
             return None
-        values, factor = SchurFactor(over_mass, self._rows(q, p, t)).kept()
+        values, factor = SchurFactor(over_mass, self.C(q, p, t)).kept()
         masses, matrices = kept((self.M(q, p), inverse))
         if not values.numel() + masses.numel():
             return None
@@ -641,11 +641,15 @@ class Dae(Layout):
             p: SX, shape (n_p,).
             t: SX, s.
         """
-        return SchurFactor(self.over_mass(q, p), self._rows(q, p, t))
+        return SchurFactor(self.over_mass(q, p), self.C(q, p, t))
 
-    def _rows(self, q: SX, p: SX, t: SX) -> SX:
-        """Return C = [Phi_q; G], shape (m + k, n)."""
+    def C(self, q: SX, p: SX, t: SX) -> SX:
+        """Return the matrix of all constraints on velocities, C v + c = 0: [Phi_q; G], shape (m + k, n)."""
         return ca.vertcat(self.Phi_q(q, p, t), self.G(q, p, t))
+
+    def c(self, q: SX, p: SX, t: SX) -> SX:
+        """Return the part of the constraints on velocities without these: [Phi_t; g], shape (m + k,)."""
+        return ca.vertcat(self.Phi_t(q, p, t), self.g(q, p, t))
 
     def symbols(self) -> tuple[SX, SX, SX, SX, SX, SX]:
         """Return fresh SX symbols for (q, v, z, u, p, t)."""

@@ -114,7 +114,7 @@ def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:
     """
     assert dae.power is not None
     power = dae.power(q, v, z, u, p, t)
-    driven = _driven(dae, q, p, t)
+    driven = dae.c(q, p, t)
     if not driven.is_zero():
         power += ca.dot(dae.acceleration(q, v, z, u, p, t)[1], driven)
     return power
@@ -128,12 +128,7 @@ def constant_of(dae: Dae) -> Conserved:
         return Conserved()
     q, v, z, u, p, t = dae.symbols()
     still = dae.power(q, v, z, ca.SX.zeros(u.numel()), p, t)
-    return Conserved(STORED[0], True) if still.is_zero() and _driven(dae, q, p, t).is_zero() else Conserved()
-
-
-def _driven(dae: Dae, q: SX, p: SX, t: SX) -> SX:
-    """Return the part [Phi_t; g] of the constraints' rates that does not come from velocities."""
-    return ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+    return Conserved(STORED[0], True) if still.is_zero() and dae.c(q, p, t).is_zero() else Conserved()
 
 
 def _size(dae: Dae) -> float:

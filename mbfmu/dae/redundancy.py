@@ -74,9 +74,7 @@ def _measured(dae: Dae, poses: list[Array]) -> Dae:
     They only weigh a threshold, and round-off, which differs between processors, shall not reach the generated code.
     """
     p = dae.extended(dae.p_default())
-    lengths = [
-        np.linalg.norm(np.vstack([np.array(dae.Phi_q(q, p, 0.0)), np.array(dae.G(q, p, 0.0))]), axis=1) for q in poses
-    ]
+    lengths = [np.linalg.norm(np.array(dae.C(q, p, 0.0)), axis=1) for q in poses]
     return replace(dae, row_lengths=tuple(map(_power_of_two, np.max(lengths, axis=0))) if lengths else ())
 
 

@@ -265,7 +265,7 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    C = np.vstack([np.array(dae.Phi_q(q, p, t)), np.array(dae.G(q, p, t))])
+    C = np.array(dae.C(q, p, t))
     missing = dependent(C)
     if not missing:
         return ""

@@ -420,7 +420,7 @@ class _Switched:
             size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
-        C = ca.vertcat(bare.Phi_q(self.q, self.p, self.t), bare.G(self.q, self.p, self.t))
+        C = bare.C(self.q, self.p, self.t)
         right = ca.vertcat(bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t))
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
         a, lambda_ = factor.constrained(bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right)

@@ -106,7 +106,7 @@ class _Event:
         self.rows = Rows(self.plain, self.q_0, self.v_0, self.modes.given, self.t)
         p_0, t = self.modes.given, self.t
         W = ca.vertcat(self.rows.W_N, self.rows.W_T)
-        C = ca.vertcat(self.plain.Phi_q(self.q_0, p_0, t), self.plain.G(self.q_0, p_0, t))
+        C = self.plain.C(self.q_0, p_0, t)
         over_mass = self.plain.over_mass(self.q_0, p_0)
         self.factor = SchurFactor(over_mass, C)
         columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
@@ -417,8 +417,7 @@ class _Event:
         dae, q, t = self.dae, self.q, self.t
         p_1 = ca.vertcat(self.modes.given, modes)
         whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - self.plain.n))
-        bound = ca.vertcat(dae.Phi_q(q, p_1, t), dae.G(q, p_1, t))
-        offset = ca.vertcat(dae.Phi_t(q, p_1, t), dae.g(q, p_1, t))
+        bound, offset = dae.C(q, p_1, t), dae.c(q, p_1, t)
         change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
         return whole + change
 

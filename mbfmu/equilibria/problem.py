@@ -229,8 +229,7 @@ class Problem:
 
         add((f"constraint of {name}" for name in dae.row_names), "constraint", dae.Phi(q, p, zero))
         if self.moving:
-            C = ca.vertcat(dae.Phi_q(q, p, zero), dae.G(q, p, zero))
-            speeds = C @ v + ca.vertcat(dae.Phi_t(q, p, zero), dae.g(q, p, zero))
+            speeds = dae.C(q, p, zero) @ v + dae.c(q, p, zero)
             names = [*dae.row_names, *(f"nonholonomic row {k}" for k in range(1, dae.k + 1))]
             add((f"rate of the constraint of {name}" for name in names), "speed", speeds)
             add((f"{name} = 0" for name in quiet), "speed", [counted(y[name]) for name in quiet])

@@ -97,7 +97,7 @@ def _drift(dae: Dae) -> Any:
     q, v, p, t = at.q, at.v, at.p, at.t
     to_positions, to_velocities = projections(dae)
     back = ca.vertcat(to_positions(q, p, t), to_velocities(q, v, p, t), ca.SX.zeros(dae.n_z))
-    C, c = ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+    C, c = dae.C(q, p, t), dae.c(q, p, t)
     return at.function("drift", back, ca.norm_inf(ca.vertcat(dae.Phi(q, p, t), C @ v + c)))
 
 

@@ -319,7 +319,7 @@ def _derivatives(dae: Dae, chosen: tuple[str, ...], turning: tuple[tuple[int, in
     flow = dae.flow(q, rates, z, own, p, t)
     names = [item.name for item in dae.outputs]
     y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, own, p, t)[[names.index(name) for name in chosen]]
-    constraints = ca.vertcat(dae.Phi_q(q, p, t) @ rates + dae.Phi_t(q, p, t), dae.G(q, p, t) @ rates + dae.g(q, p, t))
+    constraints = dae.C(q, p, t) @ rates + dae.c(q, p, t)
     a -= S @ (v + rates)
     wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
     wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]

@@ -93,4 +93,4 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
     q, _, _ = scheme.read(x, p, t)
-    return ca.Function("rows", [x, p, t], [ca.vertcat(dae.Phi_q(q, p, t), dae.G(q, p, t))])
+    return ca.Function("rows", [x, p, t], [dae.C(q, p, t)])

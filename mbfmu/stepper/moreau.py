@@ -219,10 +219,8 @@ class _Contacts:
         flown = dae.flow(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
         flown = self.split(flown)[0]
         over = dae.over_mass(q_m, p)
-        P, C = dae.Phi_q(q_1, p, end), ca.vertcat(dae.Phi_q(q_1, p, end), dae.G(q_1, p, end))
-        c = ca.vertcat(dae.Phi_t(q_1, p, end), dae.g(q_1, p, end))
-        C_m = ca.vertcat(dae.Phi_q(q_m, p, middle), dae.G(q_m, p, middle))
-        c_m = ca.vertcat(dae.Phi_t(q_m, p, middle), dae.g(q_m, p, middle))
+        P, C = dae.Phi_q(q_1, p, end), dae.C(q_1, p, end)
+        c, C_m, c_m = dae.c(q_1, p, end), dae.C(q_m, p, middle), dae.c(q_m, p, middle)
         factor, closing = SchurFactor(over, C_m), SchurFactor(over, C)
         placing = SchurFactor(over, P) if dae.k else closing
         free = v + h * dae.free_acceleration(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)

@@ -116,7 +116,7 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
     solve, P, nothing = dae.over_mass(q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
-    C, c = ca.vertcat(P, dae.G(q, p, t)), ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t))
+    C, c = dae.C(q, p, t), dae.c(q, p, t)
     dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))
     dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))
     return (

@@ -134,11 +134,11 @@ class Problem:
 
     def C(self, q: SX, t: SX) -> SX:
         """Return the matrix of all constraints on velocities, [Phi_q; G], shape (m + k, n)."""
-        return ca.vertcat(self.Phi_q(q, t), self.dae.G(q, self.p, t))
+        return self.dae.C(q, self.p, t)
 
     def c(self, q: SX, t: SX) -> SX:
         """Return the constraints' part without velocities, c = [Phi_t; g], shape (m + k,): C v + c = 0."""
-        return ca.vertcat(self.Phi_t(q, t), self.dae.g(q, self.p, t))
+        return self.dae.c(q, self.p, t)
 
     def force(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the right side of the equations of motion, which belongs to M (see `Dae`), shape (n,)."""
