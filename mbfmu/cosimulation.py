@@ -268,7 +268,8 @@ class _Part:
         slopes = {name: slope for name, slope in slopes.items() if self.is_real(name)}
         if not slopes:
             return
-        ((_, _, _, (references, count, _)),) = self._groups(tuple(slopes))
+        (group,) = self._groups(tuple(slopes))
+        references, count, _ = group.arguments
         self._call(
             "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
             references, count, (c_int * count)(*[1] * count), (c_double * count)(*slopes.values()),

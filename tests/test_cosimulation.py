@@ -76,6 +76,15 @@ def test_steps_done_again_meet_what_both_sides_do_over_the_whole_step(masses: di
     assert math.log2(often / error(masses, 0.01, passes=6)) == pytest.approx(2.0, abs=0.3)
 
 
+def test_outputs_are_those_asked_for_in_any_order_and_as_often(masses: dict[str, Path]) -> None:
+    every = couple(masses, CROSSED, 0.1, 0.02)
+    asked = ("b.rail.v", "a.rail.s", "b.rail.s", "a.rail.s")
+    found = couple(masses, CROSSED, 0.1, 0.02, outputs=asked)
+    assert found.names == asked
+    for column, name in enumerate(asked):
+        assert np.array_equal(found.values[:, column], every[name])
+
+
 def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
     """x'' = sin t from rest."""
     found = couple({"a": masses["a"]}, (), 1.0, 1e-3, inputs={"a.rail.f": math.sin}, values={"a.rail.s": 0.0})
