@@ -22,7 +22,7 @@ REFERENCES = Path(__file__).parent / "references"
 GIVEN = os.environ.get(LEVEL)
 """Level of optimisation that the environment asks for."""
 REPRESENTED = "represented"
-"""Mark of the cases of a matrix that others stand for."""
+"""Mark of the cases of a matrix, and of the pages, that other tests stand for."""
 LEFT_OUT = ("slow", "further", REPRESENTED)
 """Marks of the tests that run only with `--all`."""
 

@@ -29,15 +29,15 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CLOSE, TINY = 2e-2, 1e-12
 """How near a number that is printed comes to the one that is shown: relative, and absolute for what is round-off."""
 QUICK = ("modelling", "import", "from_other_tools")
-"""Pages whose code is run by default; that of the others takes longer."""
+"""Pages whose code is run by default; that of the others takes longer, and the features that it shows have tests."""
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),
-    pytest.param("docs/excavator_machine.md", marks=pytest.mark.further),
+    pytest.param("docs/excavator_machine.md", marks=pytest.mark.represented),
+    pytest.param("README.md", marks=pytest.mark.further),
     *(
-        pytest.param(name if name == "README.md" else f"docs/{name}.md", marks=pytest.mark.further)
+        pytest.param(f"docs/{name}.md", marks=pytest.mark.represented)
         for name in (
             *(
-                "README.md",
                 "python",
                 "tutorial",
                 "excavator",
