@@ -7,7 +7,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.dae.merged import merged_again, own_operations
+from mbfmu.dae.merged import merged_again, operations, own_operations
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
@@ -81,7 +81,7 @@ def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> d
     """
     of_others = {item.__hash__() for item in called(others, set())} - {item.__hash__() for item in others}
     both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
-    long = (item for item in both if sum(map(own_operations, called([item]))) >= least)
+    long = (item for item in both if operations(item) >= least)
     return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(long)}
 
 
