@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_double, c_int, c_uint
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -347,17 +347,15 @@ class _Shown:
     """
 
     def __init__(self, ends: Sequence[tuple[_Part, str]]) -> None:
-        names: dict[_Part, dict[str, int]] = {}
-        for part, name in ends:
-            names.setdefault(part, {}).setdefault(name, len(names[part]))
-        self._names = [(part, tuple(places)) for part, places in names.items()]
-        starts = dict(zip(names, accumulate(map(len, names.values()), initial=0), strict=False))
-        self._places = [starts[part] + names[part][name] for part, name in ends]
+        self._ends = ends
+        self._names: dict[_Part, tuple[str, ...]] = {}
+        for part, name in dict.fromkeys(ends):
+            self._names[part] = (*self._names.get(part, ()), name)
 
     def values(self) -> list[float]:
         """Return their values now."""
-        found = [value for part, names in self._names for value in part.get(names)]
-        return [found[place] for place in self._places]
+        found = {part: dict(zip(names, part.get(names), strict=True)) for part, names in self._names.items()}
+        return [found[part][name] for part, name in self._ends]
 
 
 @dataclass
