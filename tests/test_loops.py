@@ -280,7 +280,7 @@ def compiled(function: Any, folder: Path, name: str, *checks: str) -> Any:
 
 @pytest.mark.parametrize(
     ("made", "seed"),
-    thorough([(made, seed) for made in (repetitive, branching) for seed in range(40)], lambda _, seed: seed < 4),
+    thorough([(made, seed) for made in (repetitive, branching) for seed in range(60)], lambda _, seed: seed < 4),
 )
 def test_whatever_recurs_gives_the_same_bits_in_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[int], Any], seed: int
