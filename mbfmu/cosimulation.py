@@ -49,8 +49,6 @@ LARGEST, LEAST = 4.0, 0.2
 """Largest and smallest factor by which a step may change at once."""
 SHORTEST = 1e-9
 """Smallest ratio of a chosen step to the time of the run."""
-NUMBERS: dict[str, Any] = {"Real": c_double, "Integer": c_int, "Boolean": c_int}
-"""C types of the values of an FMU, by the type whose functions get and set them."""
 
 
 @checked
@@ -192,19 +190,14 @@ class _Group(NamedTuple):
 
     Args:
         names: of the variables.
+        references: theirs, as the FMU's functions take them.
         get, set: functions of the FMU.
-        arguments: what these take after the instance: references, their number, and room for the values.
     """
 
     names: tuple[str, ...]
+    references: list[Any]
     get: Callable[..., Any]
     set: Callable[..., Any]
-    arguments: tuple[Any, int, Any]
-
-    @property
-    def values(self) -> Any:
-        """The values, as the FMU writes and reads them."""
-        return self.arguments[2]
 
 
 class _Part:
@@ -246,17 +239,15 @@ class _Part:
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
         for group in self._groups(tuple(values)):
-            group.values[:] = [self._values[name](values[name]) for name in group.names]
-            self._call("a value", group.set, self.slave.component, *group.arguments)
+            given = [self._values[name](values[name]) for name in group.names]
+            self._call("a value", group.set, group.references, given)
 
     def get(self, names: tuple[str, ...]) -> list[float]:
         """Return values by name, a truth value as 1 or 0."""
-        groups = self._groups(names)
-        for group in groups:
-            self._call("a value", group.get, self.slave.component, *group.arguments)
-        if len(groups) == 1:
-            return list(map(float, groups[0].values))
-        found = {name: float(value) for group in groups for name, value in zip(group.names, group.values, strict=True)}
+        found: dict[str, float] = {}
+        for group in self._groups(names):
+            values = self._call("a value", group.get, group.references)
+            found.update(zip(group.names, map(float, values), strict=True))
         return [found[name] for name in names]
 
     def is_real(self, name: str) -> bool:
@@ -269,10 +260,11 @@ class _Part:
         if not slopes:
             return
         (group,) = self._groups(tuple(slopes))
-        references, count, _ = group.arguments
+        count = len(group.references)
         self._call(
             "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
-            references, count, (c_int * count)(*[1] * count), (c_double * count)(*slopes.values()),
+            (c_uint * count)(*group.references), count, (c_int * count)(*[1] * count),
+            (c_double * count)(*slopes.values()),
         )  # fmt: skip
 
     def start(self) -> None:
@@ -296,7 +288,7 @@ class _Part:
             where = f"'{self.name}' cannot step from t = {time:g} s by {size:g} s"
             raise StepError(f"{where}: {self._said(error)}") from None
 
-    def _groups(self, names: tuple[str, ...]) -> "tuple[_Group, ...]":
+    def _groups(self, names: tuple[str, ...]) -> tuple[_Group, ...]:
         """Return names by the type whose functions get and set the variables, made once for the same names."""
         if names not in self._known:
             by_kind: dict[str, list[str]] = {}
@@ -305,11 +297,9 @@ class _Part:
             self._known[names] = tuple(self._group(kind, some) for kind, some in by_kind.items())
         return self._known[names]
 
-    def _group(self, kind: str, names: Sequence[str]) -> "_Group":
-        count = len(names)
-        references = (c_uint * count)(*(self.variables[name].valueReference for name in names))
-        get, set_ = (getattr(self.slave, f"fmi2{verb}{kind}") for verb in ("Get", "Set"))
-        return _Group(tuple(names), get, set_, (references, count, (NUMBERS[kind] * count)()))
+    def _group(self, kind: str, names: Sequence[str]) -> _Group:
+        references = [self.variables[name].valueReference for name in names]
+        return _Group(tuple(names), references, getattr(self.slave, f"get{kind}"), getattr(self.slave, f"set{kind}"))
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
