@@ -19,7 +19,7 @@ from hypothesis import given
 
 import mbfmu
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError
-from mbfmu.kernel import vector
+from mbfmu.kernel import straight, vector
 from mbfmu.kernel.codegen import many_sources
 from mbfmu.kernel.many import Many, many_library
 from mbfmu.kernel.operations import OPERATIONS
@@ -102,6 +102,13 @@ def test_every_instance_has_the_bits_it_has_alone(model: str, scheme: tuple[str,
     found = [differing(prepared, 19, width, 7) for width in WIDTHS]
     assert [wrong for wrong, _ in found] == [0] * len(WIDTHS)
     assert len({failed for _, failed in found}) == 1
+
+
+def test_functions_in_sections_give_every_instance_the_bits_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(straight, "LENGTH_IN_LANES", 40)
+    prepared = prepare(mbfmu.load("two_link"), "rattle", {}, H)
+    assert many_sources(prepared.bundle, WIDTHS[-1:])[f"lanes_{WIDTHS[-1]}.c"].count("SECTION void") > 4
+    assert differing(prepared, 19, WIDTHS[-1], 7)[0] == 0
 
 
 @pytest.mark.slow

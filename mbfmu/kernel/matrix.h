@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define UNUSED __attribute__((unused))
+#define SECTION static __attribute__((noinline)) /* of a long function, which a compiler would put together again */
 /* The square of a length is nothing beside that of another below this part of it; the inverse of the part is finite. */
 #define NEGLIGIBLE 1e-200
 #ifndef __GNUC__

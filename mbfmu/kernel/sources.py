@@ -11,6 +11,7 @@ from mbfmu.dae.merged import merged_again, operations, own_operations
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import with_loops
 from mbfmu.kernel.places import Tables
+from mbfmu.kernel.sections import Code
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
@@ -156,20 +157,28 @@ class _File:
         """Return a function in C, written now or before; `name` is given to a function that others call by name."""
         key = function.__hash__()
         if key not in self.done:
-            body, work = self._body(function)
-            name = self.open_names.get(key) or name or f"f{len(self.done)}_{function.name()}"
+            code = self._code(function, name)
+            name = self._named(function, name)
             scope = "" if key in self.open_names else "static "
-            self.texts.append(f"{scope}void {name}{SIGNATURE} {{\n{body}}}\n")
-            self.done[key] = Written(name, work, frozenset(self.unwanted.get(key, ())))
-            self.work = max(self.work, work)
+            parts = [(f"SECTION void {part}", body) for part, body in code.sections.items()]
+            for head, body in (*parts, (f"{scope}void {name}", code.body)):
+                self.texts.append(f"{head}{SIGNATURE} {{\n{body}}}\n")
+            self.done[key] = Written(name, code.work, frozenset(self.unwanted.get(key, ())))
+            self.work = max(self.work, code.work)
         return self.done[key]
 
-    def _body(self, function: Any) -> tuple[str, int]:
+    def _code(self, function: Any, name: str) -> Code:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
             loops = with_loops(function, unwanted)
-            return (loops.body, loops.size) if loops else (straight(merged_again(function), unwanted, self.lanes), 0)
+            if loops:
+                return Code(loops.body, loops.size)
+            return straight(merged_again(function), unwanted, self._named(function, name), self.lanes)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
-            return frame.text, frame.work
-        return choice(function, self.write, self.tables)
+            return Code(frame.text, frame.work)
+        return Code(*choice(function, self.write, self.tables))
+
+    def _named(self, function: Any, name: str) -> str:
+        """Return the name in C of a function that is written next."""
+        return self.open_names.get(function.__hash__()) or name or f"f{len(self.done)}_{function.name()}"

@@ -7,6 +7,7 @@ import casadi as ca
 
 from mbfmu.kernel.operations import literal, operation
 from mbfmu.kernel.ordering import LEAVES, ordered
+from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, Code, Line, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
@@ -15,8 +16,8 @@ Tuples of numbers are no load for Python's collector of cycles, as lists of them
 """
 
 
-def straight(function: Any, unwanted: Collection[int], lanes: bool = False) -> str:
-    """Return a function's body without loops.
+def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = False) -> Code:
+    """Return a function without loops.
 
     Operations that only optional results need come last, and run only if such a result is asked for. A function with
     optional results, or in another order than CasADi's, has a variable for each operation instead of CasADi's
@@ -25,42 +26,42 @@ def straight(function: Any, unwanted: Collection[int], lanes: bool = False) -> s
     Args:
         function: CasADi SX Function.
         unwanted: numbers of the optional results, which a caller may leave out.
+        name: name of the function in C.
         lanes: whether the operations are ordered for several instances at a time.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    name_of, instructions = function.name(), _read(function)
+    instructions = _read(function)
     single = lanes or bool(unwanted)
-    made_by = _made_by(instructions) if single else []
+    length = LENGTH_IN_LANES if lanes else LENGTH
+    long = len(instructions) >= 2 * length
+    made_by = _made_by(instructions) if single or long else []
     needed = _needed(instructions, made_by, unwanted) if unwanted else range(len(instructions))
     order = ordered([code for code, _, _ in instructions], made_by) if lanes else range(len(instructions))
-    always: list[str] = []
-    sometimes: list[str] = []
-    for k in order:
+    always, sometimes = [k for k in order if k in needed], [k for k in order if k not in needed]
+    place = {k: at for at, k in enumerate((*always, *sometimes))} if long else {}
+
+    def line(k: int) -> Line:
         code, given, to = instructions[k]
-        lines = always if k in needed else sometimes
         held = made_by[k] if single else given
+        takes = [place[each] for each in made_by[k]] if long else ()
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
-            lines.append(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};")
-            continue
+            return Line(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
         if code == ca.OP_INPUT:
             expression = f"arg[{given[0]}][{given[1]}]"
         elif code == ca.OP_CONST:
             expression = f"SAME({literal(given)})"
         else:
-            name, places = operation(code, name_of)
+            word, places = operation(code, function.name())
             operands = (literal(item) if isinstance(item, float) else f"a{held[item]}" for item in places)
-            expression = f"{name}({', '.join(operands)})"
-        lines.append(f"a{k if single else to[0]} = {expression};")
-    variables = sorted({line.partition(" ")[0] for line in (*always, *sometimes) if line.startswith("a")})
-    if variables:
-        always.insert(0, f"V {', '.join(variables)};")
-    if sometimes:
-        asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
-        always += [f"if ({asked}) {{", *(f"  {line}" for line in sometimes), "}"]
-    return "".join(f"  {line}\n" for line in always)
+            expression = f"{word}({', '.join(operands)})"
+        filled = f"a{k if single else to[0]}"
+        return Line(f"{filled} = {expression};", filled, takes, code in LEAVES)
+
+    asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
+    return in_sections([line(k) for k in always], [line(k) for k in sometimes], asked, name, length)
 
 
 def _made_by(instructions: Sequence[Instruction]) -> list[list[int]]:
