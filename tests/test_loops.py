@@ -30,8 +30,6 @@ from mbfmu.kernel.sources import called, generated, headers
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
-SOON = 4000
-"""Number of operations from which loops are sought in tests of what loops do for long code."""
 CHECKS = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Flags that end a program at an index out of its range, and at whatever else C leaves open."""
 
@@ -87,17 +85,13 @@ def test_functions_that_are_compiled_apart_give_the_same_bits(monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_the_code_of_a_chain_does_not_grow_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "LONG", SOON)
+def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (len(c_sources(chain_bundle(N, False, "joint", "direct")[1])["step.c"]) for N in (40, 80))
     assert long < 1.1 * short
 
 
 @pytest.mark.slow
-def test_the_equations_of_a_long_chain_in_absolute_coordinates_are_written_as_loops(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(loops, "LONG", SOON)
+def test_the_equations_of_a_long_chain_in_absolute_coordinates_are_written_as_loops() -> None:
     _, bundle = chain_bundle(48, True, "absolute", "rattle")
     long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > 30_000]
     assert long
@@ -119,14 +113,11 @@ def test_outputs_that_call_the_accelerations_give_the_same_bits(monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_the_code_of_a_chain_in_absolute_coordinates_grows_by_a_few_lines_a_link(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(loops, "LONG", SOON)
+def test_the_code_of_a_chain_in_absolute_coordinates_grows_by_a_few_lines_a_link() -> None:
     written = []
     for N in (64, 128):
         _, bundle = chain_bundle(N, True, "absolute", "rattle", iteration="simplified")
-        long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > SOON]
+        long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > 4000]
         written.append({item.name(): len(generated([item], external=True).text.splitlines()) for item in long})
     growth = {name: (more - written[0].get(name, 0)) / 64 for name, more in written[1].items()}
     assert {"kept", "corrected", "step_correct1", "step_result", "output"} < growth.keys()
@@ -146,8 +137,7 @@ def test_results_of_one_value_and_copies_of_arguments_are_stored_by_loops(
     assert compiled(function, tmp_path, "copies", *CHECKS)(*given) == expected
 
 
-def test_a_function_with_loops_returns_nothing_as_its_signature_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "LONG", SOON)
+def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
     text = c_sources(chain_bundle(64, False, "joint", "direct")[1])["step.c"]
     bodies = re.findall(
         r"^(?:static )?void \w+\(const V \*const \*arg[^{;]*\{\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL

@@ -6,7 +6,9 @@ from typing import Any
 import casadi as ca
 
 LONG = 4000
-"""Smallest number of operations of long functions, in which equal operations are merged as they are written."""
+"""Smallest number of operations of long functions, for which loops are sought and equal operations merged as they are
+written.
+"""
 
 
 def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:

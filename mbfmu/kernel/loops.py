@@ -19,20 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.dae.merged import LONG
 from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order, users_of
 from mbfmu.kernel.layer_text import LayerText
 from mbfmu.kernel.layers import find_layers
 from mbfmu.kernel.loop_text import LoopText
 from mbfmu.kernel.program import Flags, Nodes, Program, read_program
 
-LONG = 20_000
-"""Smallest number of operations of a function in which loops are sought; shorter ones, written out in sections, take up
-to a fifth less time to run.
-"""
 WORTH = 0.5
 """Smallest share of the operations that must be in loops for the loops to be written."""
 SHORTER = 0.25
-"""Share of what is written otherwise, with families or without loops, below which layers are written."""
+"""Share of what is written otherwise, with families or without loops, below which layers are written: many short loops
+take longer than the same in sections.
+"""
 WELL = 0.1
 """Share of the operations, or of the results if these are more, below which layers are written, and no families sought.
 """
