@@ -95,6 +95,10 @@ def _cases() -> tuple[Case, ...]:
 
     return (
         Case("arm6", 6, partial(loaded, "arm6", {}), "joint", "direct"),
+        Case("arm6 rattle", 6, partial(loaded, "arm6", {}), "joint", "rattle"),
+        Case("stewart radau", 13, partial(loaded, "stewart", {}), "joint", "radau"),
+        Case("stewart_hydraulic rattle", 13, partial(loaded, "stewart_hydraulic", {}), "joint", "rattle"),
+        Case("excavator_flexible radau", 7, partial(loaded, "excavator_flexible", {}), "joint", "radau"),
         *(Case(f"chain {N}", N, chain(N), "joint", "direct", True) for N in (128, 256, 1000)),
         *(Case(f"tree {N}", N, partial(tree, N), "joint", "direct", True) for N in (127, 1000)),
         *(Case(f"loops {N}", 2 * N + 1, loops(N), "joint", "projected") for N in (64, 500)),
