@@ -23,7 +23,7 @@ class Line(NamedTuple):
     Args:
         text: the C statement.
         name: the variable that it sets; empty where it gives a result.
-        takes: numbers of the lines whose values it takes; not needed in short code.
+        takes: numbers of the lines whose values it takes; only sections need them.
         leaf: whether it reads an argument or a constant, which any section can do again.
     """
 
@@ -47,20 +47,29 @@ class Code(NamedTuple):
     sections: Mapping[str, str] = MappingProxyType({})
 
 
+def as_one(always: Sequence[Line], sometimes: Sequence[Line], asked: str) -> Code:
+    """Return straight code as one function.
+
+    Args:
+        always: lines that run always.
+        sometimes: lines after these that run on a condition.
+        asked: this condition, in C.
+    """
+    declared = _declared(line.name for line in (*always, *sometimes))
+    return Code(_text([*declared, *(line.text for line in always), *_if(asked, [line.text for line in sometimes])]))
+
+
 def in_sections(always: Sequence[Line], sometimes: Sequence[Line], asked: str, name: str, length: int) -> Code:
-    """Return straight code as a function, or as several if it is long.
+    """Return straight code as a function that calls its sections.
 
     Args:
         always: lines that run always.
         sometimes: lines after these that run on a condition.
         asked: this condition, in C.
         name: name of the function.
-        length: usual number of lines of a section; code of twice as many is long.
+        length: usual number of lines of a section.
     """
     lines = [*always, *sometimes]
-    if len(lines) < 2 * length:
-        first, then = [line.text for line in always], [line.text for line in sometimes]
-        return Code(_text([*_declared(line.name for line in lines), *first, *_if(asked, then)]))
     uses = _uses(lines)
     bounds = [*_bounds(uses, 0, len(always), length), *_bounds(uses, len(always), len(lines), length)]
     section_of = [number for number, (start, end) in enumerate(bounds) for _ in range(start, end)]

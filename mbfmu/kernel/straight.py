@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.kernel.operations import literal, operation
 from mbfmu.kernel.ordering import LEAVES, ordered
-from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, Code, Line, in_sections
+from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, Code, Line, as_one, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
@@ -60,8 +60,9 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
         filled = f"a{k if single else to[0]}"
         return Line(f"{filled} = {expression};", filled, takes, code in LEAVES)
 
+    first, then = [line(k) for k in always], [line(k) for k in sometimes]
     asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
-    return in_sections([line(k) for k in always], [line(k) for k in sometimes], asked, name, length)
+    return in_sections(first, then, asked, name, length) if long else as_one(first, then, asked)
 
 
 def _made_by(instructions: Sequence[Instruction]) -> list[list[int]]:
