@@ -22,7 +22,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mbfmu.kernel import compiled_library
-from mbfmu.kernel.toolchain import ROUNDED
+from mbfmu.kernel.toolchain import ROUNDED, tcc
 from mbfmu.model import Block, Defined, Port, State
 from mbfmu.model.expression import ARGUMENTS, FUNCTIONS
 from mbfmu.prepared.prepare import prepare
@@ -329,3 +329,46 @@ def test_kernels_call_nothing_whose_bits_differ_between_processors() -> None:
     library = compiled_library(prepare(calculator(), None, None, 1e-2).bundle)
     assert library is not None
     assert wanted(library) <= EXACT
+
+
+FREESTANDING = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "fmod": 2, "copysign": 2, "fmin": 2, "fmax": 2}
+"""Functions of the header for tcc, and the number of their arguments."""
+
+
+@pytest.fixture(scope="module")
+def freestanding(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """A library of tcc with the functions of the header, each under its name with ``own_``."""
+    compiler = tcc()
+    if compiler is None:
+        pytest.skip("tcc is installed on 64-bit Linux for Intel and AMD alone")
+    text = "#include <math.h>\n"
+    for name, count in FREESTANDING.items():
+        given = "x, y"[: 3 * count - 2]
+        text += f"double own_{name}(double x{', double y' * (count - 1)}) {{ return {name}({given}); }}\n"
+    (folder := tmp_path_factory.mktemp("freestanding")).joinpath("own.c").write_text(text)
+    command = [*compiler.command, *compiler.compiling, "-shared", "own.c", "-o", "own.so", *compiler.linking]
+    subprocess.run(command, check=True, cwd=folder)
+    return ctypes.CDLL(str(folder / "own.so"))
+
+
+@given(st.sampled_from(sorted(FREESTANDING)), *[st.one_of(st.sampled_from(SPECIAL), st.floats(width=64))] * 2)
+@example("fmod", 5e-324, 1.5)
+@example("fmod", 1e308, 3e-320)
+@example("floor", 2.0**52 + 1, 0.0)
+@example("floor", -(2.0**51 + 0.5), 0.0)
+def test_the_functions_for_tcc_have_the_bits_of_the_c_library(
+    freestanding: ctypes.CDLL, name: str, x: float, y: float
+) -> None:
+    given = (x, y)[: FREESTANDING[name]]
+    values = []
+    for library, prefix in ((freestanding, "own_"), (ctypes.CDLL(ctypes.util.find_library("m")), "")):
+        function = getattr(library, prefix + name)
+        function.argtypes, function.restype = [ctypes.c_double] * len(given), ctypes.c_double
+        values.append(function(*given))
+    own, expected = values
+    if math.isnan(expected):
+        assert math.isnan(own)
+    else:
+        assert own == expected
+        if name not in {"fmin", "fmax"}:  # C leaves the smaller of 0 and -0 open
+            assert math.copysign(1, own) == math.copysign(1, expected)

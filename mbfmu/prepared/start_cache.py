@@ -29,7 +29,7 @@ from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
-from mbfmu.kernel.toolchain import host, local
+from mbfmu.kernel.toolchain import for_kernels
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
 from mbfmu.stepper import FAMILIES
@@ -83,7 +83,7 @@ def cache_key(
         indicators: event indicators are asked for with it.
         portable: the kernel is to run on other machines of this kind too.
     """
-    compiler = host() if portable else local()
+    compiler = for_kernels(portable)
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
         return None
     if (stepper or system.stepper or "direct") not in FAMILIES:  # of another package

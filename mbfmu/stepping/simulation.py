@@ -86,12 +86,12 @@ class Simulation:
         prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
         self._introduce(outline, prepared)
-        self._kernel, self._step, self._tolerance = prepared.kernel, float(step), float(tolerance)
+        self._kernel, self._step, self._tolerance = prepared.early_kernel, float(step), float(tolerance)
         self._p = vector(outline.p_default())
         self._still = vector([0.0] * len(self.input_names))
         self._u = vector(outline.u_default())
         self._u = self._given(inputs)
-        self._x = prepared.initial_state(self._u)
+        self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
         self._y = self._kernel.outputs(self._x, self._u, self._p, 0.0)
         who = (self.name, repr(stepper), options, coordinates, self.input_names, self.output_names)
@@ -159,6 +159,14 @@ class Simulation:
             raise StepError(facts(self._prepared).explained(self._kernel, failure, *given))
         self._u, self._x, self._y, self._time = u, x, y, self._time + dt
         return self.outputs
+
+    def finish_compiling(self) -> None:
+        """Wait for the optimised kernel, which takes over by itself as soon as it is compiled, with the same numbers.
+
+        The first start of a model begins with a kernel of tcc, which is there at once and takes three to five times as
+        long for a step: who measures the time of steps waits.
+        """
+        self._prepared.kernel  # noqa: B018 - the property waits
 
     @property
     def state(self) -> bytes:

@@ -1,0 +1,78 @@
+"""A kernel that runs at once: compiled by tcc, it goes on with an optimised library as soon as that is there."""
+
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from threading import Thread
+
+from mbfmu.errors import MbfmuError
+from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.runtime import Compiled
+from mbfmu.kernel.toolchain import SLOWER, BuildError, Library, ahead, built, cached, local, tcc
+
+
+class Early:
+    """A kernel, and the making of a library that it goes on with: one of the same bits that is several times as fast.
+
+    The library is made in a thread, for whose end Python waits before it ends.
+
+    Args:
+        kernel: the kernel.
+        better: makes the library.
+        done: is called with it.
+
+    Attributes:
+        kernel: the kernel.
+    """
+
+    def __init__(self, kernel: Compiled, better: Callable[[], Library], done: Callable[[Library], None]) -> None:
+        self.kernel, self._better, self._done = kernel, better, done
+        self._thread = Thread(target=self._improve, name="mbfmu compiles an optimised kernel")
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait until the kernel is the optimised one, or cannot become it, which a warning tells."""
+        self._thread.join()
+
+    def _improve(self) -> None:
+        try:
+            library = self._better()
+            self.kernel.take(str(library.path))
+            self._done(library)
+        except (BuildError, MbfmuError, OSError) as error:
+            warnings.warn(f"the C compiler failed: {error}: {SLOWER}", RuntimeWarning, stacklevel=2)
+
+
+def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | None:
+    """Return a kernel that tcc compiles, now, and that becomes an optimised one for this machine.
+
+    None where there is no gain: without tcc or another compiler, where the optimised one is in the user's cache, or
+    where the environment asks for a level of optimisation; nor is there a kernel if tcc fails.
+
+    Args:
+        bundle: the functions.
+        done: is called with the optimised library, in another thread.
+
+    Raises:
+        MbfmuError: there is no room for a library.
+    """
+    first, second = tcc(), local()
+    if first is None or second is None or second.optimisation:
+        return None
+    with ExitStack() as stack:
+        begun = stack.enter_context(ahead(second))
+        sources = c_sources(bundle, written=begun.take)
+        if cached(sources, second, "kernel"):
+            return None
+        try:
+            kernel = Compiled(str(built(sources, first, "kernel").path))
+        except (BuildError, OSError):
+            return None
+        held = stack.pop_all()
+
+    def better() -> Library:
+        with held:
+            return built(sources, second, "kernel", begun)
+
+    return Early(kernel, better, done)

@@ -1,0 +1,64 @@
+/* What kernels use of the C library's math.h, for tcc on x86-64: such a library needs no libm.
+ *
+ * All of it is exact or, as sqrt, exactly rounded, so that the bits are those of any C library.
+ */
+#ifndef MBFMU_MATH_H
+#define MBFMU_MATH_H
+
+#define INFINITY (1e308 * 10)
+#define NAN (mbfmu_number(0x7ff8000000000000))
+#define isnan(x) ((x) != (x))
+#define isfinite(x) (fabs(x) < INFINITY)
+
+union mbfmu_double {
+    double value;
+    unsigned long long bits;
+};
+
+static inline double mbfmu_number(unsigned long long bits) {
+    union mbfmu_double x;
+    x.bits = bits;
+    return x.value;
+}
+
+static inline double copysign(double x, double y) {
+    union mbfmu_double size, sign;
+    size.value = x, sign.value = y;
+    return mbfmu_number((size.bits & 0x7fffffffffffffff) | (sign.bits & 0x8000000000000000));
+}
+
+static inline double fabs(double x) { return copysign(x, 1.0); }
+
+/* sqrtsd (%rdi), %xmm0 and movsd %xmm0, (%rdi), which tcc's assembler does not know by name. */
+static inline double sqrt(double x) {
+    __asm__(".byte 0xf2, 0x0f, 0x51, 0x07, 0xf2, 0x0f, 0x11, 0x07" : : "D"(&x) : "memory");
+    return x;
+}
+
+static inline double fmin(double x, double y) { return isnan(x) || y < x ? y : x; }
+
+static inline double fmax(double x, double y) { return isnan(x) || y > x ? y : x; }
+
+/* Sizes of at least 2^52 are whole; smaller ones fit into a whole number of 64 bits. */
+static inline double floor(double x) {
+    if (!(fabs(x) < 4503599627370496.0)) return x;
+    double whole = (double)(long long)x;
+    return copysign(whole > x ? whole - 1 : whole, x);
+}
+
+static inline double ceil(double x) { return -floor(-x); }
+
+/* Every difference is exact: it leaves less than half of what it is taken from. */
+static inline double fmod(double x, double y) {
+    double left = fabs(x), size = fabs(y), part = size;
+    if (!(left < INFINITY) || !(size > 0)) return (x * y) / (x * y);
+    if (size == INFINITY) return x;
+    while (part <= left - part) part += part;
+    while (left >= size) {
+        if (left >= part) left -= part;
+        part /= 2;
+    }
+    return copysign(left, x);
+}
+
+#endif
