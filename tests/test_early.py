@@ -1,5 +1,6 @@
 """Kernels of tcc: there at once, with the bits of the optimised ones that follow them."""
 
+import platform
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from mbfmu.kernel.toolchain import LEVEL, BuildError, Library, Toolchain, built,
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 
-pytestmark = pytest.mark.skipif(tcc() is None, reason="tcc is installed on 64-bit Linux for Intel and AMD alone")
+pytestmark = pytest.mark.skipif(tcc() is None, reason="tcc is installed on Linux and Windows for Intel and AMD alone")
 H = 1e-3
 CASES = [
     ("two_link", "rattle", "absolute"),
@@ -185,3 +186,21 @@ def test_without_another_compiler_an_fmu_has_a_kernel_of_tcc(tmp_path: Path, two
     expected = mbfmu.simulate(two_link, 0.05, stepper="rattle", output_interval=0.01)
     found = mbfmu.simulate(path, 0.05, output_interval=0.01)
     assert found["elbow.phi"].tolist() == expected["elbow.phi"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("system", "machine"), [("darwin", "arm64"), ("darwin", "x86_64"), ("linux", "aarch64"), ("win32", "ARM64")]
+)
+def test_there_is_no_tcc_for_other_platforms(system: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    assert tcc() is None
+
+
+def test_a_library_of_tcc_needs_no_c_library_but_that_of_its_process(two_link: System) -> None:
+    prepared = prepare(two_link, "direct", {}, H)
+    compiler = tcc()
+    assert compiler is not None
+    library = built(early.c_sources(prepared.bundle), compiler, "kernel")
+    assert b"libm.so" not in library.content
+    assert b"libc.so" not in library.content

@@ -340,7 +340,7 @@ def freestanding(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """A library of tcc with the functions of the header, each under its name with ``own_``."""
     compiler = tcc()
     if compiler is None:
-        pytest.skip("tcc is installed on 64-bit Linux for Intel and AMD alone")
+        pytest.skip("tcc is installed on Linux and Windows for Intel and AMD alone")
     text = "#include <math.h>\n"
     for name, count in FREESTANDING.items():
         given = "x, y"[: 3 * count - 2]

@@ -23,13 +23,14 @@ def lines() -> Iterator[str]:
 
 
 def _compiler() -> str:
-    from mbfmu.kernel.toolchain import SLOWER, for_kernels, host, remedy
+    from mbfmu.kernel.toolchain import SLOWER, host, remedy, tcc
 
-    found = for_kernels(portable=True)
-    if found is None:
-        return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
-    name = f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
-    return name if host() else f"{name}: {SLOWER}; {remedy()}"
+    found, small = host(), tcc()
+    if found is not None:
+        return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
+    if small is not None:
+        return f"none but tcc, {small.version}: {SLOWER}; {remedy()}"
+    return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -8,7 +8,7 @@
 #define SECTION static __attribute__((noinline)) /* of a long function, which a compiler would put together again */
 /* The square of a length is nothing beside that of another below this part of it; the inverse of the part is finite. */
 #define NEGLIGIBLE 1e-200
-#ifndef __GNUC__
+#if !defined __GNUC__ && !defined __TINYC__
 #define __attribute__(x)
 #endif
 

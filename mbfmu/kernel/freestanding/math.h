@@ -29,9 +29,9 @@ static inline double copysign(double x, double y) {
 
 static inline double fabs(double x) { return copysign(x, 1.0); }
 
-/* sqrtsd (%rdi), %xmm0 and movsd %xmm0, (%rdi), which tcc's assembler does not know by name. */
+/* sqrtsd (%rax), %xmm0 and movsd %xmm0, (%rax), which tcc's assembler does not know by name. */
 static inline double sqrt(double x) {
-    __asm__(".byte 0xf2, 0x0f, 0x51, 0x07, 0xf2, 0x0f, 0x11, 0x07" : : "D"(&x) : "memory");
+    __asm__(".byte 0xf2, 0x0f, 0x51, 0x00, 0xf2, 0x0f, 0x11, 0x00" : : "a"(&x) : "memory");
     return x;
 }
 
