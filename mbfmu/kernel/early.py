@@ -19,15 +19,14 @@ class Early:
 
     Args:
         kernel: the kernel.
-        better: makes the library.
-        done: is called with it.
+        better: makes the library, and hands it on.
 
     Attributes:
         kernel: the kernel.
     """
 
-    def __init__(self, kernel: Compiled, better: Callable[[], Library], done: Callable[[Library], None]) -> None:
-        self.kernel, self._better, self._done = kernel, better, done
+    def __init__(self, kernel: Compiled, better: Callable[[], Library]) -> None:
+        self.kernel, self._better = kernel, better
         self._thread = Thread(target=self._improve, name="mbfmu compiles an optimised kernel")
         self._thread.start()
 
@@ -37,22 +36,20 @@ class Early:
 
     def _improve(self) -> None:
         try:
-            library = self._better()
-            self.kernel.take(str(library.path))
-            self._done(library)
+            self.kernel.take(str(self._better().path))
         except (BuildError, MbfmuError, OSError) as error:
             warnings.warn(f"the C compiler failed: {error}: {SLOWER}", RuntimeWarning, stacklevel=2)
 
 
-def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | None:
-    """Return a kernel that tcc compiles, now, and that becomes an optimised one for this machine.
+def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | Compiled | None:
+    """Return a kernel that tcc compiles now, and that becomes an optimised one for this machine.
 
-    None where there is no gain: without tcc or another compiler, where the optimised one is in the user's cache, or
-    where the environment asks for a level of optimisation; nor is there a kernel if tcc fails.
+    It is that from the start if the user's cache has its library. None where there is no gain: without tcc or another
+    compiler, where the environment asks for a level of optimisation, and where tcc fails.
 
     Args:
         bundle: the functions.
-        done: is called with the optimised library, in another thread.
+        done: is called with the optimised library, perhaps in another thread.
 
     Raises:
         MbfmuError: there is no room for a library.
@@ -63,9 +60,11 @@ def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | None:
     with ExitStack() as stack:
         begun = stack.enter_context(ahead(second))
         sources = c_sources(bundle, written=begun.take)
-        if cached(sources, second, "kernel"):
-            return None
         try:
+            if library := cached(sources, second, "kernel"):
+                kernel = Compiled(str(library.path))
+                done(library)
+                return kernel
             kernel = Compiled(str(built(sources, first, "kernel").path))
         except (BuildError, OSError):
             return None
@@ -73,6 +72,8 @@ def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | None:
 
     def better() -> Library:
         with held:
-            return built(sources, second, "kernel", begun)
+            library = built(sources, second, "kernel", begun)
+            done(library)
+            return library
 
-    return Early(kernel, better, done)
+    return Early(kernel, better)
