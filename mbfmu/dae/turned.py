@@ -1,9 +1,10 @@
 """Matrices in turned axes: R X R^T, in half the products where R turns about an axis of coordinates."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import casadi as ca
+
+from mbfmu.model.traced import traced
 
 SX = Any
 CIRCULAR = {ca.OP_COS, ca.OP_SIN}
@@ -37,7 +38,7 @@ def turned(R: SX, X: SX) -> SX:
         D = ca.diag(ca.SX(turn.signs))
         X = D @ X @ D
     Y = ca.SX(3, 3)
-    Y[turn.new, turn.new] = _turned_about_z()(turn.c, turn.s, X)
+    Y[turn.new, turn.new] = _turned_about_z(turn.c, turn.s, X)
     return ca.sparsify(Y)
 
 
@@ -69,19 +70,16 @@ def _are_circular(c: SX, s: SX) -> bool:
     return {c.op(), s.op()} == CIRCULAR and bool(ca.is_equal(c.dep(0), s.dep(0), 9))
 
 
-@cache
-def _turned_about_z() -> Any:
-    """Return the Function (c, s, X) -> Z X Z^T.
+@traced
+def _turned_about_z(c: SX, s: SX, X: SX) -> SX:
+    """Return Z X Z^T.
 
-    A turn about z keeps X_xx + X_yy and X_xy - X_yx. A call takes a tenth of the time of writing its operations one by
-    one.
+    A turn about z keeps X_xx + X_yy and X_xy - X_yx.
     """
-    c, s, X = ca.SX.sym("c"), ca.SX.sym("s"), ca.SX.sym("X", 3, 3)
     e = s * (X[1, 1] - X[0, 0]) - c * (X[0, 1] + X[1, 0])
     Z = ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
     block = ca.vertcat(
         ca.horzcat(X[0, 0] + s * e, -(c * e + X[1, 0])),
         ca.horzcat(-(c * e + X[0, 1]), X[1, 1] - s * e),
     )
-    found = ca.vertcat(ca.horzcat(block, Z @ X[:2, 2]), ca.horzcat((Z @ X[2, :2].T).T, X[2, 2]))
-    return ca.Function("turned_about_z", [c, s, X], [found])
+    return ca.vertcat(ca.horzcat(block, Z @ X[:2, 2]), ca.horzcat((Z @ X[2, :2].T).T, X[2, 2]))

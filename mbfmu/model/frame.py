@@ -12,6 +12,8 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.model.traced import traced
+
 SX = Any
 """A CasADi SX expression (CasADi carries no types)."""
 
@@ -44,21 +46,22 @@ class Pose:
 
     def __matmul__(self, other: "Pose") -> "Pose":
         """Return the product of two poses: A seen from 0, times B seen from A, is B seen from 0."""
-        r = self.r + self.R @ other.r
         if self.planar:
-            return Pose(r, self.angle + other.angle)
-        short = self.rotation is not None or other.rotation is not None
-        return Pose(r, quaternion_product(self.angle, other.angle), self.R @ other.R if short else None)
+            return Pose(*_planar_product(self.r, self.angle, self.R, other.r, other.angle))
+        if self.rotation is None and other.rotation is None:
+            return Pose(*_spatial_product(self.r, self.angle, self.R, other.r, other.angle))
+        return Pose(*_short_product(self.r, self.angle, self.R, other.r, other.angle, other.R))
 
     def inverse(self) -> "Pose":
         """Return the pose of the other frame seen from this one (unit quaternions)."""
         if self.planar:
             return Pose(-rotation_2d(-self.angle) @ self.r, -self.angle)
-        conjugate = ca.vertcat(self.angle[0], -self.angle[1:])
-        turned = rotation_of(conjugate) if self.rotation is None else self.rotation.T
-        return Pose(-turned @ self.r, conjugate, None if self.rotation is None else turned)
+        back = conjugate(self.angle)
+        turned = rotation_of(back) if self.rotation is None else self.rotation.T
+        return Pose(-turned @ self.r, back, None if self.rotation is None else turned)
 
 
+@cache
 def identity(planar: bool) -> Pose:
     """Return the pose of a frame seen from itself."""
     return Pose(ca.SX(2, 1), ca.SX(0)) if planar else Pose(ca.SX(3, 1), ca.SX([1, 0, 0, 0]))
@@ -117,12 +120,14 @@ def wrapped(angle: SX) -> SX:
     return angle - 2 * math.pi * ca.floor(angle / (2 * math.pi) + 0.5)
 
 
+@traced
 def rotation_2d(phi: SX) -> SX:
     """Return the rotation matrix of a plane angle."""
     c, s = ca.cos(phi), ca.sin(phi)
     return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
 
 
+@traced
 def skew(a: SX) -> SX:
     """Return the matrix whose product with b is the cross product a x b."""
     return ca.vertcat(
@@ -132,52 +137,76 @@ def skew(a: SX) -> SX:
     )
 
 
+@traced
 def rotation_of(Q: SX) -> SX:
     """Return R(Q), quadratic in Q: a rotation times |Q|^2."""
-    return _rotation()(Q)
-
-
-@cache
-def _rotation() -> Any:
-    """Return the Function Q -> R(Q): a call takes a tenth of the time of writing its operations one by one."""
-    Q = ca.SX.sym("Q", 4)
     s, e = Q[0], Q[1:]
-    return ca.Function("R", [Q], [(s * s - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * s * skew(e)])
+    return (s * s - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * s * skew(e)
 
 
+@traced
 def quaternion_product(a: SX, b: SX) -> SX:
     """Return the Hamilton product of two quaternions."""
-    return _product()(a, b)
+    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
 
 
-@cache
-def _product() -> Any:
-    """Return the Function a, b -> the Hamilton product of two quaternions; see `_rotation`."""
-    a, b = ca.SX.sym("a", 4), ca.SX.sym("b", 4)
-    product = ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
-    return ca.Function("product", [a, b], [product])
+@traced
+def conjugate(Q: SX) -> SX:
+    """Return the quaternion of the turn back."""
+    return ca.vertcat(Q[0], -Q[1:])
 
 
+@traced
+def _planar_product(r: SX, phi: SX, R: SX, r_B: SX, phi_B: SX) -> tuple[SX, SX]:
+    return r + R @ r_B, phi + phi_B
+
+
+@traced
+def _spatial_product(r: SX, Q: SX, R: SX, r_B: SX, Q_B: SX) -> tuple[SX, SX]:
+    return r + R @ r_B, quaternion_product(Q, Q_B)
+
+
+@traced
+def _short_product(r: SX, Q: SX, R: SX, r_B: SX, Q_B: SX, R_B: SX) -> tuple[SX, SX, SX]:
+    return r + R @ r_B, quaternion_product(Q, Q_B), R @ R_B
+
+
+@traced
 def G_matrix(Q: SX) -> SX:
     """Return G(Q), shape (3, 4), with w_body = 2 G(Q) Qdot (Lu & Ren, section on the quaternion description)."""
     return ca.horzcat(-Q[1:], Q[0] * ca.SX.eye(3) - skew(Q[1:]))
 
 
-def axis_quaternion(n: SX, angle: SX) -> SX:
+def axis_quaternion(n: tuple[float, ...], angle: SX) -> SX:
     """Return the unit quaternion of a turn by `angle` (rad) about the unit axis `n`."""
-    return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(n))
+    return _axis_quaternion(tuple(n))(angle)
+
+
+@cache
+def _axis_quaternion(n: tuple[float, ...]) -> Any:
+    """Return the Function angle -> quaternion."""
+    angle = ca.SX.sym("angle")
+    return ca.Function("Q", [angle], [ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(n))])
 
 
 def axis_rotation(n: tuple[float, ...], angle: SX) -> SX:
     """Return the rotation matrix of a turn by `angle` (rad) about the unit axis `n` (Rodrigues' formula)."""
+    return _axis_rotation(tuple(n))(angle)
+
+
+@cache
+def _axis_rotation(n: tuple[float, ...]) -> Any:
+    """Return the Function angle -> rotation matrix, sparse."""
+    angle = ca.SX.sym("angle")
     c, s = ca.cos(angle), ca.sin(angle)
-    axis = ca.DM(list(n))
+    axis = ca.DM(n)
     along = axis @ axis.T
     spin = ca.DM([[0, -n[2], n[1]], [n[2], 0, -n[0]], [-n[1], n[0], 0]])
     across = ca.sparsify(ca.DM.eye(3) - along, 1e-15)
-    return ca.sparsify(along, 1e-15) + c * across + s * ca.sparsify(spin)
+    return ca.Function("R", [angle], [ca.sparsify(along, 1e-15) + c * across + s * ca.sparsify(spin)])
 
 
+@cache
 def normals_of(n: tuple[float, ...]) -> tuple[SX, SX]:
     """Return two constant unit vectors that complete the unit axis `n` to a right-handed frame."""
     least = min(range(3), key=lambda k: abs(n[k]))

@@ -1,10 +1,12 @@
 """Position and motion of one frame seen from another, resolved in the other, for joints, forces and sensors."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import casadi as ca
 
-from mbfmu.model.frame import SX, Frame, normals_of, quaternion_product
+from mbfmu.model.frame import SX, Frame, conjugate, normals_of, quaternion_product
+from mbfmu.model.traced import traced
 
 SMALLEST_LENGTH = 1e-12
 """Smallest distance of two points, m, at which their direction is defined and a force can act along it."""
@@ -12,8 +14,12 @@ SMALLEST_LENGTH = 1e-12
 
 def axis(n: Sequence[float], planar: bool = False) -> SX:
     """Return a constant direction as a sparse SX column of the plane or of space (a missing third entry is 0)."""
-    entries = [*n, 0.0][:3]
-    return ca.sparsify(ca.SX(entries[: 2 if planar else 3]))
+    return _axis((*n, 0.0)[: 2 if planar else 3])
+
+
+@cache
+def _axis(n: tuple[float, ...]) -> SX:
+    return ca.sparsify(ca.SX(n))
 
 
 def r_rel(a: Frame, b: Frame) -> SX:
@@ -49,7 +55,12 @@ def v_rel(a: Frame, b: Frame) -> SX:
 
 def Q_rel(a: Frame, b: Frame) -> SX:
     """Return the quaternion of b seen from a (spatial)."""
-    return quaternion_product(ca.vertcat(a.Q[0], -a.Q[1:]), b.Q)
+    return _turn_between(a.Q, b.Q)
+
+
+@traced
+def _turn_between(Q_a: SX, Q_b: SX) -> SX:
+    return quaternion_product(conjugate(Q_a), Q_b)
 
 
 def w_rel(a: Frame, b: Frame) -> SX:
@@ -71,8 +82,13 @@ def angle_about(n: Sequence[float], a: Frame, b: Frame) -> SX:
     """
     if a.planar:
         return b.phi - a.phi
-    Q = Q_rel(a, b)
-    return 2 * ca.atan2(ca.dot(axis(n), Q[1:]), Q[0])
+    return _twist_angle(axis(n), a.Q, b.Q)
+
+
+@traced
+def _twist_angle(n: SX, Q_a: SX, Q_b: SX) -> SX:
+    Q = _turn_between(Q_a, Q_b)
+    return 2 * ca.atan2(ca.dot(n, Q[1:]), Q[0])
 
 
 def across(n: Sequence[float], a: Frame, b: Frame) -> SX:
@@ -80,13 +96,17 @@ def across(n: Sequence[float], a: Frame, b: Frame) -> SX:
     gap = b.r_0 - a.r_0
     if a.planar:
         return ca.dot(a.R @ axis((-n[1], n[0]), planar=True), gap)
-    return ca.vertcat(*(ca.dot(a.R @ ca.sparsify(e), gap) for e in normals_of((n[0], n[1], n[2]))))
+    return _products_with_axes(a.R, gap, *normals_of(tuple(n)))
 
 
 def parallel(n: Sequence[float], a: Frame, b: Frame) -> SX:
     """Return the 2 rows that keep the unit axis `n` of two spatial frames parallel (Haug's dot-1 constraints)."""
-    n_b = b.R @ axis(n)
-    return ca.vertcat(*(ca.dot(a.R @ ca.sparsify(e), n_b) for e in normals_of((n[0], n[1], n[2]))))
+    return _products_with_axes(a.R, b.R @ axis(n), *normals_of(tuple(n)))
+
+
+@traced
+def _products_with_axes(R: SX, x: SX, *axes: SX) -> SX:
+    return ca.vertcat(*(ca.dot(R @ e, x) for e in axes))
 
 
 def aligned(n: Sequence[float], a: Frame, b: Frame) -> SX:
@@ -96,7 +116,10 @@ def aligned(n: Sequence[float], a: Frame, b: Frame) -> SX:
     """
     if a.planar:
         return b.phi - a.phi
-    e1, e2 = (ca.sparsify(item) for item in normals_of((n[0], n[1], n[2])))
-    e3 = axis(n)
+    return _products_of_axes(a.R, b.R, *normals_of(tuple(n)), axis(n))
+
+
+@traced
+def _products_of_axes(R_a: SX, R_b: SX, e1: SX, e2: SX, e3: SX) -> SX:
     pairs = ((e1, e2), (e2, e3), (e3, e1))
-    return ca.vertcat(*(ca.dot(a.R @ first, b.R @ second) for first, second in pairs))
+    return ca.vertcat(*(ca.dot(R_a @ first, R_b @ second) for first, second in pairs))

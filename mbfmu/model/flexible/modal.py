@@ -189,7 +189,7 @@ def _turned(s: list[SX], n: list[list[SX]]) -> SX:
     """
     trace = n[0][0] + n[1][1] + n[2][2]
     moment = [[(trace - n[a][a] if a == b else -n[b][a]) for b in range(3)] for a in range(3)]
-    return ca.vertcat(-skew(s), *(ca.horzcat(*row) for row in moment))
+    return ca.vertcat(-skew(ca.vertcat(*s)), *(ca.horzcat(*row) for row in moment))
 
 
 def _among(terms: Array, kept: list[int]) -> Array:
