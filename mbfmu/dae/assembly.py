@@ -12,7 +12,7 @@ from mbfmu.dae.merged import merged
 from mbfmu.dae.topology import Group
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody
-from mbfmu.model.frame import SX, Pose, identity, quaternion_product, wrapped
+from mbfmu.model.frame import SX, Pose, expression, identity, quaternion_product, wrapped
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import FIXED, Entry, resolve
 from mbfmu.model.parts import MovingPart
@@ -138,7 +138,7 @@ class _Asked:
                 self._ask(row, 2 * away[number], ca.SX(1), guess=not complete, choice=f"{path}.{name}")
         else:
             for full, entry, asked, guess in zip(
-                labels(f"{path}.{name}", value), ca.vertsplit(ca.vertcat(value)), wanted, guesses, strict=True
+                labels(f"{path}.{name}", value), ca.vertsplit(expression(value)), wanted, guesses, strict=True
             ):
                 if asked is not None:
                     self._ask(full, entry - asked, asked, guess=False)
@@ -169,7 +169,7 @@ class _Asked:
     def _note(self, into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
         for number, full in enumerate(labels(name, shown)):
             if wanted[number] is not None:
-                into[full] = ca.vertcat(shown)[number] - wanted[number]
+                into[full] = expression(shown)[number] - wanted[number]
                 self.sizes[full] = size_of(wanted[number])
 
     def wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
@@ -202,7 +202,7 @@ def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pos
     for path in group.parts:
         if not isinstance(bodies.mechanism.components[path], MovingPart):
             continue
-        frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
+        frame = bodies.frame_at(number, f"{path}.frame_a")
         r, whole = asked.place(path, "r_0", frame.r_0, "v_0", frame.v_0, ())
         if bodies.planar:
             angle, turned = asked.place(path, "phi", frame.phi, "w", frame.w_0, ())
@@ -242,7 +242,7 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
                 frames = [replace(frame, pose=pose) for frame, pose in zip(
                     bodies.still, (near_end, here[far] @ poses[far][stop]), strict=True)]  # fmt: skip
                 motion = joint.motion(p, *(frames if forward else frames[::-1]))
-                found = {item.position: ca.vertcat(item.value) for item in motion}
+                found = {item.position: expression(item.value) for item in motion}
             q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
             if path not in bodies.coordinates.carried:
                 pose = here[far]

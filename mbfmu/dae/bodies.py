@@ -19,11 +19,12 @@ from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxesForce, AxisForce
-from mbfmu.model.frame import SX, Frame, G_matrix, Pose, identity
+from mbfmu.model.frame import SX, Frame, G_matrix, Pose, expression, identity
 from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Inertia, MovingPart, Part
 from mbfmu.model.relative import Q_rel, cross, r_rel
+from mbfmu.model.traced import traced
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ class Bodies:
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
         integrals: the integrals over the mass of the flexible parts, by full name.
+        at_rest: the coordinates of each joint between two frames that coincide, by full name.
         carrying: full names of the joints that may carry coordinates on the tree.
         weights: what the joints cost there.
         bonded: numbers of the groups that are flexible, or connected to a flexible part without a joint.
@@ -198,6 +200,7 @@ class Bodies:
             for path, part in mechanism.of(FlexibleBody).items()
         }
         joints = mechanism.of(Joint).items()
+        self.at_rest = {path: joint.motion(self.values[path], *self.still) for path, joint in joints}
         found = {path: self._open_rows(path, joint) for path, joint in joints}
         self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
@@ -213,6 +216,8 @@ class Bodies:
         self.groups, self.inertias = self._with_mass(groups, central)
         self.coordinates = coordinates(self)
         self.q, self.v = self.coordinates.q, self.coordinates.v
+        self._frames: dict[tuple[int, str], Frame] = {}
+        self._centers: dict[int, Frame] = {}
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
         self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
 
@@ -221,7 +226,7 @@ class Bodies:
         entries = zip(labels(name, symbol), symbol.elements(), strict=True)
         return ca.vertcat(*(self.formulas.get(label, entry) for label, entry in entries))
 
-    @property
+    @cached_property
     def still(self) -> tuple[Frame, Frame]:
         """Two frames that coincide at rest."""
         frame = Frame(identity(self.planar), ca.SX(self.dim, 1), ca.SX(1 if self.planar else 3, 1))
@@ -243,11 +248,11 @@ class Bodies:
                 found[joint] = found.get(joint, ca.SX(0)) + inertia
         return found
 
-    def symbols_of(self, path: str, joint: Joint) -> dict[str, SX]:
+    def symbols_of(self, path: str) -> dict[str, SX]:
         """Return fresh symbols for the coordinates of a joint, by the name of the motion."""
         return {
-            item.position: ca.SX.sym(f"{path}.{item.position}", ca.vertcat(item.value).numel())
-            for item in joint.motion(self.values[path], *self.still)
+            item.position: ca.SX.sym(f"{path}.{item.position}", expression(item.value).numel())
+            for item in self.at_rest[path]
         }
 
     def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
@@ -258,7 +263,7 @@ class Bodies:
         """
         if not joint.carries:
             return None
-        p, coordinates = self.values[path], self.symbols_of(path, joint)
+        p, coordinates = self.values[path], self.symbols_of(path)
         pose = joint.pose(p, coordinates)
         if ca.depends_on(ca.vertcat(pose.r, pose.angle), self.t):
             return None
@@ -301,15 +306,15 @@ class Bodies:
         rank, columns, rows = {}, {}, {}
         counted: set[str] = set()
         for path, joint in joints.items():
-            motion = joint.motion(self.values[path], *self.still)
-            sizes = [ca.vertcat(item.value).numel() for item in motion]
+            motion = self.at_rest[path]
+            sizes = [expression(item.value).numel() for item in motion]
             free = sum(3 if item.neutral else size for item, size in zip(motion, sizes, strict=True))
             rank[path] = 2 * (free if path in self.carrying else everything + 1) - (path in coupled)
             if type(joint).potential is not Joint.potential and path in self.carrying:
                 rank[path] = -1
             columns[path] = sum(sizes)
             counted |= {path} if any(item.wraps for item in motion) else set()
-            rows[path] = ca.vertcat(ca.SX(0, 1), joint.position(self.values[path], *self.still)).numel()
+            rows[path] = expression(joint.position(self.values[path], *self.still)).numel()
         acting = {path for path, joint in joints.items() if joint.actuated} | {
             name
             for path, item in self.mechanism.components.items()
@@ -434,30 +439,35 @@ class Bodies:
         """Return a frame fixed to a group, for its pose seen from the group's origin."""
         origin = self.coordinates.poses[group]
         velocity, turning = self.coordinates.rates[group]
-        here = origin @ pose
+        here, shape = origin @ pose, self.shape_of(group)
+        recursive = self.coordinates.recursive or group in self.bonded
+        if recursive and shape is None:
+            return Frame(here, *_velocities(velocity, turning, origin.R, pose.r))
         w_0 = turning if self.planar else origin.R @ turning
-        if not self.coordinates.recursive and group not in self.bonded:
+        if shape is None:
             own = self._own_numbers[group]
             return Frame(here, ca.jtimes(here.r, self.q[own], self.v[own]), w_0)
-        shape = self.shape_of(group)
-        if shape is not None:
-            arm = origin.R @ pose.r
-            velocity = velocity + origin.R @ ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate)
-            turned = turning_of(pose, shape)
-            return Frame(here, velocity + cross(w_0, arm), w_0 + (turned if self.planar else here.R @ turned))
-        if self.planar:
-            arm = origin.R @ pose.r
-            return Frame(here, velocity + w_0 * ca.vertcat(-arm[1], arm[0]), w_0)
-        return Frame(here, velocity + origin.R @ ca.cross(turning, ca.SX(pose.r)), w_0)
+        arm = origin.R @ pose.r
+        velocity = velocity + origin.R @ ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate)
+        turned = turning_of(pose, shape)
+        return Frame(here, velocity + cross(w_0, arm), w_0 + (turned if self.planar else here.R @ turned))
+
+    def frame_at(self, group: int, anchor: str) -> Frame:
+        """Return a frame of a part by its full name and the number of its group; the same object each time."""
+        if (group, anchor) not in self._frames:
+            self._frames[group, anchor] = self.frame(group, self.groups[group].poses[anchor])
+        return self._frames[group, anchor]
 
     def frame_of(self, name: str) -> Frame:
         """Return the frame of a joint, force or sensor by its full name."""
-        group, anchor = self.anchors[name]
-        return self.frame(group, self.groups[group].poses[anchor])
+        return self.frame_at(*self.anchors[name])
 
     def center(self, number: int) -> Frame:
-        """Return the frame at a moving group's centre of mass, with the group's axes."""
-        return self.frame(number, Pose(self.inertias[number - 1].r_CM, identity(self.planar).angle))
+        """Return the frame at a moving group's centre of mass, with the group's axes; the same object each time."""
+        if number not in self._centers:
+            pose = Pose(self.inertias[number - 1].r_CM, identity(self.planar).angle)
+            self._centers[number] = self.frame(number, pose)
+        return self._centers[number]
 
     def _joint(self, path: str, joint: Joint) -> JointEquations:
         a, b, p = self.frame_of(f"{path}.frame_a"), self.frame_of(f"{path}.frame_b"), self.values[path]
@@ -480,7 +490,7 @@ class Bodies:
         if ca.depends_on(ca.jacobian(velocity, v), v):
             raise ModelError(f"{type(joint).__name__} '{path}': velocity must be linear in the velocities")
         rates = tuple(
-            item.rate_value if item.rate_value is not None else self.dot(ca.vertcat(item.value)) for item in motion
+            item.rate_value if item.rate_value is not None else self.dot(expression(item.value)) for item in motion
         )
         return JointEquations(Phi, velocity, motion, rates, a, b)
 
@@ -495,7 +505,7 @@ class Bodies:
     def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
         axes = [self.equations[joint].motion for joint in joints_of(path, coupling)]
         for name, motion in zip(coupling.axes, axes, strict=True):
-            if not motion or ca.vertcat(motion[0].value).numel() != 1:
+            if not motion or expression(motion[0].value).numel() != 1:
                 raise ModelError(f"{type(coupling).__name__} '{path}': the joint '{name}' has no axis to act on")
             if motion[0].wraps:
                 raise ModelError(
@@ -561,9 +571,17 @@ MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""
 
 
+@traced
+def _velocities(v_0: SX, w: SX, R: SX, r: SX) -> tuple[SX, SX]:
+    """Return velocity of a point at r and angular velocity, in the world frame, of a body whose origin moves so."""
+    if w.numel() == 1:
+        return v_0 + cross(w, R @ r), w
+    return v_0 + R @ ca.cross(w, r), R @ w
+
+
 def labels(name: str, value: SX) -> list[str]:
     """Return the names of the scalars of a quantity: the name itself, or ``name[1]`` and so on."""
-    count = ca.vertcat(value).numel()
+    count = expression(value).numel()
     return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
 
 

@@ -15,7 +15,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.contact import ImpactLaw
 from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction
 from mbfmu.model.contacts.contact import force_name
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, expression
 from mbfmu.model.mechanism import joints_of
 
 
@@ -75,7 +75,7 @@ def switches_of(
             laws.append((ca.SX(gap.restitution), ca.SX(gap.rest)))
             pulls.append(ca.SX(0 if gap.pull is None else gap.pull))
         for item in rubs:
-            count = ca.vertcat(item.slip).numel()
+            count = expression(item.slip).numel()
             part = "" if item.gap is None else contact.parts[item.gap]
             labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
             labels = [force_name(part, label) for label in labels]
@@ -99,8 +99,8 @@ def switches_of(
                         reacts=item.normal is not None,
                     )
                 )  # fmt: skip
-                slips.append(ca.vertcat(item.slip)[number])
-                slides.append(ca.SX(0) if item.slide is None else ca.vertcat(item.slide)[number])
+                slips.append(expression(item.slip)[number])
+                slides.append(ca.SX(0) if item.slide is None else expression(item.slide)[number])
                 normals.append(normal)
                 reactions.append(reaction)
                 rubbing.append(item)

@@ -230,11 +230,11 @@ def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Sign
 
 def _places(bodies: Bodies) -> Iterator[SX]:
     """Yield the position and the orientation of every frame of the moving bodies."""
-    for origin, group in zip(bodies.coordinates.poses[1:], bodies.groups[1:], strict=True):
+    for number, group in enumerate(bodies.groups[1:], 1):
         for path in group.parts:
             component = bodies.mechanism.components[path]
             for frame in component.frames if isinstance(component, MovingPart) else ():
-                placed = origin @ group.poses[f"{path}.{frame}"]
+                placed = bodies.frame_at(number, f"{path}.{frame}").pose
                 yield from (placed.r, placed.angle)
 
 

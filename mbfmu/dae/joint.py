@@ -271,30 +271,33 @@ def _branch(bodies: Bodies, edge: Edge) -> Branch:
 
 def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[slice, ...]]:
     """Return the coordinates of a joint, and the slices of them that are quaternions."""
-    coordinates = bodies.symbols_of(path, joint)
+    coordinates = bodies.symbols_of(path)
     rates = {name: ca.SX.sym(f"der({path}.{name})", symbol.numel()) for name, symbol in coordinates.items()}
     quaternions: list[slice] = []
     turned, turning = dict(coordinates), dict(rates)
     n = 0
-    for item in joint.motion(bodies.values[path], *bodies.still):
+    for item in bodies.at_rest[path]:
         name, size = item.position, coordinates[item.position].numel()
         if item.neutral:
             quaternions.append(slice(n, n + size))
             turned[name], turning[name] = unit(coordinates[name], rates[name])
         n += size
     pose = joint.pose(bodies.values[path], turned)
-    velocity, w_b = _twist(bodies, path, joint, turned, turning)
+    if quaternions:
+        velocity, w_b = _twist(bodies, path, joint, turned, turning)
+    else:
+        velocity, w_b = joint.twist(bodies.values[path], coordinates, rates)
     return Carried(coordinates, rates, pose, velocity, w_b), tuple(quaternions)
 
 
 def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
     """Return a joint's twist at coordinates that need not be symbols."""
-    plain = bodies.symbols_of(path, joint)
-    moving = bodies.symbols_of(path, joint)
+    plain = bodies.symbols_of(path)
+    moving = bodies.symbols_of(path)
     found = joint.twist(bodies.values[path], plain, moving)
     old = ca.vertcat(ca.SX(0, 1), *plain.values(), *moving.values())
     new = ca.vertcat(ca.SX(0, 1), *(coordinates[name] for name in plain), *(rates[name] for name in moving))
-    velocity, w_b = ca.substitute(list(found), [old], [new]) if old.numel() else found
+    velocity, w_b = ca.substitute(list(found), [old], [new])
     return velocity, w_b
 
 

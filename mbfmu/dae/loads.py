@@ -13,7 +13,7 @@ from mbfmu.model.component import Component
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxesForce, AxisForce, Force
-from mbfmu.model.frame import SX, Frame
+from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import Part
@@ -59,7 +59,7 @@ def loads(bodies: Bodies) -> Loads:
     exerted: dict[str, SX] = {}
     put_in: dict[str, SX] = {}
     efforts = {
-        path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+        path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
     }
     for path, joint in bodies.mechanism.of(Joint).items():
         if type(joint).effort is not Joint.effort:
@@ -74,7 +74,7 @@ def loads(bodies: Bodies) -> Loads:
                 power.append((bodies.equations[path].rates[number], damping))
                 efforts[path][number] += elastic + damping
         ends = bodies.equations[path].a, bodies.equations[path].b
-        power += [(ca.vertcat(rate), ca.vertcat(effort)) for rate, effort in joint.efforts(bodies.values[path], *ends)]
+        power += [(expression(rate), expression(effort)) for rate, effort in joint.efforts(bodies.values[path], *ends)]
         if not joint.actuated:
             continue
         for number, motion in enumerate(bodies.equations[path].motion):
@@ -100,7 +100,7 @@ def loads(bodies: Bodies) -> Loads:
     for path, force in bodies.mechanism.of(Force).items():
         a, b = ends_of(bodies, path, force)
         potential += force.potential(bodies.values[path], a, b)
-        pairs = [(ca.vertcat(rate), ca.vertcat(effort)) for rate, effort in force.efforts(bodies.values[path], a, b)]
+        pairs = [(expression(rate), expression(effort)) for rate, effort in force.efforts(bodies.values[path], a, b)]
         put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
         power += pairs
     for path, force in bodies.mechanism.of(AxisForce).items():
@@ -137,12 +137,12 @@ def loads(bodies: Bodies) -> Loads:
         power.append((rate, part.damping(p, rate)))
     applied = ca.SX(bodies.q.shape[0], 1)
     for rate, effort in power:
-        applied += ca.jtimes(ca.vertcat(rate), bodies.v, ca.vertcat(effort), True)
+        applied += ca.jtimes(expression(rate), bodies.v, expression(effort), True)
     begun = bodies.mechanism.input_starts
     signals = [replace(item, start=float(begun.get(item.name, 0.0))) for item in signals]
     given = {path: tuple(items) for path, items in efforts.items()}
     u = ca.vertcat(ca.SX(0, 1), *symbols)
-    resisting = not potential.is_zero() or any(_resists(bodies, ca.vertcat(effort), u) for _, effort in power)
+    resisting = not potential.is_zero() or any(_resists(bodies, expression(effort), u) for _, effort in power)
     return Loads(
         tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting, _rates(bodies)
     )
@@ -160,7 +160,7 @@ def _inner_efforts(bodies: Bodies, path: str, joint: Joint) -> Iterator[tuple[SX
 
 def _slopes(function: Callable[..., SX], at: Sequence[SX]) -> list[SX]:
     """Return the gradient of a function by each of its arguments."""
-    symbols = [ca.SX.sym("x", ca.vertcat(item).numel()) for item in at]
+    symbols = [ca.SX.sym("x", expression(item).numel()) for item in at]
     value = ca.SX(function(*symbols))
     return [ca.substitute(ca.gradient(value, x), ca.vertcat(*symbols), ca.vertcat(*at)) for x in symbols]
 
@@ -212,7 +212,7 @@ def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
     if isinstance(component, Part):
         anchor = f"{path}.{component.frames[0]}"
         number = next(number for number, group in enumerate(bodies.groups) if anchor in group.poses)
-        return (bodies.frame(number, bodies.groups[number].poses[anchor]),)
+        return (bodies.frame_at(number, anchor),)
     raise ModelError(
         f"{type(component).__name__} '{path}' has the states {', '.join(component.states())}: only parts, joints and "
         "forces can have states, so derive it from one of these"
@@ -228,7 +228,7 @@ def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
     """Return frame_a and frame_b of a force; the world's frame replaces a frame that the force does not have."""
     world = f"{bodies.mechanism.world}.frame_b"
     a, b = (
-        bodies.frame_of(f"{path}.{frame}") if frame in force.frames else bodies.frame(0, bodies.groups[0].poses[world])
+        bodies.frame_of(f"{path}.{frame}") if frame in force.frames else bodies.frame_at(0, world)
         for frame in ("frame_a", "frame_b")
     )
     return a, b
@@ -262,7 +262,7 @@ def combination_of(bodies: Bodies, path: str, force: AxesForce) -> tuple[SX, SX]
 def _axis(bodies: Bodies, path: str, force: AxisForce | AxesForce, joint: str, wanted: str) -> JointEquations:
     equations = bodies.equations[joint]
     motion = equations.motion[0] if equations.motion else None
-    if motion is None or (wanted and motion.unit != wanted) or ca.vertcat(motion.value).numel() != 1:
+    if motion is None or (wanted and motion.unit != wanted) or expression(motion.value).numel() != 1:
         raise ModelError(
             f"{type(force).__name__} '{path}' does not fit the joint '{joint.rpartition('.')[2]}': "
             f"it needs an axis measured in {wanted or 'any unit'}"

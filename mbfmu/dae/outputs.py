@@ -15,7 +15,7 @@ from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxesForce, AxisForce, Force
-from mbfmu.model.frame import SX, Frame, Pose
+from mbfmu.model.frame import SX, Frame, Pose, expression
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import BodyShape, MovingPart, World
@@ -125,7 +125,7 @@ def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
 def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str, list[SX]]:
     """Add each coupling's effort on its first axis as an output; return the couplings' efforts on all joint axes."""
     total = {
-        path: [ca.SX(ca.vertcat(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+        path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
     }
     row = sum(item.Phi.numel() for item in bodies.equations.values())
     for path, coupling in bodies.mechanism.of(AxisConstraint).items():
@@ -180,7 +180,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
             every = bodies.mechanism.weightless and not isinstance(part, World)
             if not (every or isinstance(part, MovingPart)):
                 continue
-            frame = bodies.frame(number, group.poses[f"{path}.frame_a"])
+            frame = bodies.frame_at(number, f"{path}.frame_a")
             where = "of frame_a, resolved in the world frame"
             table.add(f"{path}.r_0", "m", f"position {where}", frame.r_0)
             table.add(f"{path}.v_0", "m/s", f"velocity {where}", frame.v_0, derivative_of=f"{path}.r_0")
@@ -202,7 +202,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 _shape_outputs(bodies, table, path, part)
             if every or isinstance(part, BodyShape | FlexibleBody):
                 for label in part.frames[1:]:
-                    end = bodies.frame(number, group.poses[f"{path}.{label}"])
+                    end = bodies.frame_at(number, f"{path}.{label}")
                     text = f"position of {label}, resolved in the world frame"
                     table.add(f"{path}.{label}.r_0", "m", text, end.r_0)
                     if every:
@@ -244,11 +244,11 @@ def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
             ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)
-            some = {item.name for item in _exerted(component, p, *anywhere) if not ca.vertcat(item.value).is_zero()}
+            some = {item.name for item in _exerted(component, p, *anywhere) if not expression(item.value).is_zero()}
             for item in _exerted(component, p, *ends):
                 if item.name in some - taken:
                     table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
-            works = any(not ca.vertcat(effort).is_zero() for _, effort in component.efforts(p, *anywhere))
+            works = any(not expression(effort).is_zero() for _, effort in component.efforts(p, *anywhere))
         else:
             continue
         if works and "power" not in taken:
@@ -315,7 +315,7 @@ class _Table:
         derivative_of: str | None = None,
         reaction_of: str | None = None,
     ) -> None:
-        value = ca.vertcat(value)
+        value = expression(value)
         parents = labels(derivative_of, value) if derivative_of else [None] * value.numel()
         for label, parent in zip(labels(name, value), parents, strict=True):
             self.signals.append(Signal(label, unit, text, kind, parent, reaction_of=reaction_of))
@@ -323,7 +323,7 @@ class _Table:
 
     def derive(self, name: str, unit: str, text: str, rate: SX, kind: str, derivative_of: str) -> None:
         """Add the time derivative of a rate, to be differentiated together with the others."""
-        self._rates[len(self.values)] = ca.densify(ca.vertcat(rate))
+        self._rates[len(self.values)] = ca.densify(expression(rate))
         self.add(name, unit, text, rate, kind, derivative_of)
 
     def differentiate(self, ddot: Callable[[SX], SX]) -> None:

@@ -16,7 +16,7 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.model.forces import Force
-from mbfmu.model.frame import SX, Frame
+from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
 
 VirtualWork = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
@@ -38,9 +38,9 @@ def wrench(work: VirtualWork, a: Frame, b: Frame, end: int) -> tuple[SX, SX]:
     fast[end] = replace(fast[end], v_0=fast[end].v_0 + shift, w_0=fast[end].w_0 + turn)
     wiggle = ca.vertcat(shift, turn)
     total = ca.SX(wiggle.numel(), 1)
-    for expression, weight in work(*there, *fast):
-        if expression.numel():
-            total += ca.jtimes(expression, wiggle, weight, True)
+    for term, weight in work(*there, *fast):
+        if term.numel():
+            total += ca.jtimes(term, wiggle, weight, True)
     total = ca.substitute(total, wiggle, ca.SX.zeros(wiggle.numel(), 1))
     return total[: shift.numel()], total[shift.numel() :]
 
@@ -63,9 +63,9 @@ def joint_work(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
         pairs = zip(joint.motion(p, a, b), joint.motion(p, fast_a, fast_b), efforts, strict=True)
         for by_place, by_speed, effort in pairs:
             value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
-            found.append((ca.vertcat(value), effort))
+            found.append((expression(value), effort))
         pressing = zip(joint.efforts(p, fast_a, fast_b), joint.efforts(p, a, b), strict=True)
-        found += [(ca.vertcat(rate), ca.vertcat(effort)) for (rate, _), (_, effort) in pressing]
+        found += [(expression(rate), expression(effort)) for (rate, _), (_, effort) in pressing]
         return found
 
     return work
@@ -139,8 +139,8 @@ def force_work(force: Force, p: Any, a: Frame, b: Frame) -> VirtualWork:
     """
 
     def work(near: Frame, far: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
-        rates = [ca.vertcat(rate) for rate, _ in force.efforts(p, fast_a, fast_b)]
-        efforts = [ca.vertcat(effort) for _, effort in force.efforts(p, a, b)]
+        rates = [expression(rate) for rate, _ in force.efforts(p, fast_a, fast_b)]
+        efforts = [expression(effort) for _, effort in force.efforts(p, a, b)]
         return [(ca.vertcat(force.potential(p, near, far)), ca.SX(-1)), *zip(rates, efforts, strict=True)]
 
     return work

@@ -30,9 +30,9 @@ def skeleton(bodies: Bodies) -> Skeleton:
         points.append(bodies.center(number).r_0)
         hub = len(points) - 1
         used = {anchor for group, anchor in bodies.anchors.values() if group == number}
-        for anchor, pose in bodies.groups[number].poses.items():
+        for anchor in bodies.groups[number].poses:
             if anchor in used | ends:
-                points.append(bodies.frame(number, pose).r_0)
+                points.append(bodies.frame_at(number, anchor).r_0)
                 bones.append(Bone(_shown(bodies, number), hub, len(points) - 1))
     joints: list[Hinge] = []
     axes: list[SX] = []
@@ -70,7 +70,7 @@ def _bare(bodies: Bodies) -> Iterator[tuple[str, Frame]]:
     for number, _ in bodies.moving():
         name, poses = _shown(bodies, number), bodies.groups[number].poses
         if not isinstance(bodies.mechanism.components.get(name), MovingPart):
-            yield name, bodies.frame(number, poses[name if name in poses else f"{name}.frame_a"])
+            yield name, bodies.frame_at(number, name if name in poses else f"{name}.frame_a")
 
 
 def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:

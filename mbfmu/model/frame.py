@@ -46,6 +46,9 @@ class Pose:
 
     def __matmul__(self, other: "Pose") -> "Pose":
         """Return the product of two poses: A seen from 0, times B seen from A, is B seen from 0."""
+        neutral = identity(self.planar)
+        if self is neutral or other is neutral:
+            return other if self is neutral else self
         if self.planar:
             return Pose(*_planar_product(self.r, self.angle, self.R, other.r, other.angle))
         if self.rotation is None and other.rotation is None:
@@ -63,7 +66,7 @@ class Pose:
 
 @cache
 def identity(planar: bool) -> Pose:
-    """Return the pose of a frame seen from itself."""
+    """Return the pose of a frame seen from itself, always the same object."""
     return Pose(ca.SX(2, 1), ca.SX(0)) if planar else Pose(ca.SX(3, 1), ca.SX([1, 0, 0, 0]))
 
 
@@ -113,6 +116,11 @@ class Frame:
     def Q(self) -> SX:
         """Quaternion of a spatial frame."""
         return self.pose.angle
+
+
+def expression(value: Any) -> SX:
+    """Return a number as an SX, and an SX as it is."""
+    return value if isinstance(value, ca.SX) else ca.SX(value)
 
 
 def wrapped(angle: SX) -> SX:
