@@ -26,7 +26,6 @@ from mbfmu.dae.recursive import (
     placed,
     shape_inertias,
     symmetric,
-    velocity_forces,
 )
 from mbfmu.model.relative import cross, moment_of
 
@@ -97,7 +96,7 @@ class Articulated:
         b_w, b_v = list(p_w), list(p_v)
         if moves is not None:
             for number, link in enumerate(links):
-                p_w[number], p_v[number], p_e[number] = velocity_forces(link, moves.w[number], moves.W[number])
+                p_w[number], p_v[number], p_e[number] = moves.forces[number]
                 p_v[number] += moves.W[number] @ link.h
                 b_w[number], b_v[number] = moves.b_w[number], moves.b_v[number]
                 if link.parent >= 0:

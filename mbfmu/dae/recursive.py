@@ -34,6 +34,7 @@ import casadi as ca
 from mbfmu.dae.turned import turned
 from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
+from mbfmu.model.traced import traced
 
 SX = Any
 CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
@@ -127,11 +128,11 @@ class Link:
 
     def up(self, x: SX) -> SX:
         """Turn a vector into the parent's axes."""
-        return x if self.R is None else self.R @ x
+        return x if self.R is None or not x.nnz() else self.R @ x
 
     def down(self, x: SX) -> SX:
         """Turn a vector from the parent's axes into this link's."""
-        return x if self.R is None else self.R.T @ x
+        return x if self.R is None or not x.nnz() else self.R.T @ x
 
     def up_matrix(self, x: SX) -> SX:
         """Turn a matrix that maps vectors to vectors, symmetric or not, into the parent's axes."""
@@ -147,12 +148,14 @@ class LinkRates:
         W: `centripetal` of it.
         b_w, b_v: accelerations of each link relative to its parent due to velocities alone, in the parent's axes,
             without the W r of the parent.
+        forces: moment, force and force on shape coordinates due to them, see `velocity_forces`.
     """
 
     w: tuple[SX, ...]
     W: tuple[SX, ...]
     b_w: tuple[SX, ...]
     b_v: tuple[SX, ...]
+    forces: tuple[tuple[SX, SX, SX], ...]
 
 
 def lever(r: SX) -> SX:
@@ -167,21 +170,30 @@ def tilde(w: SX) -> SX:
 
 def centripetal(w: SX) -> SX:
     """Return the symmetric W with W r = w x (w x r); all that turns with w shares its six products."""
-    if w.numel() == 1:
-        return -(w**2) * ca.SX.eye(2)
+    return -(w**2) * ca.SX.eye(2) if w.numel() == 1 else ca.sparsify(_centripetal_in_space(w))
+
+
+@traced
+def _centripetal_in_space(w: SX) -> SX:
     W = w @ w.T
     squares = [W[x, x] for x in range(3)]
     for x, y, z in CYCLE:
         W[x, x] = -(squares[y] + squares[z])
-    return ca.sparsify(W)
+    return W
 
 
 def gyroscopic(W: SX, J: SX) -> SX:
     """Return w x J w for a symmetric J, from `centripetal` of w."""
+    moments = [J[x, x] for x in range(3)]
+    unequal = [float(not ca.is_equal(moments[y], moments[z], EQUAL)) for _, y, z in CYCLE]
+    return _gyroscopic(W, J, ca.SX(unequal))
+
+
+@traced
+def _gyroscopic(W: SX, J: SX, unequal: SX) -> SX:
     n = ca.SX(3, 1)
     for x, y, z in CYCLE:
-        if not ca.is_equal(J[y, y], J[z, z], EQUAL):
-            n[x] = (J[z, z] - J[y, y]) * W[y, z]
+        n[x] = unequal[x] * ((J[z, z] - J[y, y]) * W[y, z])
         n[x] += J[y, z] * (W[y, y] - W[z, z]) + J[x, z] * W[x, y] - J[x, y] * W[x, z]
     return n
 
@@ -192,7 +204,7 @@ def link_rates(links: Sequence[Link]) -> LinkRates:
     Args:
         links: the links, parents before children.
     """
-    w, W, b_w, b_v = [], [], [], []
+    w, W, b_w, b_v, forces = [], [], [], [], []
     for link in links:
         if link.parent < 0:
             w.append(link.w)
@@ -204,7 +216,8 @@ def link_rates(links: Sequence[Link]) -> LinkRates:
             b_w.append(link.up(link.b_w) + (ca.cross(w_P, link.up(link.w)) if link.r.numel() == 3 else 0))
             b_v.append(2 * cross(w_P, link.velocity) + link.b_r)
         W.append(centripetal(w[-1]))
-    return LinkRates(tuple(w), tuple(W), tuple(b_w), tuple(b_v))
+        forces.append(velocity_forces(link, w[-1], W[-1]))
+    return LinkRates(tuple(w), tuple(W), tuple(b_w), tuple(b_v), tuple(forces))
 
 
 def inverse_dynamics(
@@ -246,10 +259,11 @@ def inverse_dynamics(
                 x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
         alpha.append(x_w)
         a.append(x_v)
-        turning.append(moves.W[number] + tilde(x_w))
-        n, f, e = velocity_forces(link, moves.w[number], moves.W[number])
-        force.append(link.m * x_v + turning[-1] @ link.h + f)
-        moment.append(link.J @ x_w + moment_of(link.h, x_v) + n)
+        n, f, e = moves.forces[number]
+        spread, f, n = _inertia_forces(link.m, link.h, link.J, moves.W[number], x_w, x_v, n, f)
+        turning.append(spread)
+        force.append(f)
+        moment.append(n)
         effort.append(e)
         if link.elastic:
             C_w, C_v = link.elastic.C_w, link.elastic.C_v
@@ -278,6 +292,13 @@ def inverse_dynamics(
             force[link.parent] += f
             moment[link.parent] += link.up(moment[number]) + moment_of(link.r, f)
     return placed(links, tau), force, moment
+
+
+@traced
+def _inertia_forces(m: SX, h: SX, J: SX, W: SX, alpha: SX, a: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
+    """Return W + alpha~, and force and moment of a link's inertia, of which f and n are due to velocities."""
+    turning = W + tilde(alpha)
+    return turning, m * a + turning @ h + f, J @ alpha + moment_of(h, a) + n
 
 
 def velocity_forces(link: Link, w: SX, W: SX) -> tuple[SX, SX, SX]:
@@ -332,12 +353,9 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             n_, f = J[number] @ link.Y.w + L.T @ link.Y.v, m[number] * link.Y.v + L @ link.Y.w
             carry(link, link.Y, n_, f, C_w, C_v, E)
         if P >= 0:  # mass properties about the parent's origin, in its axes
-            h_P = link.up(h[number])
-            moved = h_P + m[number] * link.r
-            K, L = lever(link.r), lever(h_P)
-            J[P] = J[P] + link.up_matrix(J[number]) + K.T @ L + L.T @ K + m[number] * (K.T @ K)
-            h[P] = h[P] + moved
-            m[P] = m[P] + m[number]
+            added = m[number], link.up(h[number]), link.up_matrix(J[number])
+            m[P], h[P], J[P] = _composite(m[P], h[P], J[P], *added, link.r)
+            h[P], J[P] = ca.sparsify(h[P]), ca.sparsify(J[P])
     own, others = ca.SX(n, n), ca.SX(n, n)
     # of links farther out: columns, their forces and moments, and their forces on the link's shape coordinates
     felt: list[list[tuple[list[int], SX, SX, SX]]] = [[] for _ in links]
@@ -362,6 +380,13 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             n_out = link.up(n_all) + lever(link.r).T @ f_out
             felt[link.parent].append(([*range(link.columns.start, link.columns.stop), *columns], f_out, n_out, e_out))
     return own + others + others.T
+
+
+@traced
+def _composite(m: SX, h: SX, J: SX, m_C: SX, h_C: SX, J_C: SX, r: SX) -> tuple[SX, SX, SX]:
+    """Return the mass properties of a link and a child whose origin is at r, in the link's axes, about its origin."""
+    K, L = lever(r), lever(h_C)
+    return m + m_C, h + (h_C + m_C * r), J + J_C + K.T @ L + L.T @ K + m_C * (K.T @ K)
 
 
 def shape_inertias(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
