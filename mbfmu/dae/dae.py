@@ -402,6 +402,8 @@ class Skeleton:
 class Dae(Layout):
     """The equations of a model (see the module's text); all Functions take and return dense columns.
 
+    Those that few steppers need may be made when they are first asked for (see `Later`).
+
     Args:
         name: name of the model.
         description: one line.

@@ -5,6 +5,7 @@ the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -15,7 +16,7 @@ from mbfmu.dae.contacts import switches_of
 from mbfmu.dae.dae import Dae, Pressing, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
-from mbfmu.dae.merged import merged
+from mbfmu.dae.merged import Later, merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
@@ -48,6 +49,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
     load = found.applied - ca.gradient(found.potential, q)
+    falling = cache(lambda: ca.gradient(weight, q))
     V = weight + found.potential
     Phidot = bodies.dot(Phi)
     G = ca.jacobian(velocity_rows, v)
@@ -63,11 +65,13 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     late = dict(switches.names) if switches else {}
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
-    falling = ca.gradient(weight, q)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         whole = network.insert(result)
         return merged(name, arguments, [ca.densify(whole) if whole.is_column() else whole])
+
+    def later(name: str, arguments: list[SX], result: Callable[[], SX]) -> Any:
+        return Later(lambda: function(name, arguments, result()))
 
     shaping = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies), network.timing))
     dae = Dae(
@@ -85,8 +89,8 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         m=Phi.numel(),
         k=velocity_rows.numel(),
         inertia=lambda: function("M", [q, p], inertial.M()),
-        mass_solve=function("mass_solve", [q, p, force], inertial.solve(force)),
-        force=function("force", [q, v, z, u, p, t], load - inertial.bias),
+        mass_solve=later("mass_solve", [q, p, force], lambda: inertial.solve(force)),
+        force=later("force", [q, v, z, u, p, t], lambda: load - inertial.bias),
         flow=function("flow", [q, v, z, u, p, t], network.flow),
         free_acceleration=function("free_acceleration", [q, v, z, u, p, t], inertial.free(load)),
         Phi=function("Phi", [q, p, t], Phi),
@@ -96,10 +100,10 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         G=function("G", [q, p, t], G),
         g=function("g", [q, p, t], g),
         gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
-        momentum=function("momentum", [q, v, p], inertial.momentum),
-        momentum_rate=function("momentum_rate", [q, v, z, u, p, t], inertial.T_q + load - falling),
-        impulse_rate=function("impulse_rate", [q, v, z, u, p, t], inertial.regular_T_q + load - falling),
-        kinetic=function("kinetic", [q, v, p], inertial.T),
+        momentum=later("momentum", [q, v, p], inertial.momentum),
+        momentum_rate=later("momentum_rate", [q, v, z, u, p, t], lambda: inertial.T_q() + load - falling()),
+        impulse_rate=later("impulse_rate", [q, v, z, u, p, t], lambda: inertial.regular_T_q() + load - falling()),
+        kinetic=later("kinetic", [q, v, p], lambda: inertial.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
         output=function(
@@ -113,7 +117,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         skeleton=skeleton(bodies),
         sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
-        power=function("power", [q, v, z, u, p, t], ca.dot(found.applied, v) + ca.jacobian(V, t)),
+        power=later("power", [q, v, z, u, p, t], lambda: ca.dot(found.applied, v) + ca.jacobian(V, t)),
         resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
         switches=switches,
         pressing=_pressing(bodies, shown, network.signals, u, function),

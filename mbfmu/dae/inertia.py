@@ -32,10 +32,10 @@ class InertialTerms:
     Args:
         T: kinetic energy, SX scalar.
         M: gives the regular mass matrix, SX, shape (n, n).
-        momentum: T_v, SX, shape (n,).
+        momentum: gives T_v, SX, shape (n,).
         impulse: gives M v, SX, shape (n,): T_v with the regularising energy.
-        T_q: SX, shape (n,).
-        regular_T_q: T_q with the regularising energy, SX, shape (n,).
+        T_q: gives it, SX, shape (n,).
+        regular_T_q: gives T_q with the regularising energy, SX, shape (n,).
         bias: what M a takes without any load: gyroscopic terms (M v)_q v - regular_T_q less the weight, SX,
             shape (n,).
         solve: force -> M^-1 force.
@@ -46,10 +46,10 @@ class InertialTerms:
 
     T: SX
     M: Callable[[], SX]
-    momentum: SX
+    momentum: Callable[[], SX]
     impulse: Callable[[], SX]
-    T_q: SX
-    regular_T_q: SX
+    T_q: Callable[[], SX]
+    regular_T_q: Callable[[], SX]
     bias: SX
     solve: Callable[[SX], SX]
     free: Callable[[SX], SX]
@@ -102,10 +102,10 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     return InertialTerms(
         T=T,
         M=lambda: M,
-        momentum=momentum,
+        momentum=lambda: momentum,
         impulse=lambda: impulse,
-        T_q=T_q,
-        regular_T_q=regular_T_q,
+        T_q=lambda: T_q,
+        regular_T_q=lambda: regular_T_q,
         bias=bias,
         solve=factor.solve,
         free=lambda load: factor.solve(load - bias),

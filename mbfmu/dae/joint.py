@@ -134,16 +134,16 @@ class JointTree:
         else:
             articulated = Articulated(links)
             solve, free = articulated.solve, lambda load: articulated.solve(load, moves, gravity)
-        T_q, momentum = ca.gradient(of_bodies, q), ca.gradient(of_bodies, v)
+        T_q, momentum = cache(lambda: ca.gradient(of_bodies, q)), cache(lambda: ca.gradient(of_bodies, v))
         return equations(
             bodies,
             InertialTerms(
                 T=of_bodies + of_rotors,
                 M=M,
-                momentum=momentum + ca.gradient(of_rotors, v),
-                impulse=lambda: momentum + ca.gradient(regularising(links, v), v),
+                momentum=lambda: momentum() + ca.gradient(of_rotors, v),
+                impulse=lambda: momentum() + ca.gradient(regularising(links, v), v),
                 T_q=T_q,
-                regular_T_q=T_q + ca.gradient(regularising(links, v), q),
+                regular_T_q=lambda: T_q() + ca.gradient(regularising(links, v), q),
                 bias=bias,
                 solve=solve,
                 free=free,

@@ -1,6 +1,7 @@
 """CasADi Functions in which equal operations are done once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -28,6 +29,29 @@ def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
     ):
         return function
     return ca.Function(name, list(given), ca.cse(list(results)))
+
+
+class Later:
+    """A Function that is made when it is first called or asked for anything: not every stepper needs each.
+
+    Args:
+        make: gives the Function.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def _function(self) -> Any:
+        return self._make()
+
+    def __call__(self, *given: Any) -> Any:
+        """Return the results of a call."""
+        return self._function(*given)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the Function."""
+        return getattr(self._function, name)
 
 
 def operations(function: Any) -> int:

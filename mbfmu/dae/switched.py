@@ -22,6 +22,7 @@ together.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -29,7 +30,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae, MemorySignal, Signal
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.merged import Later, merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.switches import Switches
 from mbfmu.errors import UsageError
@@ -276,9 +277,12 @@ class _Switched:
         pull = ca.vertcat(self.rows.W_T.T @ tau, still)
         lambda_ = ca.SX.sym("lambda_", self.m + self.k)
         turned = ca.SX.sym("turned", plain.n_angles)
-        changed = {
-            name: function(name, whole, ca.vertcat(getattr(plain, name)(q_0, v_0, z, u_0, p_0, t), still) + pull)
-            for name in ("force", "momentum_rate", "impulse_rate")
+
+        def pulled(name: str) -> Any:
+            return function(name, whole, ca.vertcat(getattr(plain, name)(q_0, v_0, z, u_0, p_0, t), still) + pull)
+
+        changed: dict[str, Any] = {
+            name: Later(partial(pulled, name)) for name in ("force", "momentum_rate", "impulse_rate")
         }
         free = ca.vertcat(
             plain.free_acceleration(q_0, v_0, z, u_0, p_0, t) + plain.mass_solve(q_0, p_0, self.rows.W_T.T @ tau), still
@@ -291,8 +295,10 @@ class _Switched:
             bare,
             free_acceleration=function("free_acceleration", whole, free),
             flow=function("flow", whole, plain.flow(q_0, v_0, z, u_0, p_0, t)),
-            momentum=function("momentum", [q, v, p], ca.vertcat(plain.momentum(q_0, v_0, p_0), self.s_v)),
-            kinetic=function("kinetic", [q, v, p], plain.kinetic(q_0, v_0, p_0)),
+            momentum=Later(
+                lambda: function("momentum", [q, v, p], ca.vertcat(plain.momentum(q_0, v_0, p_0), self.s_v))
+            ),
+            kinetic=Later(lambda: function("kinetic", [q, v, p], plain.kinetic(q_0, v_0, p_0))),
             potential=function("potential", [q, p, t], plain.potential(q_0, p_0, t)),
             angles=function("angles", [q, p, t], plain.angles(q_0, p_0, t)),
             bound_values=self.parametric(plain.bound_values),
