@@ -132,6 +132,7 @@ class Bodies:
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
         integrals: the integrals over the mass of the flexible parts, by full name.
+        massive: the mass properties of the rigid parts that have some, by full name.
         at_rest: the coordinates of each joint between two frames that coincide, by full name.
         carrying: full names of the joints that may carry coordinates on the tree.
         weights: what the joints cost there.
@@ -198,6 +199,11 @@ class Bodies:
         self.integrals = {
             path: part.integrals(self.values[path], self.shapes[path].rate)
             for path, part in mechanism.of(FlexibleBody).items()
+        }
+        self.massive = {
+            path: inertia
+            for path, part in mechanism.of(Part).items()
+            if (inertia := part.inertia(self.values[path])) is not None
         }
         joints = mechanism.of(Joint).items()
         self.at_rest = {path: joint.motion(self.values[path], *self.still) for path, joint in joints}
@@ -359,11 +365,9 @@ class Bodies:
     def _total(self, group: Group) -> Inertia:
         parts: list[tuple[SX, SX, SX]] = []
         for path in group.parts:
-            inertia = self.mechanism.components[path].inertia(self.values[path])  # type: ignore[attr-defined]
-            if inertia is not None:
-                pose = group.poses[f"{path}.frame_a"]
-                turned = inertia.I_CM if self.planar else pose.R @ inertia.I_CM @ pose.R.T
-                parts.append((inertia.m, pose.r + pose.R @ inertia.r_CM, turned))
+            if path in self.massive:
+                inertia, pose = self.massive[path], group.poses[f"{path}.frame_a"]
+                parts.append((inertia.m, *placed_inertia(pose.r, pose.R, inertia.r_CM, inertia.I_CM)))
         if len(parts) == 1:
             return Inertia(*parts[0])
         still = ca.SX(self.dim, 1)
@@ -394,11 +398,7 @@ class Bodies:
 
     def _massive(self, group: Group) -> list[str]:
         """Return the parts of a group that have mass, flexible ones too."""
-        return [
-            path
-            for path in group.parts
-            if path in self.shapes or self.mechanism.components[path].inertia(self.values[path])  # type: ignore[attr-defined]
-        ]
+        return [path for path in group.parts if path in self.shapes or path in self.massive]
 
     def _lack(self, group: Group, total: Inertia) -> str:
         """Return what a group lacks of mass and inertia; an empty text if it has both."""
@@ -422,12 +422,12 @@ class Bodies:
 
     def numbers(self, *expressions: SX) -> list[Any]:
         """Return the values of expressions of the parameters, each as a matrix DM."""
-        found = []
-        for item in expressions:
-            symbols = ca.symvar(item)
-            values = [self._values[symbol.element_hash()] for symbol in symbols]
-            found.append(ca.Function("value", symbols, [ca.densify(item)]).call([ca.DM(value) for value in values])[0])
-        return found
+        symbols = ca.symvar(ca.veccat(*expressions))
+        values = [self._values[symbol.element_hash()] for symbol in symbols]
+        function = ca.Function(
+            "values", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(item) for item in expressions]
+        )
+        return list(function.call([ca.DM(values)]))
 
     @cached_property
     def _values(self) -> dict[int, float]:
@@ -569,6 +569,12 @@ ELSEWHERE = "; joint coordinates allow it where the bodies that it carries have 
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""
+
+
+@traced
+def placed_inertia(r: SX, R: SX, r_CM: SX, I_CM: SX) -> tuple[SX, SX]:
+    """Return centre of mass and inertia about it, seen from a frame in which r and R are the pose of their own."""
+    return r + R @ r_CM, I_CM if I_CM.numel() == 1 else R @ I_CM @ R.T
 
 
 @traced

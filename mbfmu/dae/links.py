@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, turning_of
+from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, placed_inertia, turning_of
 from mbfmu.dae.edges import Edge
 from mbfmu.dae.flexible import elastic
 from mbfmu.dae.recursive import Bending, Link, lever
 from mbfmu.model.frame import SX, Pose, identity
 from mbfmu.model.relative import cross
+from mbfmu.model.traced import traced
 
 GAUGE = 0.75
 """Trace of inertia that a quaternion's norm is given where the body itself has none, kg.m2."""
@@ -32,12 +33,9 @@ class Relative:
 
     def __matmul__(self, other: "Relative") -> "Relative":
         """Return the motion of a third frame, of which `other` is the motion seen from this one."""
-        turned = self.pose.R @ other.velocity
-        if self.pose.planar:
-            arm = self.pose.R @ other.pose.r
-            return Relative(self.pose @ other.pose, self.velocity + cross(self.w, arm) + turned, self.w + other.w)
-        velocity = self.velocity + self.pose.R @ ca.cross(self.w, ca.SX(other.pose.r)) + turned
-        return Relative(self.pose @ other.pose, velocity, other.pose.R.T @ self.w + other.w)
+        here, there = self.pose, other.pose
+        moving = _relative_motion(self.velocity, self.w, here.R, there.r, there.R, other.velocity, other.w)
+        return Relative(here @ there, *moving)
 
     def inverse(self) -> "Relative":
         """Return the motion of the other frame seen from this one."""
@@ -145,11 +143,10 @@ class Links:
         there = Pose(there.r, there.angle, there.R)
         self.links.append(_link(bodies, branch, parent, relative, inner, carrier, there, q, v, columns))
         self.branches.append(branch)
-        w_0 = w_P if bodies.planar else carrier.R @ w_P
-        v_0 = v_P + cross(w_0, carrier.R @ across.r) + carrier.R @ relative.velocity
-        w_C = w_P + relative.w if bodies.planar else across.R.T @ w_P + relative.w
         self.frames[branch.far] = there
-        self._rates[branch.far] = v_0, w_C
+        self._rates[branch.far] = _motion_in_world(
+            v_P, w_P, carrier.R, across.r, across.R, relative.velocity, relative.w
+        )
         self.intrinsic += [(branch.label, ca.sumsqr(q[part]) - 1) for part in branch.quaternions]
         self.names += own
         self.q, self.v = ca.vertcat(self.q, q), ca.vertcat(self.v, v)
@@ -161,8 +158,27 @@ class Links:
         v_0, w = self._rates[number]
         back = inner.inverse()
         pose = placed @ back
-        w_0 = w if planar else placed.R @ w
-        return Pose(pose.r, pose.angle, pose.R), v_0 + cross(w_0, placed.R @ back.r), w if planar else inner.R @ w
+        return Pose(pose.r, pose.angle, pose.R), _moved(v_0, w, placed.R, back.r), w if planar else inner.R @ w
+
+
+@traced
+def _relative_motion(v: SX, w: SX, R: SX, r_B: SX, R_B: SX, v_B: SX, w_B: SX) -> tuple[SX, SX]:
+    """Return the motion of a frame B seen from a third, for that of the frame it is seen from."""
+    if w.numel() == 1:
+        return v + cross(w, R @ r_B) + R @ v_B, w + w_B
+    return v + R @ ca.cross(w, r_B) + R @ v_B, R_B.T @ w + w_B
+
+
+@traced
+def _motion_in_world(v_0: SX, w: SX, R: SX, r_B: SX, R_B: SX, v_B: SX, w_B: SX) -> tuple[SX, SX]:
+    """Return velocity in the world frame, and angular velocity in its own axes, of a frame B."""
+    return _moved(v_0, w, R, r_B) + R @ v_B, w + w_B if w.numel() == 1 else R_B.T @ w + w_B
+
+
+@traced
+def _moved(v_0: SX, w: SX, R: SX, r: SX) -> SX:
+    """Return the velocity of a body's point at r, in the world frame."""
+    return v_0 + cross(w if w.numel() == 1 else R @ w, R @ r)
 
 
 def unit(Q: SX, Qdot: SX) -> tuple[SX, SX]:
@@ -226,12 +242,11 @@ def _link(
     else:
         inertia = bodies.inertias[branch.far - 1]
         back = inner.inverse()
-        c = back.r + back.R @ inertia.r_CM
+        c, J = placed_inertia(back.r, back.R, inertia.r_CM, inertia.I_CM)
         if bodies.planar:
             c = there.R @ c
-            J = inertia.I_CM
         else:
-            J = ca.sparsify(back.R @ inertia.I_CM @ back.R.T)
+            J = ca.sparsify(J)
         K = lever(ca.sparsify(c))
         m, h = inertia.m, inertia.m * ca.sparsify(c)
         J += inertia.m * K.T @ K

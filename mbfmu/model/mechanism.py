@@ -568,7 +568,7 @@ def quantities(
             resolve(mechanism, mechanism.entries[name], symbols) if name in mechanism.entries else ca.SX(1, 1)
             for name in (f"{path}.{label}{suffix}" for suffix, _ in _scalars(label, value, mechanism.planar, declared))
         ]
-        values[label] = ca.vertcat(*parts)
+        values[label] = parts[0] if len(parts) == 1 else ca.vertcat(*parts)
     return SimpleNamespace(**values)
 
 

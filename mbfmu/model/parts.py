@@ -8,6 +8,7 @@ import casadi as ca
 
 from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, identity
+from mbfmu.model.traced import traced
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,13 @@ class Body(MovingPart):
     def inertia(self, p: Any) -> Inertia:
         if p.planar:
             return Inertia(p.m, p.r_CM, p.I_33)
-        rows = ((p.I_11, p.I_21, p.I_31), (p.I_21, p.I_22, p.I_32), (p.I_31, p.I_32, p.I_33))
-        return Inertia(p.m, p.r_CM, ca.vertcat(*(ca.horzcat(*row) for row in rows)))
+        return Inertia(p.m, p.r_CM, _tensor(p.I_11, p.I_22, p.I_33, p.I_21, p.I_31, p.I_32))
+
+
+@traced
+def _tensor(I_11: SX, I_22: SX, I_33: SX, I_21: SX, I_31: SX, I_32: SX) -> SX:
+    rows = ((I_11, I_21, I_31), (I_21, I_22, I_32), (I_31, I_32, I_33))
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows))
 
 
 @dataclass(frozen=True)
