@@ -1,6 +1,8 @@
 """Kernels of tcc: there at once, with the bits of the optimised ones that follow them."""
 
+import os
 import platform
+import signal
 import subprocess
 import sys
 import threading
@@ -141,6 +143,21 @@ def test_where_the_optimising_compiler_fails_the_kernel_goes_on_as_it_is_with_a_
     with pytest.warns(RuntimeWarning, match=f"the C compiler failed: {error}.*three to five times"):
         Early(kernel, fail).finish()
     assert kernel.path == path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts are no signals on Windows")
+def test_an_interrupt_ends_the_optimising_compiler_without_another_word(fresh: Path) -> None:
+    script = "import mbfmu; mbfmu.Simulation('arm6', stepper='rattle'); print('begun', flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    complaint = process.communicate(timeout=60)[1]
+    assert complaint.endswith("KeyboardInterrupt\n")
+    assert len(list((fresh / "kernels").glob("*.so"))) == 1
 
 
 @pytest.mark.usefixtures("fresh")

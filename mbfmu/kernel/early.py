@@ -9,7 +9,7 @@ from mbfmu.errors import MbfmuError
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.toolchain import SLOWER, BuildError, Library, ahead, built, cached, local, tcc
+from mbfmu.kernel.toolchain import SLOWER, BuildError, InterruptedBuildError, Library, ahead, built, cached, local, tcc
 
 
 class Early:
@@ -37,6 +37,8 @@ class Early:
     def _improve(self) -> None:
         try:
             self.kernel.take(str(self._better().path))
+        except InterruptedBuildError:
+            return
         except (BuildError, MbfmuError, OSError) as error:
             warnings.warn(f"the C compiler failed: {error}: {SLOWER}", RuntimeWarning, stacklevel=2)
 

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,10 @@ cent less on an Intel Xeon of the fourth generation."""
 
 class BuildError(Exception):
     """The complaint of a compiler, in one line."""
+
+
+class InterruptedBuildError(BuildError):
+    """The end of a compiler that the user has interrupted, with all that runs in the terminal."""
 
 
 @dataclass(frozen=True)
@@ -522,6 +527,8 @@ def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
     """
     complaints = [process.communicate()[1] for process in running]
     for process, complaint in zip(running, complaints, strict=True):
+        if process.returncode == -signal.SIGINT:
+            raise InterruptedBuildError("interrupted")
         if process.returncode:
             raise BuildError(next(iter(complaint.splitlines()), f"exit status {process.returncode}"))
 
