@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -79,12 +79,12 @@ class Expression:
     @property
     def tree(self) -> ast.expr:
         """The syntax tree of the text."""
-        return _read(self)[0]
+        return _read(self).tree
 
     @property
     def names(self) -> frozenset[str]:
         """The names the expression refers to."""
-        return _read(self)[1]
+        return frozenset(_read(self).names)
 
     def evaluate(self, lookup: Callable[[str], Any]) -> Any:
         """Return the value of the expression, a number or a CasADi expression.
@@ -92,7 +92,12 @@ class Expression:
         Args:
             lookup: function that returns the value of a name; it raises an error if there is none.
         """
-        return self._walk(self.tree, lookup, 0)
+        text = _read(self)
+        if text.formula is not None:
+            values = [lookup(name) for name in text.names]
+            if all(isinstance(value, ca.SX) and value.is_scalar() for value in values):
+                return text.formula(*values)
+        return self._walk(text.tree, lookup, 0)
 
     def _walk(self, node: ast.expr, lookup: Callable[[str], Any], depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -130,9 +135,24 @@ class Expression:
         )
 
 
+class _Text(NamedTuple):
+    """The text of an expression, read.
+
+    Args:
+        tree: its syntax tree.
+        names: the names it refers to.
+        formula: Function of scalars (names) -> value, a call of which takes less time than to write the operations
+            again; None: they are too few, or nothing has a name.
+    """
+
+    tree: ast.expr
+    names: tuple[str, ...]
+    formula: Any
+
+
 @lru_cache(maxsize=KEPT)
-def _read(expression: Expression) -> tuple[ast.expr, frozenset[str]]:
-    """Return the syntax tree of an expression and the names it refers to.
+def _read(expression: Expression) -> _Text:
+    """Return the text of an expression, read.
 
     Raises:
         ExpressionError: the text is no expression.
@@ -144,14 +164,17 @@ def _read(expression: Expression) -> tuple[ast.expr, frozenset[str]]:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError):
         raise ExpressionError(f"cannot read the expression {expression.quoted}: {ALLOWED}") from None
-    found: set[str] = set()
+    symbols: dict[str, Any] = {}
 
     def note(name: str) -> Any:
-        found.add(name)
-        return ca.SX(1)
+        return symbols.setdefault(name, ca.SX.sym(name))
 
-    expression._walk(tree, note, 0)
-    return tree, frozenset(found)
+    value = expression._walk(tree, note, 0)
+    names, given = tuple(symbols), list(symbols.values())
+    formula = None
+    if names and value.n_dep() and any(value.dep(number).n_dep() for number in range(value.n_dep())):
+        formula = ca.Function("value", given, [value])
+    return _Text(tree, names, formula)
 
 
 def constant(text: str) -> float:
