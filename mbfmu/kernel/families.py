@@ -26,6 +26,9 @@ ROUNDS = 6
 the chain's ends are out of reach."""
 LEAST = 6
 """Smallest number of members of a family."""
+RECURRING = 0.4
+"""Smallest share of operations with recurring surroundings in a program whose families are sought: flexible bodies have
+0.35, and nothing to loop over; chains from 11 links on, and rows of closed loops, have more than half."""
 SIZES = 24
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
 SLIGHT = 0.01
@@ -291,13 +294,13 @@ class _Table:
 
 
 def _members(program: Program) -> Nodes | None:
-    """Return the members of all families, shape (families, span)."""
+    """Return the members of all families, shape (families, span); None if too little recurs."""
     operations = np.flatnonzero(~program.leaf)
     _, which, count = np.unique(colours(program)[operations], return_inverse=True, return_counts=True)
     sizes = Counter[int]()
     for size in count[count >= LEAST].tolist():
         sizes[size] += size
-    if not sizes:
+    if not sizes or sizes.total() < RECURRING * len(operations):
         return None
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
