@@ -23,6 +23,7 @@ from mbfmu.cache import cache_folder
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import OUTPUT, interface
 from mbfmu.kernel import compiled_library
+from mbfmu.kernel.toolchain import alone
 from mbfmu.prepared.prepare import prepare
 
 H = 1e-3
@@ -249,8 +250,10 @@ def test_the_binary_for_windows_runs_under_wine_with_the_same_numbers(
     shutil.copy(fmu.folder / "binaries" / "win64" / "two_link.dll", tmp_path)
     command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-std=c99", "-O1", "-w"]
     command += [f"-I{fmu.folder / 'sources'}", str(HOST), "two_link.dll", "-o", "host.exe"]
-    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(cache_folder() / "zig"))
-    subprocess.run(command, cwd=tmp_path, check=True)
+    zigs = cache_folder() / "zig"
+    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(zigs))
+    with alone(zigs):
+        subprocess.run(command, cwd=tmp_path, check=True)
     monkeypatch.setenv("WINEPREFIX", str(tmp_path / "wine"))
     monkeypatch.setenv("WINEDEBUG", "-all")
     host = str(tmp_path / "host.exe")

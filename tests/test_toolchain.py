@@ -202,6 +202,22 @@ for round in range(2):
     assert [process.communicate()[1] for process in processes] == [""] * 3
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
+def test_a_named_compiler_that_is_zig_inside_keeps_its_own_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\necho "kept in ${{ZIG_GLOBAL_CACHE_DIR:-its own}}" >> {asked}\nexec cc "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("CC", str(wrapper))
+    monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+    compiler = host()
+    assert compiler is not None
+    built({"one.c": "int own_cache(void) { return 1; }\n"}, compiler, "own_cache")
+    assert set(asked.read_text().splitlines()) == {"kept in its own"}
+
+
 def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     assert host() is None

@@ -443,9 +443,9 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
         linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
         lasting = _folders()[-1]
         zigs = lasting / "zig"
-        environment = {"ZIG_GLOBAL_CACHE_DIR": str(zigs), **os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
-        checked = _is_zig(toolchain) and environment["ZIG_GLOBAL_CACHE_DIR"] == str(zigs)
-        with _alone(zigs) if checked else nullcontext():
+        environment = {**os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
+        checked = _is_zig(toolchain) and environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(zigs)) == str(zigs)
+        with alone(zigs) if checked else nullcontext():
             try:
                 _end([*running.values(), *(_started(command, scratch, environment) for command in compiling)])
                 _end([_started(linking, scratch, environment)])
@@ -462,7 +462,7 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
 
 
 @contextmanager
-def _alone(zigs: Path) -> Iterator[None]:
+def alone(zigs: Path) -> Iterator[None]:
     """Keep zig's folder of the cache for one process: another would list files that are not yet whole as they are.
 
     Args:
