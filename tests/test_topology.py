@@ -332,6 +332,29 @@ class Rack(Joint):
         return Pose(ca.vertcat(coordinates["s"], 0), coordinates["phi"])
 
 
+@dataclass(frozen=True)
+class Racks(Rack):
+    """The same with any number of such equations."""
+
+    ratios: Any = ()
+
+    def position(self, p: Any, a: Frame, b: Frame) -> SX:
+        gap = a.R.T @ (b.r_0 - a.r_0)
+        return ca.vertcat(gap[1], *(gap[0] - ratio * ca.sin(b.phi - a.phi) for ratio in self.ratios))
+
+
+@pytest.mark.parametrize("kind", [tuple, list, np.array])
+def test_joints_of_one_class_are_asked_apart_for_what_their_coordinates_leave_open(kind: Callable[[Any], Any]) -> None:
+    ratios = {"none": [], "one": [0.4], "other": [0.5], "two": [0.4, 0.5], "again": [0.4], "rod": []}
+    joints = [Racks(name, ratios=kind(given)) for name, given in ratios.items()]
+    bodies = [Body(f"b_{name}", m=1.0, I_33=0.1) for name in ratios]
+    ends = [connect("world.frame_b", f"{name}.frame_a") for name in ratios]
+    ends += [connect(f"{name}.frame_b", f"b_{name}.frame_a") for name in ratios]
+    system = System("racks", (World(), *joints, *bodies), tuple(ends), planar=True)
+    found = JointTree(flatten(system)).bodies.open_rows
+    assert found == {name: tuple(range(1, 1 + len(given))) for name, given in ratios.items()}
+
+
 def with_pendulum(joint: Joint, planar: bool) -> System:
     """A joint that carries a body with another hung on it."""
     made = Builder(np.random.default_rng(2), planar)

@@ -1,8 +1,9 @@
 """Bodies: the coordinates of a mechanism, the position and motion of every frame, and the equations of each joint."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from random import Random
 from typing import Any
 
 import casadi as ca
@@ -207,8 +208,7 @@ class Bodies:
         }
         joints = mechanism.of(Joint).items()
         self.at_rest = {path: joint.motion(self.values[path], *self.still) for path, joint in joints}
-        found = {path: self._open_rows(path, joint) for path, joint in joints}
-        self.open_rows = {path: rows for path, rows in found.items() if rows is not None}
+        self.open_rows = self._open_rows_of(joints)
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups, bonds = rigid_groups(mechanism, local, self.shapes)
         self.anchors = anchors_of(mechanism, groups, self.shapes)
@@ -261,6 +261,35 @@ class Bodies:
             for item in self.at_rest[path]
         }
 
+    def _open_rows_of(self, joints: Iterable[tuple[str, Joint]]) -> dict[str, tuple[int, ...]]:
+        """Return the open rows of the joints that can carry coordinates; of joints that are alike, one is asked."""
+        known: dict[Hashable, tuple[int, ...] | None] = {}
+        found: dict[str, tuple[int, ...]] = {}
+        for path, joint in joints:
+            key = self._likeness(path, joint)
+            if key not in known:
+                known[key] = self._open_rows(path, joint)
+            rows = known[key]
+            if rows is not None:
+                found[path] = rows
+        return found
+
+    def _likeness(self, path: str, joint: Joint) -> Hashable:
+        """Return what joints have in common whose equations differ in the names of parameters alone."""
+        declared = {label for _, label, _ in joint.declared()}
+        fixed = (getattr(joint, item.name) for item in fields(joint) if item.name not in {"name", *declared})
+        symbols = {self.t.element_hash(): 0}
+        told: list[Any] = [type(joint), *(value if _is_plain(value) else path for value in fixed)]
+        for label, value in vars(self.values[path]).items():
+            if label in {"planar", "time", "since"}:  # all joints have them in common
+                continue
+            for entry in value.elements() if isinstance(value, ca.SX) else [value]:
+                if isinstance(entry, ca.SX) and entry.is_symbolic():
+                    told.append((label, symbols.setdefault(entry.element_hash(), len(symbols))))
+                else:
+                    told.append((label, float(entry) if isinstance(entry, ca.SX) and entry.is_constant() else path))
+        return tuple(told)
+
     def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
         """Return the equations of a joint that its coordinates do not meet; None if it cannot carry coordinates.
 
@@ -282,12 +311,13 @@ class Bodies:
         given = ca.vertcat(ca.SX(0, 1), *others)
         slopes = ca.densify(ca.jacobian(Phi, wiggle))
         shown = ca.Function("shown", [x, wiggle, given], [ca.densify(Phi), slopes])
-        rng, values = np.random.default_rng(0), [np.zeros((0, SAMPLES))]
+        rng, values = Random(0), [np.zeros((0, SAMPLES))]  # NumPy's takes longer to be imported than all this
         for item in coordinates.values():
-            value = rng.normal(size=(item.numel(), SAMPLES))
+            value = np.array([[rng.gauss(0.0, 1.0) for _ in range(SAMPLES)] for _ in range(item.numel())])
             values.append(value / np.linalg.norm(value, axis=0) if item.numel() == 4 else value)
         still = np.zeros((wiggle.numel(), SAMPLES))
-        found = shown(np.concatenate(values), still, rng.uniform(0.5, 1.5, (given.numel(), SAMPLES)))
+        others = [[rng.uniform(0.5, 1.5) for _ in range(SAMPLES)] for _ in range(given.numel())]
+        found = shown(np.concatenate(values), still, np.array(others).reshape(-1, SAMPLES))
         residual, slope = (np.array(item) for item in found)
         met = (np.abs(residual) < MET).all(axis=1)
         columns = slope.reshape(Phi.numel(), SAMPLES, wiggle.numel())[met].swapaxes(0, 1)
@@ -566,9 +596,16 @@ class Bodies:
 
 
 ELSEWHERE = "; joint coordinates allow it where the bodies that it carries have mass"
+
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is a number, a text or nothing, or a tuple of these: its hash tells what it is."""
+    items = value if type(value) is tuple else [value]
+    return all(item is None or isinstance(item, str | float | int) for item in items)
 
 
 @traced

@@ -590,6 +590,8 @@ class Dae(Layout):
             sides = merged("sides", list(given), [free, ca.densify(gamma)])
             called = sides.mx_in()
             return ca.Function("acceleration", called, self.constrained(called[0], *sides(*called), *called[-2:]))
+        if not self.m + self.k:
+            return ca.Function("acceleration", list(given), [ca.densify(free), gamma])
         a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
         return merged("acceleration", list(given), [ca.densify(a), ca.densify(lambda_)])
 

@@ -106,10 +106,10 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         kinetic=later("kinetic", [q, v, p], lambda: inertial.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
-        output=function(
+        output=ca.Function(
             "output",
             [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t],
-            ca.vertcat(shown.y, *(value for _, value in network.shown)),
+            [ca.densify(network.insert(ca.vertcat(shown.y, *(value for _, value in network.shown))))],
         ),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),

@@ -94,8 +94,10 @@ def pressed(dae: Dae) -> Dae:
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
         sampled=tuple(outer.index(k) for k in dae.sampled),
-        output=function(
-            "output", [q, v, z, turned, a, lambda_, u, p, t], dae.output(q, v, z, turned, a, lambda_, shown, p, t)
+        output=ca.Function(
+            "output",
+            [q, v, z, turned, a, lambda_, u, p, t],
+            [ca.densify(dae.output(q, v, z, turned, a, lambda_, shown, p, t))],
         ),
         power=dae.power and changed("power"),
         sampling=sampling,

@@ -220,8 +220,8 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
         Phi_q=function("Phi_q", [q, p, t], dae.Phi_q(q, p, t)[rows, :]),
         Phi_t=function("Phi_t", [q, p, t], dae.Phi_t(q, p, t)[rows]),
         gamma=function("gamma", [q, v, p, t], dae.gamma(q, v, p, t)[rows]),
-        output=function(
-            "output", [q, v, z, turned, a, lambda_, u, p, t], dae.output(q, v, z, turned, a, every, u, p, t)
+        output=ca.Function(
+            "output", [q, v, z, turned, a, lambda_, u, p, t], [dae.output(q, v, z, turned, a, every, u, p, t)]
         ),
         outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
         dropped=dropped,

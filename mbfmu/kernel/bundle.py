@@ -230,7 +230,11 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
     q, v, z = scheme.read(own, p, t)
     states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
     a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
-    y = ca.densify(ca.vertcat(dae.output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
+    output = dae.output
+    if shared:
+        given = output.sx_in()
+        output = merged("output", given, output.call(given))
+    y = ca.densify(ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
     return (ca.Function if shared else merged)("outputs", [x, u, p, t], [y])
 
 

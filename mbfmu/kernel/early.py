@@ -60,14 +60,19 @@ def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | Compiled |
     if first is None or second is None or second.optimisation:
         return None
     with ExitStack() as stack:
-        begun = stack.enter_context(ahead(second))
-        sources = c_sources(bundle, written=begun.take)
+        begun, soon = stack.enter_context(ahead(second)), stack.enter_context(ahead(first))
+
+        def take(file: str, text: str) -> None:
+            soon.take(file, text)
+            begun.take(file, text)
+
+        sources = c_sources(bundle, written=take)
         try:
             if library := cached(sources, second, "kernel"):
                 kernel = Compiled(str(library.path))
                 done(library)
                 return kernel
-            kernel = Compiled(str(built(sources, first, "kernel").path))
+            kernel = Compiled(str(built(sources, first, "kernel", soon).path))
         except (BuildError, OSError):
             return None
         held = stack.pop_all()
