@@ -62,11 +62,3 @@ def operations(function: Any) -> int:
 def own_operations(function: Any) -> int:
     """Return the number of operations of a function, without those of the functions that it calls."""
     return 0 if function.class_name() == "Switch" else int(function.n_instructions())
-
-
-def merged_again(function: Any) -> Any:
-    """Return an SX Function in which equal operations are done once, if it is a long one that was left as it is."""
-    if function.n_instructions() < LONG:
-        return function
-    given = function.sx_in()
-    return ca.Function(function.name(), given, ca.cse(function.call(given)))

@@ -81,22 +81,25 @@ class Loops:
     size: int
 
 
-def with_loops(function: Any, unwanted: Collection[int]) -> Loops | None:
-    """Return a function's body with loops; None if it is short, or they do not pay.
-
-    Args:
-        function: CasADi SX Function.
-        unwanted: numbers of the results that a caller may leave out.
+def long_program(function: Any) -> Program | None:
+    """Return the program of a CasADi SX Function in which loops are sought; None if it is short.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    if function.n_instructions() < LONG:
-        return None
-    program = read_program(function)
+    return read_program(function) if function.n_instructions() >= LONG else None
+
+
+def with_loops(program: Program, unwanted: Collection[int]) -> Loops | None:
+    """Return a function's body with loops; None if they do not pay, or it is short without operations done twice.
+
+    Args:
+        program: the function.
+        unwanted: numbers of the results that a caller may leave out.
+    """
     if len(program.kind) + len(program.outputs) < LONG:
         return None
-    operations = int((~program.leaf).sum())
+    operations = program.size
     layers = find_layers(program, WELL * max(operations, len(program.outputs)))
     if layers is None:
         families = find_families(program)

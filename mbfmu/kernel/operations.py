@@ -59,6 +59,8 @@ OPERATIONS: dict[int, tuple[str, tuple[Operand, ...]]] = {
 }
 """Name and operands of each operation on numbers, by CasADi's number of the operation; arithmetic.h defines the names.
 """
+PLAIN = {name: code for code, (name, places) in OPERATIONS.items() if places[0] == 0}
+"""CasADi's number of an operation that takes its operands in order, by its name."""
 
 
 def operation(number: int, function: str) -> tuple[str, tuple[Operand, ...]]:

@@ -14,6 +14,8 @@ Flags = npt.NDArray[np.bool_]
 
 CONSTANT = "constant"
 """Kind of the nodes that are constants."""
+COMMUTATIVE = frozenset({"ADD", "MUL"})
+"""Operations that give the same bits for exchanged operands."""
 OPERANDS = 3
 """Largest number of operands of an operation."""
 
@@ -51,6 +53,11 @@ class Program:
     numbers: dict[int, float]
     depth: Nodes
     outputs: tuple[Output, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of operations."""
+        return int((~self.leaf).sum())
 
     def name(self, node: int) -> str:
         """Return the kind of a node."""
@@ -118,7 +125,7 @@ def read_program(function: Any) -> Program:
         if not plain:
             given = [number(item) if isinstance(item, float) else given[item] for item in places]
         same = 1 + kinds.setdefault(name, len(kinds))
-        for operand in given:
+        for operand in sorted(given) if name in COMMUTATIVE else given:
             same = same * most + operand
         node = equal.get(same)
         if node is None:

@@ -7,9 +7,9 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.dae.merged import merged_again, operations, own_operations
+from mbfmu.dae.merged import operations, own_operations
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
-from mbfmu.kernel.loops import with_loops
+from mbfmu.kernel.loops import long_program, with_loops
 from mbfmu.kernel.places import Tables
 from mbfmu.kernel.sections import Code
 from mbfmu.kernel.straight import straight
@@ -170,10 +170,11 @@ class _File:
     def _code(self, function: Any, name: str) -> Code:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
-            loops = with_loops(function, unwanted)
+            program = long_program(function)
+            loops = program and with_loops(program, unwanted)
             if loops:
                 return Code(loops.body, loops.size)
-            return straight(merged_again(function), unwanted, self._named(function, name), self.lanes)
+            return straight(program or function, unwanted, self._named(function, name), self.lanes)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)

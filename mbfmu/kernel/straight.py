@@ -1,12 +1,15 @@
-"""SX Function -> C text, operation by operation, in CasADi's order and with its registers."""
+"""SX Function or Program -> C text, operation by operation, in CasADi's order."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from mbfmu.kernel.operations import literal, operation
+from mbfmu.kernel.operations import PLAIN, literal, operation
 from mbfmu.kernel.ordering import LEAVES, ordered
+from mbfmu.kernel.program import CONSTANT, Nodes, Program
 from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, Code, Line, as_one, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
@@ -20,11 +23,11 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
     """Return a function without loops.
 
     Operations that only optional results need come last, and run only if such a result is asked for. A function with
-    optional results, or in another order than CasADi's, has a variable for each operation instead of CasADi's
-    registers, which are used again and again.
+    optional results, or in another order than its own, has a variable for each operation instead of registers that are
+    used again and again.
 
     Args:
-        function: CasADi SX Function.
+        function: CasADi SX Function, or a Program.
         unwanted: numbers of the optional results, which a caller may leave out.
         name: name of the function in C.
         lanes: whether the operations are ordered for several instances at a time.
@@ -32,7 +35,7 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    instructions = _read(function)
+    instructions = _instructions(function) if isinstance(function, Program) else _read(function)
     single = lanes or bool(unwanted)
     length = LENGTH_IN_LANES if lanes else LENGTH
     long = len(instructions) >= 2 * length
@@ -42,27 +45,31 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
     always, sometimes = [k for k in order if k in needed], [k for k in order if k not in needed]
     place = {k: at for at, k in enumerate((*always, *sometimes))} if long else {}
 
+    patterns = {code: _pattern(code, name) for code in {code for code, _, _ in instructions} - LEAVES - {ca.OP_OUTPUT}}
+
     def line(k: int) -> Line:
         code, given, to = instructions[k]
         held = made_by[k] if single else given
         takes = [place[each] for each in made_by[k]] if long else ()
+        filled = f"a{k if single else to[0]}"
+        if code in patterns:
+            return Line(patterns[code].format(filled, *held), filled, takes, leaf=False)
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
             return Line(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
-        if code == ca.OP_INPUT:
-            expression = f"arg[{given[0]}][{given[1]}]"
-        elif code == ca.OP_CONST:
-            expression = f"SAME({literal(given)})"
-        else:
-            word, places = operation(code, function.name())
-            operands = (literal(item) if isinstance(item, float) else f"a{held[item]}" for item in places)
-            expression = f"{word}({', '.join(operands)})"
-        filled = f"a{k if single else to[0]}"
-        return Line(f"{filled} = {expression};", filled, takes, code in LEAVES)
+        expression = f"arg[{given[0]}][{given[1]}]" if code == ca.OP_INPUT else f"SAME({literal(given)})"
+        return Line(f"{filled} = {expression};", filled, takes, leaf=True)
 
     first, then = [line(k) for k in always], [line(k) for k in sometimes]
     asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
     return in_sections(first, then, asked, name, length) if long else as_one(first, then, asked)
+
+
+def _pattern(code: int, function: str) -> str:
+    """Return the statement of an operation, with places for the numbers of its variables: first that of its value."""
+    word, places = operation(code, function)
+    operands = (literal(item) if isinstance(item, float) else f"a{{{item + 1}}}" for item in places)
+    return f"{{0}} = {word}({', '.join(operands)});"
 
 
 def _made_by(instructions: Sequence[Instruction]) -> list[list[int]]:
@@ -85,6 +92,55 @@ def _needed(
         if k in found:
             found.update(made_by[k])
     return found
+
+
+def _instructions(program: Program) -> list[Instruction]:
+    """Return the instructions of a Program, each result after its value, in registers that are used again."""
+    results: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for item in program.outputs:
+        results[item.node].append((item.which, item.index))
+    codes = [
+        ca.OP_CONST if kind == CONSTANT else ca.OP_INPUT if kind.isdecimal() else PLAIN[kind] for kind in program.kinds
+    ]
+    last = _last_users(program).tolist()
+    found: list[Instruction] = []
+    register: list[int] = []
+    free: list[int] = []
+    count = 0
+    rows = zip(program.kind.tolist(), program.index.tolist(), program.operands.tolist(), strict=True)
+    for node, (kind, index, given) in enumerate(rows):
+        code = codes[kind]
+        if code == ca.OP_CONST:
+            takes: Any = program.numbers[node]
+        elif code == ca.OP_INPUT:
+            takes = int(program.kinds[kind]), index
+        else:
+            takes = tuple([register[each] for each in given if each >= 0])
+            for each in reversed(given):
+                if last[each] == node:
+                    free.append(register[each])
+                    last[each] = -1
+        if not free:
+            free.append(count)
+            count += 1
+        to = (free.pop(),)
+        register += to
+        found.append((code, takes, to))
+        if node in results:
+            found += [(ca.OP_OUTPUT, to, each) for each in results[node]]
+        if last[node] < 0:
+            free += to
+    return found
+
+
+def _last_users(program: Program) -> Nodes:
+    """Return the last node that takes each node, -1 without; shape (n + 1,), where the last one belongs to no node."""
+    nodes = np.arange(len(program.kind))
+    last = np.full(len(nodes) + 1, -1)
+    for operand in program.operands.T:
+        last[operand] = np.maximum(last[operand], nodes)  # of several that take one, the last is assigned last
+    last[-1] = -1
+    return last
 
 
 def _read(function: Any) -> list[Instruction]:
