@@ -164,6 +164,8 @@ def main() -> None:
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     given = parser.parse_args()
     by_name = {case.name: case for case in CASES}
+    if unknown := [name for name in given.cases if name not in by_name]:
+        parser.error(f"there is no case '{unknown[0]}'; known: {', '.join(by_name)}")
     if given.alone:
         print(json.dumps(started(by_name[given.alone])))
         return

@@ -24,8 +24,9 @@ def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
         results: its results.
     """
     function = ca.Function(name, list(given), list(results))
-    if any(
-        item.is_a("SXFunction") and item.n_instructions() >= LONG for item in (function, *function.find_functions(0))
+    parts = (function, *function.find_functions(0))
+    if not function.n_instructions() or any(
+        item.is_a("SXFunction") and item.n_instructions() >= LONG for item in parts
     ):
         return function
     return ca.Function(name, list(given), ca.cse(list(results)))

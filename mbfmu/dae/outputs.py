@@ -319,7 +319,7 @@ class _Table:
         parents = labels(derivative_of, value) if derivative_of else [None] * value.numel()
         for label, parent in zip(labels(name, value), parents, strict=True):
             self.signals.append(Signal(label, unit, text, kind, parent, reaction_of=reaction_of))
-        self.values.append(ca.densify(value))
+        self.values.append(value if value.is_dense() else ca.densify(value))
 
     def derive(self, name: str, unit: str, text: str, rate: SX, kind: str, derivative_of: str) -> None:
         """Add the time derivative of a rate, to be differentiated together with the others."""

@@ -247,11 +247,15 @@ def inverse_dynamics(
     moment: list[SX] = []
     effort: list[SX] = []
     for number, link in enumerate(links):
-        x_w, x_v = moves.b_w[number], moves.b_v[number] - gravity
-        if link.parent >= 0:
-            x_w = alpha[link.parent] + moves.b_w[number]
-            x_v = a[link.parent] + turning[link.parent] @ link.r + moves.b_v[number]
-        x_w, x_v = link.down(x_w), link.down(x_v)
+        x_w, x_v = moves.b_w[number], moves.b_v[number]
+        if link.parent < 0:
+            x_w, x_v = link.down(x_w), link.down(x_v - gravity)
+        elif link.R is None:
+            x_w = alpha[link.parent] + x_w
+            x_v = a[link.parent] + turning[link.parent] @ link.r + x_v
+        else:
+            of_parent = alpha[link.parent], a[link.parent], turning[link.parent]
+            x_w, x_v = _carried(*of_parent, link.r, x_w, x_v, link.R)
         if vdot is not None:
             x_w, x_v = x_w + link.S_w @ vdot[link.columns, :], x_v + link.S_v @ vdot[link.columns, :]
             if link.Y is not None:
@@ -287,11 +291,26 @@ def inverse_dynamics(
         tau[number] = own
         if link.Y is not None:
             effort[link.parent] += link.Y.effort(moment[number], force[number])
-        if link.parent >= 0:
-            f = link.up(force[number])
-            force[link.parent] += f
-            moment[link.parent] += link.up(moment[number]) + moment_of(link.r, f)
+        P = link.parent
+        if P >= 0 and link.R is not None:
+            force[P], moment[P] = _handed_on(force[P], moment[P], force[number], moment[number], link.r, link.R)
+        elif P >= 0:
+            force[P] += force[number]
+            moment[P] += moment[number] + moment_of(link.r, force[number])
     return placed(links, tau), force, moment
+
+
+@traced
+def _carried(alpha: SX, a: SX, turning: SX, r: SX, b_w: SX, b_v: SX, R: SX) -> tuple[SX, SX]:
+    """Return angular and linear acceleration of a link without its joint's, in its axes, from those of its parent."""
+    return R.T @ (alpha + b_w), R.T @ (a + turning @ r + b_v)
+
+
+@traced
+def _handed_on(force: SX, moment: SX, f: SX, n: SX, r: SX, R: SX) -> tuple[SX, SX]:
+    """Return force and moment on a link with what a child's joint takes, in the link's axes."""
+    up = R @ f
+    return force + up, moment + (R @ n + moment_of(r, up))
 
 
 @traced

@@ -18,6 +18,8 @@ COMMUTATIVE = frozenset({"ADD", "MUL"})
 """Operations that give the same bits for exchanged operands."""
 OPERANDS = 3
 """Largest number of operands of an operation."""
+NOTHING = tuple((-1,) * (OPERANDS - count) for count in range(OPERANDS + 1))
+"""What stands in the places of missing operands, by the number of operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def read_program(function: Any) -> Program:
     numbers: dict[int, float] = {}
     equal: dict[int, int] = {}  # by kind and operands as one number: collecting garbage is slow among tuples
     outputs: list[Output] = []
-    known: dict[int, tuple[str, tuple[Operand, ...], bool]] = {}
+    known: dict[int, tuple[int, tuple[Operand, ...], bool]] = {}
 
     def leaf(name: str, element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
@@ -119,20 +121,21 @@ def read_program(function: Any) -> Program:
             continue
         if code not in known:
             name, places = operation(code, function.name())
-            known[code] = name, places, all(item == at for at, item in enumerate(places))
-        name, places, plain = known[code]
+            plain = all(item == at for at, item in enumerate(places))
+            known[code] = kinds.setdefault(name, len(kinds)), () if plain else places, name in COMMUTATIVE
+        which_kind, places, commutes = known[code]
         given = [registers[register] for register in given_of(k)]
-        if not plain:
+        if places:
             given = [number(item) if isinstance(item, float) else given[item] for item in places]
-        same = 1 + kinds.setdefault(name, len(kinds))
-        for operand in sorted(given) if name in COMMUTATIVE else given:
+        same = 1 + which_kind
+        for operand in reversed(given) if commutes and given[0] > given[1] else given:
             same = same * most + operand
         node = equal.get(same)
         if node is None:
             node = equal[same] = len(kind)
-            kind.append(kinds[name])
+            kind.append(which_kind)
             operands += given
-            operands += (-1,) * (OPERANDS - len(given))
+            operands += NOTHING[len(given)]
             index.append(-1)
             depth.append(1 + max([depth[item] for item in given]))
         registers[made_of(k)[0]] = node
