@@ -551,7 +551,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[str, str], tmp_path: Path) -> None:
     line = done_apart("--version", cwd=tmp_path, **bare).splitlines()[3]
-    assert line.startswith("C compiler: none: kernels are interpreted")
+    assert line.startswith("C compiler: none: kernels run interpreted")
     assert GCC in line
 
 

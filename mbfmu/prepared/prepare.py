@@ -112,12 +112,10 @@ class Prepared:
     @cached_property
     def kernel(self) -> Compiled | Interpreted:
         """The kernel for this machine, optimised."""
-        early = vars(self).get("_early")
-        if isinstance(early, Early):
+        early: Early | None = vars(self).get("_early")
+        if early:
             early.finish()
             return early.kernel
-        if isinstance(early, Compiled):
-            return early
         if self.cached:
             with suppress(OSError):  # it went, or is damaged: it is made anew
                 return Compiled(str(self.cached.library))
@@ -131,10 +129,10 @@ class Prepared:
         """The kernel for this machine, of the same bits but slower until it is compiled with optimisation."""
         if self.cached or "kernel" in vars(self):
             return self.kernel
-        return self._early.kernel if isinstance(self._early, Early) else self.kernel
+        return self._early.kernel if self._early else self.kernel
 
     @cached_property
-    def _early(self) -> Early | Compiled | None:
+    def _early(self) -> Early | None:
         self.outline  # noqa: B018 - derived here, not in the thread that stores it
         return early(self.bundle, lambda library: self._store(library.path))
 
