@@ -146,6 +146,20 @@ def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
     assert not any("return" in body for body in bodies)
 
 
+def test_equal_operations_are_done_once_in_either_order_of_their_operands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = ca.SX.sym("x", 4)
+    results = [ca.sin(x[0] * x[1]), ca.cos(x[1] * x[0]), x[2] + x[3], (x[3] + x[2]) / x[0], x[2] - x[3], x[3] - x[2]]
+    function = ca.Function("f", [x], [ca.vertcat(*results)])
+    given = np.random.default_rng(0).normal(size=4).tolist()
+    expected = bytes(np.array(function(given)))
+    monkeypatch.setattr(loops, "LONG", 0)
+    text = generated([function], external=True).text
+    assert [text.count(f" {name}(") for name in ("MUL", "ADD", "SUB")] == [1, 1, 2]
+    assert compiled(function, tmp_path, "exchanged", *CHECKS)(given) == expected
+
+
 def test_code_in_which_nothing_recurs_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     x = ca.SX.sym("x", 8)
     some, result = random.Random(1), x[0]

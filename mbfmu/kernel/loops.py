@@ -91,7 +91,7 @@ def long_program(function: Any) -> Program | None:
 
 
 def with_loops(program: Program, unwanted: Collection[int]) -> Loops | None:
-    """Return a function's body with loops; None if they do not pay, or it is short without operations done twice.
+    """Return a function's body with loops; None if they do not pay, or if it is short without what is done twice.
 
     Args:
         program: the function.
