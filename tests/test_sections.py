@@ -15,8 +15,9 @@ import mbfmu
 from mbfmu.dae import derive
 from mbfmu.kernel import compiled_library, compose, sections, straight, vector
 from mbfmu.kernel.codegen import c_sources
+from mbfmu.kernel.program import read_program
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.sources import generated, headers
+from mbfmu.kernel.sources import called, generated, headers
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
@@ -41,6 +42,7 @@ def test_sections_give_what_casadi_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, optional: bool
 ) -> None:
     monkeypatch.setattr(straight, "LENGTH", 9)
+    monkeypatch.setattr(straight, "WAITING", 0)
     function = tangled(seed)
     found = generated([function], external=True, optional=[function] if optional else [])
     assert found.text.count("SECTION void f_") > 3
@@ -68,6 +70,7 @@ def test_a_robot_steps_by_the_same_bits_in_sections_all_of_which_are_short(monke
     bundle = compose(dae, make_scheme(dae, "rattle", {}))
     u, p = vector(dae.u_default()), vector(dae.p_default())
     found, longest = [], []
+    monkeypatch.setattr(straight, "WAITING", 0)
     for length in (NEVER, sections.LENGTH):
         monkeypatch.setattr(straight, "LENGTH", length)
         text = c_sources(bundle)["step.c"]
@@ -79,3 +82,17 @@ def test_a_robot_steps_by_the_same_bits_in_sections_all_of_which_are_short(monke
     assert found[0] == found[1]
     assert longest[0] > 10 * sections.LENGTH
     assert longest[1] < 3 * sections.LENGTH
+
+
+@pytest.mark.parametrize(
+    ("model", "stepper", "options", "cut"),
+    [("slider_crank", "projected", {"order": 9}, False), ("arm6", "generalized_alpha", {}, True)],
+)
+def test_a_function_is_cut_where_many_values_wait(model: str, stepper: str, options: dict[str, Any], cut: bool) -> None:
+    """Both steps have a function of 3400 to 3800 lines."""
+    dae = derive(mbfmu.load(model), "joint")
+    functions = compose(dae, make_scheme(dae, stepper, options)).formulas["step"].functions()
+    (long,) = (item for item in called(functions) if item.is_a("SXFunction") and item.n_instructions() > 3000)
+    program = read_program(long)
+    assert 3000 < program.size < sections.WHOLE
+    assert bool(straight.straight(program, (), "step").sections) == cut

@@ -12,7 +12,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 LENGTH = 500
-"""Usual number of lines of a section; a function of twice as many is cut."""
+"""Usual number of lines of a section; functions of twice as many are cut."""
+WAITING = 120
+"""Mean number of values that wait for later lines below which a function of up to `WHOLE` lines is left whole: compilers
+find places for so many, while the way through the work vector takes up to 7 percent more instructions. From 130 on a
+whole function takes up to a third longer.
+"""
+WHOLE = 4000
+"""Largest number of lines of such a function, as compilers take more than twice as long for twice the length."""
 LENGTH_IN_LANES = 1200
 """The same in code for several instances, where a value in the work vector costs more."""
 
@@ -59,8 +66,10 @@ def as_one(always: Sequence[Line], sometimes: Sequence[Line], asked: str) -> Cod
     return Code(_text([*declared, *(line.text for line in always), *_if(asked, [line.text for line in sometimes])]))
 
 
-def in_sections(always: Sequence[Line], sometimes: Sequence[Line], asked: str, name: str, length: int) -> Code:
-    """Return straight code as a function that calls its sections.
+def in_sections(
+    always: Sequence[Line], sometimes: Sequence[Line], asked: str, name: str, length: int, waiting: int
+) -> Code:
+    """Return straight code as a function that calls its sections, or as a whole where few values wait.
 
     Args:
         always: lines that run always.
@@ -68,9 +77,12 @@ def in_sections(always: Sequence[Line], sometimes: Sequence[Line], asked: str, n
         asked: this condition, in C.
         name: name of the function.
         length: usual number of lines of a section.
+        waiting: mean number of values that wait below which up to `WHOLE` lines are left whole.
     """
     lines = [*always, *sometimes]
     uses = _uses(lines)
+    if len(lines) <= WHOLE and sum(use - k for k, use in enumerate(uses)) < waiting * len(lines):
+        return as_one(always, sometimes, asked)
     bounds = [*_bounds(uses, 0, len(always), length), *_bounds(uses, len(always), len(lines), length)]
     section_of = [number for number, (start, end) in enumerate(bounds) for _ in range(start, end)]
     slots, work = _slots(uses, section_of)

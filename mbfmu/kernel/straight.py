@@ -10,7 +10,7 @@ import numpy as np
 from mbfmu.kernel.operations import PLAIN, literal, operation
 from mbfmu.kernel.ordering import LEAVES, ordered
 from mbfmu.kernel.program import CONSTANT, Nodes, Program
-from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, Code, Line, as_one, in_sections
+from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, Line, as_one, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
@@ -62,7 +62,9 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
 
     first, then = [line(k) for k in always], [line(k) for k in sometimes]
     asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
-    return in_sections(first, then, asked, name, length) if long else as_one(first, then, asked)
+    return (
+        in_sections(first, then, asked, name, length, 0 if lanes else WAITING) if long else as_one(first, then, asked)
+    )
 
 
 def _pattern(code: int, function: str) -> str:

