@@ -14,9 +14,10 @@ from typing import NamedTuple
 LENGTH = 500
 """Usual number of lines of a section; functions of twice as many are cut."""
 WAITING = 120
-"""Mean number of values that wait for later lines below which a function of up to `WHOLE` lines is left whole: compilers
-find places for so many, while the way through the work vector takes up to 7 percent more instructions. From 130 on a
-whole function takes up to a third longer.
+"""Mean number of values that wait for later lines below which a function of up to `WHOLE` lines is left whole.
+
+Compilers find places for so many, while the way through the work vector takes up to 7 percent more instructions. From
+130 on a whole function takes up to a third longer.
 """
 WHOLE = 4000
 """Largest number of lines of such a function, as compilers take more than twice as long for twice the length."""
