@@ -19,7 +19,7 @@ COMMUTATIVE = frozenset({"ADD", "MUL"})
 OPERANDS = 3
 """Largest number of operands of an operation."""
 NOTHING = tuple((-1,) * (OPERANDS - count) for count in range(OPERANDS + 1))
-"""What stands in the places of missing operands, by the number of operands."""
+"""Entries in the places of missing operands, by the number of operands."""
 
 
 @dataclass(frozen=True, slots=True)
