@@ -240,6 +240,7 @@ WINE = shutil.which("wine64") or shutil.which("wine") or shutil.which("/usr/lib/
 
 @needs_zig
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(WINE is None, reason="needs wine")
 def test_the_binary_for_windows_runs_under_wine_with_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
