@@ -283,11 +283,14 @@ class Bodies:
         for label, value in vars(self.values[path]).items():
             if label in {"planar", "time", "since"}:  # all joints have them in common
                 continue
-            for entry in value.elements() if isinstance(value, ca.SX) else [value]:
-                if isinstance(entry, ca.SX) and entry.is_symbolic():
+            if not isinstance(value, ca.SX):  # a law
+                told.append(path)
+                continue
+            for entry in value.elements():
+                if entry.is_symbolic():
                     told.append((label, symbols.setdefault(entry.element_hash(), len(symbols))))
                 else:
-                    told.append((label, float(entry) if isinstance(entry, ca.SX) and entry.is_constant() else path))
+                    told.append((label, float(entry) if entry.is_constant() else path))
         return tuple(told)
 
     def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
@@ -316,8 +319,8 @@ class Bodies:
             value = np.array([[rng.gauss(0.0, 1.0) for _ in range(SAMPLES)] for _ in range(item.numel())])
             values.append(value / np.linalg.norm(value, axis=0) if item.numel() == 4 else value)
         still = np.zeros((wiggle.numel(), SAMPLES))
-        others = [[rng.uniform(0.5, 1.5) for _ in range(SAMPLES)] for _ in range(given.numel())]
-        found = shown(np.concatenate(values), still, np.array(others).reshape(-1, SAMPLES))
+        numbers = [rng.uniform(0.5, 1.5) for _ in range(given.numel() * SAMPLES)]
+        found = shown(np.concatenate(values), still, np.reshape(numbers, (-1, SAMPLES)))
         residual, slope = (np.array(item) for item in found)
         met = (np.abs(residual) < MET).all(axis=1)
         columns = slope.reshape(Phi.numel(), SAMPLES, wiggle.numel())[met].swapaxes(0, 1)
@@ -596,7 +599,6 @@ class Bodies:
 
 
 ELSEWHERE = "; joint coordinates allow it where the bodies that it carries have mass"
-
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""

@@ -106,7 +106,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         kinetic=later("kinetic", [q, v, p], lambda: inertial.T),
         potential=function("potential", [q, p, t], V),
         angles=function("angles", [q, p, t], shown.angles),
-        output=ca.Function(
+        output=ca.Function(  # equal operations are merged where it is written, with those of the accelerations
             "output",
             [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t],
             [ca.densify(network.insert(ca.vertcat(shown.y, *(value for _, value in network.shown))))],

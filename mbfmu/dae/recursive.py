@@ -126,6 +126,11 @@ class Link:
         """Places of the shape coordinates among the link's own."""
         return slice(self.shape.start - self.columns.start, self.columns.stop - self.columns.start)
 
+    @property
+    def turn(self) -> tuple[SX, ...]:
+        """R, if the link turns against its parent's axes: none where all are in the axes of the world."""
+        return () if self.R is None else (self.R,)
+
     def up(self, x: SX) -> SX:
         """Turn a vector into the parent's axes."""
         return x if self.R is None or not x.nnz() else self.R @ x
@@ -250,12 +255,9 @@ def inverse_dynamics(
         x_w, x_v = moves.b_w[number], moves.b_v[number]
         if link.parent < 0:
             x_w, x_v = link.down(x_w), link.down(x_v - gravity)
-        elif link.R is None:
-            x_w = alpha[link.parent] + x_w
-            x_v = a[link.parent] + turning[link.parent] @ link.r + x_v
         else:
             of_parent = alpha[link.parent], a[link.parent], turning[link.parent]
-            x_w, x_v = _carried(*of_parent, link.r, x_w, x_v, link.R)
+            x_w, x_v = _carried(*of_parent, link.r, x_w, x_v, *link.turn)
         if vdot is not None:
             x_w, x_v = x_w + link.S_w @ vdot[link.columns, :], x_v + link.S_v @ vdot[link.columns, :]
             if link.Y is not None:
@@ -292,25 +294,26 @@ def inverse_dynamics(
         if link.Y is not None:
             effort[link.parent] += link.Y.effort(moment[number], force[number])
         P = link.parent
-        if P >= 0 and link.R is not None:
-            force[P], moment[P] = _handed_on(force[P], moment[P], force[number], moment[number], link.r, link.R)
-        elif P >= 0:
-            force[P] += force[number]
-            moment[P] += moment[number] + moment_of(link.r, force[number])
+        if P >= 0:
+            force[P], moment[P] = _handed_on(force[P], moment[P], force[number], moment[number], link.r, *link.turn)
     return placed(links, tau), force, moment
 
 
 @traced
-def _carried(alpha: SX, a: SX, turning: SX, r: SX, b_w: SX, b_v: SX, R: SX) -> tuple[SX, SX]:
+def _carried(alpha: SX, a: SX, turning: SX, r: SX, b_w: SX, b_v: SX, *turn: SX) -> tuple[SX, SX]:
     """Return angular and linear acceleration of a link without its joint's, in its axes, from those of its parent."""
-    return R.T @ (alpha + b_w), R.T @ (a + turning @ r + b_v)
+    x_w, x_v = alpha + b_w, a + turning @ r + b_v
+    for R in turn:
+        x_w, x_v = R.T @ x_w, R.T @ x_v
+    return x_w, x_v
 
 
 @traced
-def _handed_on(force: SX, moment: SX, f: SX, n: SX, r: SX, R: SX) -> tuple[SX, SX]:
+def _handed_on(force: SX, moment: SX, f: SX, n: SX, r: SX, *turn: SX) -> tuple[SX, SX]:
     """Return force and moment on a link with what a child's joint takes, in the link's axes."""
-    up = R @ f
-    return force + up, moment + (R @ n + moment_of(r, up))
+    for R in turn:
+        f, n = R @ f, R @ n
+    return force + f, moment + (n + moment_of(r, f))
 
 
 @traced
