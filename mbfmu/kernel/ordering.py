@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-LEAVES = frozenset({ca.OP_INPUT, ca.OP_CONST})
-"""CasADi's numbers of the operations that take no values."""
-NEITHER = LEAVES | {ca.OP_OUTPUT}
-"""CasADi's numbers of the operations that compute nothing."""
+from mbfmu.kernel.instructions import LEAVES, NEITHER
+
 USUAL = 8
 """Number of operations that begin before the result of one is there: in four cycles, two in each."""
 LATENCY = {ca.OP_DIV: 48, ca.OP_INV: 48, ca.OP_SQRT: 48, ca.OP_SIN: 150, ca.OP_COS: 150} | dict.fromkeys(NEITHER, 0)

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.kernel.instructions import LEAVES, read_instructions
 from mbfmu.kernel.operations import Operand, operation
 
 Nodes = npt.NDArray[np.int64]
@@ -18,8 +19,6 @@ COMMUTATIVE = frozenset({"ADD", "MUL"})
 """Operations that give the same bits for exchanged operands."""
 OPERANDS = 3
 """Largest number of operands of an operation."""
-NOTHING = tuple((-1,) * (OPERANDS - count) for count in range(OPERANDS + 1))
-"""Entries in the places of missing operands, by the number of operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,6 @@ def read_program(function: Any) -> Program:
     Raises:
         KernelError: the function has an unknown operation.
     """
-    code_of, given_of, made_of = function.instruction_id, function.instruction_input, function.instruction_output
     kinds: dict[str, int] = {}
     leaves: dict[tuple[str, int | str], int] = {}
     registers = [-1] * int(function.sz_w())
@@ -102,43 +100,43 @@ def read_program(function: Any) -> Program:
             numbers[leaves[key]] = value
         return leaves[key]
 
-    count = function.n_instructions()
-    most = OPERANDS * count
-    for k in range(count):
-        code = code_of(k)
-        if code in {ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT}:
+    def argument(which: int, element: int) -> int:
+        key = str(which), element
+        if key not in leaves:
+            leaves[key] = leaf(*key)
+        return leaves[key]
+
+    most = OPERANDS * function.n_instructions()
+    for code, taken, filled in read_instructions(function):
+        form = known.get(code)
+        if form is None:
             if code == ca.OP_OUTPUT:
-                which, element = made_of(k)
-                outputs.append(Output(which, element, registers[given_of(k)[0]]))
-            elif code == ca.OP_CONST:
-                registers[made_of(k)[0]] = number(function.instruction_constant(k))
-            else:
-                which, element = given_of(k)
-                key = str(which), element
-                if key not in leaves:
-                    leaves[key] = leaf(key[0], element)
-                registers[made_of(k)[0]] = leaves[key]
-            continue
-        if code not in known:
+                which, element = filled
+                outputs.append(Output(which, element, registers[taken[0]]))
+                continue
+            if code in LEAVES:
+                registers[filled[0]] = number(taken) if code == ca.OP_CONST else argument(*taken)
+                continue
             name, places = operation(code, function.name())
             plain = all(item == at for at, item in enumerate(places))
-            known[code] = kinds.setdefault(name, len(kinds)), () if plain else places, name in COMMUTATIVE
-        which_kind, places, commutes = known[code]
-        given = [registers[register] for register in given_of(k)]
+            form = known[code] = kinds.setdefault(name, len(kinds)), () if plain else places, name in COMMUTATIVE
+        which_kind, places, commutes = form
+        a, b, c = registers[taken[0]], registers[taken[1]] if len(taken) > 1 else -1, -1
         if places:
-            given = [number(item) if isinstance(item, float) else given[item] for item in places]
-        same = 1 + which_kind
-        for operand in reversed(given) if commutes and given[0] > given[1] else given:
-            same = same * most + operand
-        node = equal.get(same)
-        if node is None:
-            node = equal[same] = len(kind)
+            given = [number(item) if isinstance(item, float) else (a, b)[item] for item in places]
+            a, b, c = (given + [-1] * OPERANDS)[:OPERANDS]
+        lower, upper = (b, a) if commutes and a > b else (a, b)
+        same = ((lower * most + upper) * most + c) * most + which_kind
+        node = equal.setdefault(same, len(kind))
+        if node == len(kind):
             kind.append(which_kind)
-            operands += given
-            operands += NOTHING[len(given)]
+            operands += a, b, c
             index.append(-1)
-            depth.append(1 + max([depth[item] for item in given]))
-        registers[made_of(k)[0]] = node
+            deepest = depth[a]
+            if b >= 0:
+                deepest = max(deepest, depth[b], depth[c] if c >= 0 else 0)
+            depth.append(1 + deepest)
+        registers[filled[0]] = node
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
     is_number[list(numbers)] = True

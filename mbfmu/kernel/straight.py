@@ -7,8 +7,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from mbfmu.kernel.instructions import LEAVES, read_instructions
 from mbfmu.kernel.operations import PLAIN, literal, operation
-from mbfmu.kernel.ordering import LEAVES, ordered
+from mbfmu.kernel.ordering import ordered
 from mbfmu.kernel.program import CONSTANT, Nodes, Program
 from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, Line, as_one, in_sections
 
@@ -146,11 +147,8 @@ def _last_users(program: Program) -> Nodes:
 
 
 def _read(function: Any) -> list[Instruction]:
-    """Return the instructions of a CasADi SX Function; each is asked for once, as that takes CasADi a while."""
-    code, given, to, constant = (
-        function.instruction_id, function.instruction_input, function.instruction_output, function.instruction_constant,
-    )  # fmt: skip
-    codes = map(code, range(function.n_instructions()))
+    """Return the instructions of a CasADi SX Function."""
     return [
-        (each, constant(k) if each == ca.OP_CONST else tuple(given(k)), tuple(to(k))) for k, each in enumerate(codes)
+        (code, taken if code == ca.OP_CONST else tuple(taken), tuple(filled))
+        for code, taken, filled in read_instructions(function)
     ]
