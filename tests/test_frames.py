@@ -1,39 +1,15 @@
 """Generated code of functions that call functions: what CasADi's interpreter computes, from its instructions alone."""
 
-import ctypes
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from generated_code import WARNINGS, compiled
 
 from mbfmu.errors import KernelError
-from mbfmu.kernel import vector
-from mbfmu.kernel.sources import generated, headers
-
-
-def compiled(function: Any, folder: Path) -> Any:
-    """Return a Function's generated code, compiled: nonzeros of its arguments -> nonzeros of its results."""
-    found = generated([function], external=True)
-    for file, text in {**headers(), "function.c": found.text}.items():
-        (folder / file).write_text(text)
-    library = folder / "function.so"
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-O1", "-fPIC", "-shared"]
-    subprocess.run(["cc", *flags, str(folder / "function.c"), "-o", str(library), "-lm"], check=True)
-    entry = getattr(ctypes.CDLL(str(library)), function.name())
-    work = (ctypes.c_double * (found.work + 1))()
-    work[-1] = 17.0  # nothing is written behind it
-
-    def call(*arguments: Any) -> list[np.ndarray[Any, Any]]:
-        given = [vector(each) for each in arguments]
-        results = [(ctypes.c_double * function.nnz_out(k))() for k in range(function.n_out())]
-        entry(*((ctypes.c_void_p * len(each))(*map(ctypes.addressof, each)) for each in (given, results)), work)
-        assert work[-1] == 17.0
-        return [np.array(item) for item in results]
-
-    return call
+from mbfmu.kernel.sources import generated
 
 
 def interpreted(function: Any, *arguments: Any) -> list[np.ndarray[Any, Any]]:
@@ -79,7 +55,7 @@ FRAMES = {
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_frame_gives_what_the_interpreter_gives(name: str, tmp_path: Path) -> None:
     function = ca.Function("frame", [X, Y], [FRAMES[name], X[0] + Y[0]])
-    run = compiled(function, tmp_path)
+    run = compiled(function, tmp_path, "-O1", *WARNINGS)
     some = np.random.default_rng(3)
     for _ in range(5):
         given = some.uniform(0.1, 0.9, 6), some.uniform(0.1, 0.9, 4)
@@ -118,5 +94,7 @@ def test_what_has_no_c_code_is_refused_by_name() -> None:
 def test_entries_whose_squares_vanish_leave_a_solution_finite(size: float, tmp_path: Path) -> None:
     A, b = ca.MX.sym("A", 3, 3), ca.MX.sym("b", 3)
     given = np.array([[1.0, 0.0, 2.0], [size, -2.0, size], [-size, size, 3.0]])
-    (x,) = compiled(ca.Function("tiny", [A, b], [ca.solve(A, b, "qr")]), tmp_path)(given.T.ravel(), [1.0, 2.0, 3.0])
+    (x,) = compiled(ca.Function("tiny", [A, b], [ca.solve(A, b, "qr")]), tmp_path, "-O1", *WARNINGS)(
+        given.T.ravel(), [1.0, 2.0, 3.0]
+    )
     np.testing.assert_allclose(x, [-1.0, -1.0, 1.0], rtol=1e-15)

@@ -1,12 +1,10 @@
 """Loops in generated code: the same bits as written out, in code that no longer grows with the chain."""
 
-import ctypes
 import itertools
 import math
 import random
 import re
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import casadi as ca
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from generated_code import CHECKS, compiled
 from harness import thorough
 from hypothesis import given
 
@@ -26,12 +25,10 @@ from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.ordering import ordered
 from mbfmu.kernel.program import read_program
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.sources import called, generated, headers
+from mbfmu.kernel.sources import called, generated
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
-CHECKS = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-"""Flags that end a program at an index out of its range, and at whatever else C leaves open."""
 
 
 def chain_bundle(N: int, spatial: bool, coordinates: str, stepper: str, **options: Any) -> tuple[Any, Bundle]:
@@ -134,7 +131,7 @@ def test_results_of_one_value_and_copies_of_arguments_are_stored_by_loops(
     expected = bytes(np.array(function(*given)))
     monkeypatch.setattr(loops, "LONG", 0)
     assert len(generated([function], external=True).text.splitlines()) < 40
-    assert compiled(function, tmp_path, "copies", *CHECKS)(*given) == expected
+    assert bytes(compiled(function, tmp_path, *CHECKS)(*given)[0]) == expected
 
 
 def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
@@ -157,7 +154,7 @@ def test_equal_operations_are_done_once_in_either_order_of_their_operands(
     monkeypatch.setattr(loops, "LONG", 0)
     text = generated([function], external=True).text
     assert [text.count(f" {name}(") for name in ("MUL", "ADD", "SUB")] == [1, 1, 2]
-    assert compiled(function, tmp_path, "exchanged", *CHECKS)(given) == expected
+    assert bytes(compiled(function, tmp_path, *CHECKS)(given)[0]) == expected
 
 
 def test_code_in_which_nothing_recurs_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,29 +266,6 @@ def _operand(
     return p[int(a * 3)] if kind == "p" else own[int(a * len(own))]
 
 
-def compiled(function: Any, folder: Path, name: str, *checks: str) -> Any:
-    """Return a Function's generated code, compiled with some checks: lists -> list."""
-    found = generated([function], external=True)
-    for file, text in {**headers(), f"{name}.c": found.text}.items():
-        (folder / file).write_text(text)
-    library = folder / f"{name}.so"
-    command = ["cc", "-O0", "-fPIC", "-shared", *checks, str(folder / f"{name}.c"), "-o", str(library), "-lm"]
-    subprocess.run(command, check=True)
-    entry = ctypes.CDLL(str(library)).f
-    work = (ctypes.c_double * (found.work + 1))()
-    work[-1] = 17.0  # nothing is written behind it
-
-    def call(*arguments: Sequence[float]) -> bytes:
-        given = [vector(each) for each in arguments]
-        result = (ctypes.c_double * function.numel_out(0))()
-        arg = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
-        entry(arg, (ctypes.c_void_p * 1)(ctypes.addressof(result)), work)
-        assert work[-1] == 17.0
-        return bytes(result)
-
-    return call
-
-
 @pytest.mark.parametrize(
     ("made", "seed"),
     thorough([(made, seed) for made in (repetitive, branching) for seed in range(60)], lambda _, seed: seed < 4),
@@ -304,17 +278,13 @@ def test_whatever_recurs_gives_the_same_bits_in_loops(
     given_x = [values.uniform(-1, 1) for _ in range(function.numel_in(0))]
     given_p = [values.uniform(0.5, 1) for _ in range(3)]
     found = []
-    for name, long, shorter, well in (
-        ("straight", NEVER, 0.0, 0.0),
-        ("families", 0, 0.0, 0.0),
-        ("layers", 0, math.inf, math.inf),
-    ):
+    for long, shorter, well in ((NEVER, 0.0, 0.0), (0, 0.0, 0.0), (0, math.inf, math.inf)):  # none, families, layers
         monkeypatch.setattr(loops, "LONG", long)
         monkeypatch.setattr(loops, "WORTH", 0.0)
         monkeypatch.setattr(loops, "SHORTER", shorter)
         monkeypatch.setattr(loops, "WELL", well)
         checks = CHECKS if long != NEVER else ()  # without loops there is nothing to count wrongly
-        found.append(compiled(function, tmp_path, f"{name}{seed}", *checks)(given_x, given_p))
+        found.append(bytes(compiled(function, tmp_path, *checks)(given_x, given_p)[0]))
     assert found[0] == found[1] == found[2]
 
 
@@ -324,11 +294,11 @@ def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch:
     x, p = [0.1 + 0.01 * k for k in range(function.numel_in(0))], [0.5, 0.7, 0.9]
     monkeypatch.setattr(loops, "WORTH", 0.0)
     found = []
-    for name, long, shorter in (("straight", NEVER, 0.0), ("families", 0, 0.0), ("layers", 0, math.inf)):
+    for long, shorter in ((NEVER, 0.0), (0, 0.0), (0, math.inf)):  # none, families, layers
         monkeypatch.setattr(loops, "LONG", long)
         monkeypatch.setattr(loops, "SHORTER", shorter)
         monkeypatch.setattr(loops, "WELL", shorter)
-        found.append(compiled(function, tmp_path, name, *CHECKS)(x, p))
+        found.append(bytes(compiled(function, tmp_path, *CHECKS)(x, p)[0]))
         for room, colouring in ((families, "colours"), (layers, "colours_below")):
             monkeypatch.setattr(room, colouring, lambda program: np.zeros(len(program.kind), dtype=np.uint64))
     assert found[0] == found[1] == found[2]

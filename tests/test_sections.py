@@ -1,15 +1,14 @@
 """Long functions in sections: the bits of one function, from functions that are all short."""
 
-import ctypes
 import random
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from generated_code import compiled
 
 import mbfmu
 from mbfmu.dae import derive
@@ -17,7 +16,7 @@ from mbfmu.kernel import compiled_library, compose, sections, straight, vector
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.program import read_program
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.sources import called, generated, headers
+from mbfmu.kernel.sources import called, generated
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9
@@ -46,23 +45,14 @@ def test_sections_give_what_casadi_gives(
     function = tangled(seed)
     found = generated([function], external=True, optional=[function] if optional else [])
     assert found.text.count("SECTION void f_") > 3
-    for file, text in {**headers(), "f.c": found.text}.items():
-        (tmp_path / file).write_text(text)
-    library = tmp_path / f"f{seed}.so"
-    command = ["cc", "-O0", "-ffp-contract=off", "-fPIC", "-shared", str(tmp_path / "f.c"), "-o", str(library), "-lm"]
-    subprocess.run(command, check=True)
-    entry = ctypes.CDLL(str(library)).f
-    work = (ctypes.c_double * (found.work + 1))(*[float("nan")] * found.work, 17.0)
     x, p = np.random.default_rng(seed).uniform(-1, 1, 6), np.random.default_rng(seed).uniform(0.5, 1, 3)
     expected = [bytes(np.array(each).ravel()) for each in function(x, p)]
-    given = [vector(x), vector(p)]
-    for asked in ((True, True, True), (True, False, True), (True, False, False))[: 3 if optional else 1]:
-        results = [(ctypes.c_double * 5)() for _ in asked]
-        places = [ctypes.addressof(each) if is_asked else None for each, is_asked in zip(results, asked, strict=True)]
-        entry((ctypes.c_void_p * 2)(*map(ctypes.addressof, given)), (ctypes.c_void_p * 3)(*places), work)
-        for each, is_asked, wanted in zip(results, asked, expected, strict=True):
-            assert bytes(each) == (wanted if is_asked else bytes(40))
-    assert work[-1] == 17.0  # nothing is written behind it
+    call = compiled(function, tmp_path, optional=[function] if optional else [])
+    for wanted in ((0, 1, 2), (0, 2), (0,))[: 3 if optional else 1]:
+        results = call(x, p, wanted=wanted)
+        assert [bytes(each) for each in results] == [
+            each if k in wanted else bytes(40) for k, each in enumerate(expected)
+        ]
 
 
 def test_a_robot_steps_by_the_same_bits_in_sections_all_of_which_are_short(monkeypatch: pytest.MonkeyPatch) -> None:

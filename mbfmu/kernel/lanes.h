@@ -1,20 +1,17 @@
 /* Operations of generated code, for LANES instances at a time, one in each lane: the counterpart of arithmetic.h.
  *
- * Each lane gets the bits that arithmetic.h gives. A truth is 1 or 0 as a number, as there; a mask has all bits of a lane
- * set, or none.
+ * Each lane gets the bits that arithmetic.h gives. A truth is 1 or 0 as a number, as there.
  */
 #include <math.h>
 #if defined __x86_64__ && defined __GNUC__
 #include <immintrin.h>
 #endif
 
-typedef double V __attribute__((vector_size(8 * LANES)));
-typedef long long MASK __attribute__((vector_size(8 * LANES)));
-typedef unsigned long long BITS_OF_V __attribute__((vector_size(8 * LANES)));
+#include "several.h"
+
+typedef SEVERAL V;
 typedef void (*function)(const V *const *arg, V *const *res, V *w);
 
-#define LANEWISE static inline __attribute__((always_inline, unused))
-#define ALL(x) ((x) - (V){0}) /* of a number or of several: several */
 #if LANES == 2
 #define ENTRY(x) {x, x}
 #elif LANES == 4
@@ -25,30 +22,7 @@ typedef void (*function)(const V *const *arg, V *const *res, V *w);
 #define TRUE_WHERE(mask) ((V)((MASK)ALL(1.0) & (mask)))
 #define NONZERO(x) (ALL(x) != 0)
 
-LANEWISE V lanes_choose(MASK mask, V x, V y) { return (V)((mask & (MASK)x) | (~mask & (MASK)y)); }
-
-/* Whether all, or any, of the lanes are set in a mask. */
-#if LANES == 4 && defined __AVX2__
-LANEWISE int lanes_all(MASK mask) { return _mm256_movemask_pd((__m256d)mask) == 15; }
-LANEWISE int lanes_any(MASK mask) { return _mm256_movemask_pd((__m256d)mask) != 0; }
-#elif LANES == 8 && defined __AVX512DQ__
-LANEWISE int lanes_all(MASK mask) { return _mm512_movepi64_mask((__m512i)mask) == 255; }
-LANEWISE int lanes_any(MASK mask) { return _mm512_movepi64_mask((__m512i)mask) != 0; }
-#else
-LANEWISE int lanes_any(MASK mask) {
-    long long found = 0;
-    for (int k = 0; k < LANES; ++k) found |= mask[k];
-    return found != 0;
-}
-LANEWISE int lanes_all(MASK mask) { return !lanes_any(~mask); }
-#endif
-
-/* A function of numbers, lane by lane. */
-#define IN_EACH_LANE(name, of)                           \
-    static __attribute__((noinline, unused)) V name(V x) { \
-        for (int k = 0; k < LANES; ++k) x[k] = of(x[k]);   \
-        return x;                                          \
-    }
+/* A function of two numbers, lane by lane. */
 #define IN_EACH_LANE_2(name, of)                              \
     static __attribute__((noinline, unused)) V name(V x, V y) { \
         for (int k = 0; k < LANES; ++k) x[k] = of(x[k], y[k]);  \
@@ -70,8 +44,6 @@ IN_EACH_LANE(lanes_tanh, mbfmu_tanh)
 IN_EACH_LANE(lanes_asinh, mbfmu_asinh)
 IN_EACH_LANE(lanes_acosh, mbfmu_acosh)
 IN_EACH_LANE(lanes_atanh, mbfmu_atanh)
-IN_EACH_LANE(lanes_sine_each, mbfmu_sin)
-IN_EACH_LANE(lanes_cosine_each, mbfmu_cos)
 IN_EACH_LANE_2(lanes_fmod, fmod)
 IN_EACH_LANE_2(lanes_hypot, mbfmu_hypot)
 IN_EACH_LANE_2(lanes_atan2, mbfmu_atan2)
@@ -88,42 +60,6 @@ LANEWISE V lanes_sqrt(V x) {
     for (int k = 0; k < LANES; ++k) x[k] = sqrt(x[k]);
     return x;
 #endif
-}
-
-#define NUMBER V
-#define BITS BITS_OF_V
-#define TRUTH MASK
-#define NAMED(name) lanes_##name
-#define AS_BITS(x) ((BITS_OF_V)(x))
-#define OF_BITS(bits) ((V)(bits))
-#if LANES == 8 && defined __AVX512DQ__
-#define IF_ODD(bits, x, y) \
-    ((V)_mm512_mask_blend_pd(_mm512_test_epi64_mask((__m512i)(bits), _mm512_set1_epi64(1)), (__m512d)(y), (__m512d)(x)))
-#define BIT_1(bits) ((bits) << 62 & (BITS_OF_V)ALL(-0.0))
-#else
-#define IF_ODD(bits, x, y) lanes_choose(-(MASK)((bits) & 1), x, y)
-#define BIT_1(bits) ((bits) >> 1 << 63)
-#endif
-#include "circular.h"
-
-/* Whether lanes_is_near holds for all lanes; for eight by n n, which is exact, as that takes fewer masks. */
-LANEWISE int lanes_are_near(BITS_OF_V quadrant) {
-#if LANES == 8 && defined __AVX512DQ__
-    const V n = (V)quadrant - MBFMU_ROUNDING, furthest = ALL(1.0 * MBFMU_QUADRANTS * MBFMU_QUADRANTS);
-    return _mm512_cmp_pd_mask((__m512d)(n * n), (__m512d)furthest, _CMP_NLE_UQ) == 0;
-#else
-    return lanes_all(lanes_is_near(quadrant));
-#endif
-}
-
-LANEWISE V lanes_sin(V x) {
-    struct lanes_turn a = lanes_turned(lanes_reduced(x));
-    return lanes_are_near(a.quadrant) ? lanes_sine_in(a) : lanes_sine_each(x);
-}
-
-LANEWISE V lanes_cos(V x) {
-    struct lanes_turn a = lanes_turned(lanes_reduced(x));
-    return lanes_are_near(a.quadrant) ? lanes_cosine_in(a) : lanes_cosine_each(x);
 }
 
 #define SIGN_BIT ((MASK)ALL(-0.0))

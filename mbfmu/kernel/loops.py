@@ -90,14 +90,15 @@ def long_program(function: Any) -> Program | None:
     return read_program(function) if function.n_instructions() >= LONG else None
 
 
-def with_loops(program: Program, unwanted: Collection[int]) -> Loops | None:
+def with_loops(program: Program, unwanted: Collection[int], is_part: bool = False) -> Loops | None:
     """Return a function's body with loops; None if they do not pay, or if it is short without what is done twice.
 
     Args:
         program: the function.
         unwanted: numbers of the results that a caller may leave out.
+        is_part: whether the program is a part of a long function, so that it may be short.
     """
-    if len(program.kind) + len(program.outputs) < LONG:
+    if not is_part and len(program.kind) + len(program.outputs) < LONG:
         return None
     operations = program.size
     layers = find_layers(program, WELL * max(operations, len(program.outputs)))

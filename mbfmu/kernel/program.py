@@ -15,6 +15,8 @@ Flags = npt.NDArray[np.bool_]
 
 CONSTANT = "constant"
 """Kind of the nodes that are constants."""
+COPY = "SAME"
+"""Operation that gives what it takes."""
 COMMUTATIVE = frozenset({"ADD", "MUL"})
 """Operations that give the same bits for exchanged operands."""
 OPERANDS = 3
@@ -63,6 +65,14 @@ class Program:
     def name(self, node: int) -> str:
         """Return the kind of a node."""
         return self.kinds[int(self.kind[node])]
+
+
+def depths(operands: Nodes) -> Nodes:
+    """Return the number of operations on the longest way from each node to a leaf, shape (n,), of operands as above."""
+    found: list[int] = []
+    for given in operands.tolist():
+        found.append(1 + max([found[node] for node in given if node >= 0], default=-1))
+    return np.array(found, dtype=np.int64)
 
 
 def read_program(function: Any) -> Program:

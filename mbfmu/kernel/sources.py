@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mbfmu.dae.merged import operations, own_operations
+from mbfmu.kernel.angles import joined, split
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import long_program, with_loops
 from mbfmu.kernel.places import Tables
+from mbfmu.kernel.program import Program
 from mbfmu.kernel.sections import Code
 from mbfmu.kernel.straight import straight
 
@@ -18,7 +20,9 @@ HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
 """Names of the files of this folder that generated code includes."""
 LANES = ("elementary.h", "lanes.h", "matrix.h")
 """The same for several instances at a time."""
-WITHIN = ("circular.h",)
+ANGLES = "angles.h"
+"""Name of the file for functions that take the sines and cosines of many angles."""
+WITHIN = ("circular.h", "several.h")
 """Names of the files that these include."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
@@ -67,7 +71,7 @@ def generated(
     writer = _File(_unwanted([*functions, *callers], optional), names, known, included == LANES)
     for function in functions:
         writer.write(function, function.name())
-    head = [f'#include "{name}"' for name in included]
+    head = [f'#include "{name}"' for name in (*included, *([ANGLES] if writer.angles else []))]
     text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
     return Generated(text, writer.work, {key: writer.done[key] for key in opened})
 
@@ -122,7 +126,7 @@ def kernel_file(name: str) -> str:
 
 def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:
     """Return the files that generated code includes, by name, with those that they include."""
-    return {name: kernel_file(name) for name in (*included, *WITHIN)}
+    return {name: kernel_file(name) for name in (*included, ANGLES, *WITHIN)}
 
 
 def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:
@@ -149,6 +153,7 @@ class _File:
     ) -> None:
         self.unwanted, self.open_names, self.lanes = unwanted, open_names, lanes
         self.tables = Tables()
+        self.angles = False  # whether a function takes the sines and cosines of many angles
         self.texts = [f"void {item.name}{SIGNATURE};\n" for item in known.values()]
         self.work = 0
         self.done = dict(known)
@@ -171,14 +176,24 @@ class _File:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
             program = long_program(function)
-            loops = program and with_loops(program, unwanted)
-            if loops:
-                return Code(loops.body, loops.size)
-            return straight(program or function, unwanted, self._named(function, name), self.lanes)
+            name = self._named(function, name)
+            if program is None:
+                return straight(function, unwanted, name, self.lanes)
+            parts = None if self.lanes else split(program)
+            if parts is None:
+                return self._long(program, unwanted, name)
+            self.angles = True
+            before = self._long(parts.before, (), f"{name}_angles", is_part=True)
+            return joined(parts, before, self._long(parts.after, unwanted, name))
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)
         return Code(*choice(function, self.write, self.tables))
+
+    def _long(self, program: Program, unwanted: Collection[int], name: str, is_part: bool = False) -> Code:
+        """Return the code of a long function, or of a part of one: with loops, if they pay."""
+        loops = with_loops(program, unwanted, is_part)
+        return Code(loops.body, loops.size) if loops else straight(program, unwanted, name, self.lanes)
 
     def _named(self, function: Any, name: str) -> str:
         """Return the name in C of a function that is written next."""

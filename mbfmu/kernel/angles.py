@@ -1,0 +1,162 @@
+"""Program -> two Programs: the angles of its sines and cosines, and what takes these.
+
+A long mechanism needs a sine and a cosine for each joint, which take a good part of its time one by one. Of all angles
+at once a processor takes several at a time (`angles.h`), to the same bits. They are those that depend on no sine or
+cosine themselves: coordinates, and in a planar chain sums of them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbfmu.kernel.program import COPY, OPERANDS, Flags, Nodes, Output, Program, depths
+from mbfmu.kernel.sections import Code
+
+CIRCULAR = ("SIN", "COS")
+"""Names of the operations that are taken out."""
+MANY = 16
+"""Smallest number of angles that are taken at once."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A program in two parts.
+
+    Args:
+        before: gives, as its only result, the angles and then what else `after` takes of it.
+        after: the rest, in which sines and cosines are copies of arguments; its last three arguments are the result of
+            `before`, the sines and the cosines.
+        arguments: number of its other arguments.
+        angles: number of angles.
+    """
+
+    before: Program
+    after: Program
+    arguments: int
+    angles: int
+
+
+def split(program: Program) -> Split | None:
+    """Return a program in two parts; None if few angles, or more than these, would go from one to the other."""
+    kinds = [program.kinds.index(name) for name in CIRCULAR if name in program.kinds]
+    circular = np.isin(program.kind, kinds)
+    if circular.sum() < MANY:
+        return None
+    turned = _first(program, circular)
+    angles = np.unique(program.operands[turned, 0])
+    if len(angles) < MANY:
+        return None
+    angles = angles[np.lexsort((program.index[angles], program.depth[angles]))]
+    earlier = _below(program, angles)
+    apart = program.leaf.copy()
+    apart[earlier] = apart[turned] = True
+    later = np.flatnonzero(~apart)
+    taken = np.intersect1d(_taken(program, later, program.outputs), earlier)
+    others = np.setdiff1d(taken, angles)
+    if len(others) > len(angles):
+        return None
+    given = np.concatenate([angles, others])
+    count = 1 + max((int(name) for name in program.kinds if name.isdecimal()), default=-1)
+    place = np.full(len(program.kind), -1)
+    place[given] = np.arange(len(given))
+    names, elements = [str(count)] * len(taken), place[taken].tolist()
+    for node, angle in zip(turned.tolist(), program.operands[turned, 0].tolist(), strict=True):
+        names.append(str(count + 1 + CIRCULAR.index(program.name(node))))
+        elements.append(int(place[angle]))
+    longer, new = _with_leaves(program, names, elements)
+    renamed = np.append(np.arange(len(longer.kind)), -1)
+    renamed[taken] = new[: len(taken)]
+    kind, operands = longer.kind.copy(), renamed[longer.operands]
+    kind[turned], operands[turned, 0] = longer.kinds.index(COPY), new[len(taken) :]
+    shown = [replace(item, node=int(renamed[item.node])) for item in program.outputs]
+    after = _part(replace(longer, kind=kind, operands=operands), np.union1d(later, turned), shown)
+    before = _part(program, earlier, [Output(0, k, node) for k, node in enumerate(given.tolist())])
+    return Split(before, after, count, len(angles))
+
+
+def joined(parts: Split, before: Code, after: Code) -> Code:
+    """Return the code of a function of that of its two parts."""
+    count, work = len(parts.before.outputs), max(before.work, after.work)
+    given = ", ".join([*(f"arg[{k}]" for k in range(parts.arguments)), "angles", "sines", "cosines"])
+    body = f"""\
+  V *const angles = w + {work}, *const sines = angles + {count}, *const cosines = sines + {parts.angles};
+  {{
+  V *const results[] = {{angles}}, *const *const res = results;
+{before.body}  }}
+  sines_and_cosines(angles, {parts.angles}, sines, cosines);
+  const V *const given[] = {{{given}}};
+  {{
+  const V *const *const arg = given;
+{after.body}  }}
+"""
+    return Code(body, work + count + 2 * parts.angles, {**before.sections, **after.sections})
+
+
+def _first(program: Program, circular: Flags) -> Nodes:
+    """Return the sines and cosines that depend on no other."""
+    found = []
+    depends = circular.tolist()
+    for node, given in enumerate(program.operands.tolist()):
+        if any(depends[each] for each in given if each >= 0):
+            depends[node] = True
+        elif depends[node]:
+            found.append(node)
+    return np.array(found, dtype=np.int64)
+
+
+def _below(program: Program, nodes: Nodes) -> Nodes:
+    """Return the operations that nodes are, or depend on."""
+    found: set[int] = set()
+    waiting = nodes.tolist()
+    while waiting:
+        node = waiting.pop()
+        if node >= 0 and node not in found and not program.leaf[node]:
+            found.add(node)
+            waiting += program.operands[node].tolist()
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def _taken(program: Program, nodes: Nodes, outputs: Iterable[Output]) -> Nodes:
+    """Return what operations take and results are."""
+    taken = np.unique([*program.operands[nodes].ravel().tolist(), *(item.node for item in outputs)])
+    return taken[taken >= 0]
+
+
+def _with_leaves(program: Program, names: Sequence[str], elements: Sequence[int]) -> tuple[Program, Nodes]:
+    """Return a program with more arguments after its nodes, and their nodes.
+
+    Args:
+        program: the program.
+        names: number of each argument.
+        elements: number of its nonzero.
+    """
+    kinds = tuple(dict.fromkeys([*program.kinds, COPY, *names]))
+    new = np.arange(len(program.kind), len(program.kind) + len(names))
+    return replace(
+        program,
+        kinds=kinds,
+        kind=np.append(program.kind, [kinds.index(name) for name in names]),
+        operands=np.concatenate([program.operands, np.full((len(names), OPERANDS), -1)]),
+        leaf=np.append(program.leaf, np.ones(len(names), dtype=bool)),
+        index=np.append(program.index, elements),
+    ), new
+
+
+def _part(program: Program, nodes: Nodes, outputs: Sequence[Output]) -> Program:
+    """Return operations of a program, with the leaves that they take, as one of their own with these results."""
+    taken = _taken(program, nodes, outputs)
+    kept = np.concatenate([taken[program.leaf[taken]], nodes])
+    place = np.full(len(program.kind) + 1, -1)  # of each node in the part; the last one is no node's
+    place[kept] = np.arange(len(kept))
+    operands = place[program.operands[kept]]
+    return Program(
+        kinds=program.kinds,
+        kind=program.kind[kept],
+        operands=operands,
+        leaf=program.leaf[kept],
+        index=program.index[kept],
+        numbers={int(place[node]): value for node, value in program.numbers.items() if place[node] >= 0},
+        depth=depths(operands),
+        outputs=tuple(replace(item, node=int(place[item.node])) for item in outputs),
+    )
