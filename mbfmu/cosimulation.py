@@ -393,7 +393,7 @@ class _Run:
         extrapolation: int,
         passes: int,
     ) -> None:
-        self.parts, self.order, self.extrapolation, self.passes = parts, order, extrapolation, passes
+        self.parts, self.extrapolation, self.passes = parts, extrapolation, passes
         self.lines: dict[str, _Line] = {}
         for item in connections:
             part, name = self._input(parts, item.end)
@@ -406,6 +406,7 @@ class _Run:
             self.lines[end] = _Line(part, name, signal=as_type(signal, part.variables[name].type))
         self.sources = {end: line.source for end, line in self.lines.items() if line.source}
         self.shown = _Shown([(part, name) for part, name, _ in self.sources.values()])
+        self.needed_later = self._needed_later() if order == "gauss_seidel" else {}
         self.tallies = [Tally(bond) for bond in bonds_of(connections, self._unit)]
         self.powers: dict[str, tuple[str, ...]] = dict.fromkeys(parts, ())  # outputs that make powers, by component
         for tally in self.tallies:
@@ -416,6 +417,15 @@ class _Run:
     def _unit(self, text: str) -> str:
         part, name = _end(self.parts, text)
         return unit_of(part.variables[name])
+
+    def _needed_later(self) -> dict[_Part, tuple[str, ...]]:
+        """Return the outputs of each FMU that FMUs stepped after it follow."""
+        place = {part: k for k, part in enumerate(self.parts.values())}
+        found: dict[_Part, tuple[str, ...]] = {}
+        for end, (part, name, _) in self.sources.items():
+            if place[part] < place[self.lines[end].part] and name not in found.get(part, ()):
+                found[part] = (*found.get(part, ()), name)
+        return found
 
     def sums(self) -> list[tuple[float, float, float]]:
         """Return what the bonds have made and exchanged (J), and their largest effort (N or N.m)."""
@@ -472,14 +482,15 @@ class _Run:
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
         """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
-        done: set[str] = set()
+        reached: dict[_Part, dict[str, float]] = {}  # outputs at the step's end that others follow
         given: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
         for name, part in self.parts.items():
             held: dict[str, float] = {}
             slopes: dict[str, float] = {}
             for end, line in self.lines.items():
                 if line.part is part:
-                    held[line.name], slopes[line.name] = self._along(line, now[end], ahead.get(end), time, size, done)
+                    along = self._along(line, now[end], ahead.get(end), time, size, reached)
+                    held[line.name], slopes[line.name] = along
             if part.ramps and held:
                 part.set(held)
                 part.ramp(slopes)
@@ -498,28 +509,35 @@ class _Run:
                 )
             if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
                 part.set({item: value + slopes[item] * size for item, value in held.items()})
-            if self.order == "gauss_seidel":
-                done.add(name)
+            if part in self.needed_later:
+                names = self.needed_later[part]
+                reached[part] = dict(zip(names, part.get(names), strict=True))
         for tally in self.tallies:
             effort, rate = tally.bond.effort, tally.bond.rate
             tally.add(size, given[effort.start], given[rate.end], given[rate.start], given[effort.end])
 
     def _along(
-        self, line: _Line, now: float, ahead: float | None, time: float, size: float, done: set[str]
+        self,
+        line: _Line,
+        now: float,
+        ahead: float | None,
+        time: float,
+        size: float,
+        reached: Mapping[_Part, Mapping[str, float]],
     ) -> tuple[float, float]:
         """Return the value at the step's start, and the slope over the step, of an input."""
         if not line.part.is_real(line.name):
             return now, 0.0
+        found = None
+        if line.source is not None and line.source[0] in reached:
+            part, name, factor = line.source
+            found = factor * reached[part][name]
         if ahead is not None:
-            if line.source is not None and line.source[0].name in done:
-                ahead = line.value(time + size)
-            return now, (ahead - now) / size
+            return now, ((ahead if found is None else found) - now) / size
         if line.signal is not None:
             return now, (line.value(time + size) - now) / size if self.extrapolation else 0.0
-        assert line.source is not None
-        if line.source[0].name in done:
-            ahead = line.value(time + size)
-            return (now, (ahead - now) / size) if self.extrapolation else (ahead, 0.0)
+        if found is not None:
+            return (now, (found - now) / size) if self.extrapolation else (found, 0.0)
         if self.extrapolation and line.past is not None:
             before, value = line.past
             return now, (now - value) / (time - before)

@@ -8,7 +8,7 @@ Run: python -m examples.coupled.platform [--plot FILE]
 
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from math import pi
 from pathlib import Path
 
@@ -54,9 +54,10 @@ class Legs:
     def __init__(self, system: System) -> None:
         self.feet, self.heads = feet_and_heads(system)
         self.home = np.linalg.norm(HOME + self.heads - self.feet, axis=1)
+        self.strokes = lru_cache(maxsize=8)(self._strokes)
+        """Strokes wanted at a time, m, shape (6,); all legs ask for the same times."""
 
-    def strokes(self, t: float) -> Array:
-        """Return the strokes wanted at a time, m, shape (6,)."""
+    def _strokes(self, t: float) -> Array:
         place, attitude = pose(t)
         found: Array = np.linalg.norm(place + attitude.apply(self.heads) - self.feet, axis=1) - self.home
         return found
