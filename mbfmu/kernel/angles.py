@@ -56,10 +56,10 @@ def split(program: Program) -> Split | None:
     others = np.setdiff1d(taken, angles)
     if len(others) > len(angles):
         return None
-    given = np.concatenate([angles, others])
+    crossing = np.concatenate([angles, others])  # what goes from one part to the other
     count = 1 + max((int(name) for name in program.kinds if name.isdecimal()), default=-1)
     place = np.full(len(program.kind), -1)
-    place[given] = np.arange(len(given))
+    place[crossing] = np.arange(len(crossing))
     names, elements = [str(count)] * len(taken), place[taken].tolist()
     for node, angle in zip(turned.tolist(), program.operands[turned, 0].tolist(), strict=True):
         names.append(str(count + 1 + CIRCULAR.index(program.name(node))))
@@ -71,7 +71,7 @@ def split(program: Program) -> Split | None:
     kind[turned], operands[turned, 0] = longer.kinds.index(COPY), new[len(taken) :]
     shown = [replace(item, node=int(renamed[item.node])) for item in program.outputs]
     after = _part(replace(longer, kind=kind, operands=operands), np.union1d(later, turned), shown)
-    before = _part(program, earlier, [Output(0, k, node) for k, node in enumerate(given.tolist())])
+    before = _part(program, earlier, [Output(0, k, node) for k, node in enumerate(crossing.tolist())])
     return Split(before, after, count, len(angles))
 
 
