@@ -21,10 +21,10 @@ CHECKS = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Flags that end a program at an index out of its range, and at whatever else C leaves open."""
 
 
-def compiled_text(text: str, folder: Path, *flags: str) -> ctypes.CDLL:
-    """Return the library of a file that includes those of generated code."""
+def compiled_text(text: str, included: Sequence[str], folder: Path, *flags: str) -> ctypes.CDLL:
+    """Return the library of a file that includes some of those that generated code does."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    for file, content in {**headers(), "function.c": text}.items():
+    for file, content in {**headers(included), "function.c": text}.items():
         (place / file).write_text(content, encoding="utf-8")
     library = place / "function.so"
     subprocess.run(["cc", *FLAGS, *flags, str(place / "function.c"), "-o", str(library), "-lm"], check=True)
@@ -37,7 +37,7 @@ def compiled(function: Any, folder: Path, *flags: str, optional: Collection[Any]
     What is not wanted stays zero. The work vector is full of NaN before, and nothing may be written behind it.
     """
     found = generated([function], external=True, optional=optional)
-    entry = getattr(compiled_text(found.text, folder, *flags), function.name())
+    entry = getattr(compiled_text(found.text, found.included, folder, *flags), function.name())
     work = vector([float("nan")] * found.work + [17.0])
 
     def call(*arguments: Sequence[float], wanted: Collection[int] = range(function.n_out())) -> list[Array]:

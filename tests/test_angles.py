@@ -16,7 +16,7 @@ from mbfmu.dae import derive
 from mbfmu.kernel import angles, compose, loops, sections, straight, vector
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.program import read_program
-from mbfmu.kernel.sources import generated
+from mbfmu.kernel.sources import ANGLES, HEADERS, generated
 from mbfmu.stepper import make_scheme
 
 WORDS = ("double sine(double x) { return mbfmu_sin(x); }", "double cosine(double x) { return mbfmu_cos(x); }")
@@ -35,9 +35,10 @@ def has_avx2() -> bool:
 def test_many_angles_at_once_have_the_sines_and_cosines_of_each_alone(tmp_path: Path, flags: tuple[str, ...]) -> None:
     if "-mavx2" in flags and not has_avx2():
         pytest.skip("this processor has no such vectors")
-    heads = [f'#include "{name}"' for name in ("elementary.h", "arithmetic.h", "angles.h")]
+    included = (*HEADERS, ANGLES)
+    heads = [f'#include "{name}"' for name in included]
     whole = "void at_once(const double *x, int n, double *s, double *c) { sines_and_cosines(x, n, s, c); }"
-    library = compiled_text("\n".join([*heads, *WORDS, whole, ""]), tmp_path, *flags)
+    library = compiled_text("\n".join([*heads, *WORDS, whole, ""]), included, tmp_path, *flags)
     for each in (library.sine, library.cosine):
         each.restype, each.argtypes = ctypes.c_double, [ctypes.c_double]
     some = random.Random(0)
@@ -94,7 +95,9 @@ def test_a_function_in_two_parts_gives_the_same_bits(
 def test_each_angle_of_a_chain_is_taken_once_and_no_sine_is_left() -> None:
     for spatial in (False, True):
         dae = derive(mbfmu.load("chain", {"N": 96, "spatial": spatial}), "joint")
-        text = c_sources(compose(dae, make_scheme(dae, "direct", {"method": "rk4"})))["step.c"]
+        sources = c_sources(compose(dae, make_scheme(dae, "direct", {"method": "rk4"})))
+        text = sources["step.c"]
+        assert {"angles.h", "several.h"} < sources.keys()
         assert text.count("sines_and_cosines(angles, 96, sines, cosines);") == 1
         assert "SIN(" not in text
         assert "COS(" not in text

@@ -10,6 +10,7 @@ from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
 from mbfmu.kernel.frames import Written
 from mbfmu.kernel.sources import (
+    HEADERS,
     LANES,
     SIGNATURE,
     Generated,
@@ -118,8 +119,12 @@ def c_sources(
         sources[name] = "\n".join(texts)
         written(name, sources[name])
 
-    for name, text in headers().items():
-        whole(name, text)
+    def include(names: Sequence[str]) -> None:
+        for name, text in headers(names).items():
+            if name not in sources:
+                whole(name, text)
+
+    include(HEADERS)
     parts: dict[int, Written] = {}
     optional, rooms = _estimating(bundle), [0]
 
@@ -130,10 +135,12 @@ def c_sources(
             part = generated([function], external=True, optional=optional, opened=opened, callers=functions)
             parts.update(part.open)
             rooms.append(part.work)
+            include(part.included)
             whole(f"{stem}_{number}.c", part.text)
 
     apart("step", hot)
     step = generated(hot, external=False, optional=optional, opened=common, known=parts)
+    include(step.included)
     whole(
         "step.c",
         step.text,
@@ -152,6 +159,7 @@ def c_sources(
             apart("rest", functions)
         other = generated([item for item in functions if item.__hash__() not in parts], external=True, known=parts)
         rooms.append(other.work)
+        include(other.included)
         last = (f"const long long mbfmu_room = {max(rooms)};",) if name == "rest.c" else ()
         whole(name, other.text, *last)
     return sources
@@ -223,7 +231,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     )
     include = '#include "kernel.h"\n'
     return {
-        **headers(),
+        **headers(tuple(dict.fromkeys(name for part in (step, other, tangent) for name in part.included))),
         "kernel.h": header,
         "step.c": "\n".join(
             [

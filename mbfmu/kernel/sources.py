@@ -22,8 +22,8 @@ LANES = ("elementary.h", "lanes.h", "matrix.h")
 """The same for several instances at a time."""
 ANGLES = "angles.h"
 """Name of the file for functions that take the sines and cosines of many angles."""
-WITHIN = ("circular.h", "several.h")
-"""Names of the files that these include."""
+WITHIN = {"elementary.h": "circular.h", "lanes.h": "several.h", ANGLES: "several.h"}
+"""Name of the file that each of these includes."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
 
@@ -36,11 +36,13 @@ class Generated:
         text: contents of one file.
         work: number of entries of the work vector that the functions need.
         open: called functions that other files may call too, by their hash.
+        included: names of the files that the text includes.
     """
 
     text: str
     work: int
     open: Mapping[int, Written]
+    included: tuple[str, ...]
 
 
 def generated(
@@ -71,9 +73,10 @@ def generated(
     writer = _File(_unwanted([*functions, *callers], optional), names, known, included == LANES)
     for function in functions:
         writer.write(function, function.name())
-    head = [f'#include "{name}"' for name in (*included, *([ANGLES] if writer.angles else []))]
+    every = (*included, ANGLES) if writer.angles else tuple(included)
+    head = [f'#include "{name}"' for name in every]
     text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
-    return Generated(text, writer.work, {key: writer.done[key] for key in opened})
+    return Generated(text, writer.work, {key: writer.done[key] for key in opened}, every)
 
 
 def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> dict[int, str]:
@@ -126,7 +129,8 @@ def kernel_file(name: str) -> str:
 
 def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:
     """Return the files that generated code includes, by name, with those that they include."""
-    return {name: kernel_file(name) for name in (*included, ANGLES, *WITHIN)}
+    within = (WITHIN[name] for name in included if name in WITHIN)
+    return {name: kernel_file(name) for name in (*included, *within)}
 
 
 def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:
