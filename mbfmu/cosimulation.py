@@ -243,12 +243,17 @@ class _Part:
             self._call("a value", group.set, group.references, given)
 
     def get(self, names: tuple[str, ...]) -> list[float]:
-        """Return values by name, a truth value as 1 or 0."""
+        """Return the values of variables, a truth value as 1 or 0."""
+        found = self.get_by_name(names)
+        return [found[name] for name in names]
+
+    def get_by_name(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Return the values of variables by name, a truth value as 1 or 0."""
         found: dict[str, float] = {}
         for group in self._groups(names):
             values = self._call("a value", group.get, group.references)
             found.update(zip(group.names, map(float, values), strict=True))
-        return [found[name] for name in names]
+        return found
 
     def is_real(self, name: str) -> bool:
         """Return whether a variable is of type Real."""
@@ -329,6 +334,14 @@ def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
     return parts[component], name
 
 
+def _by_part(ends: Iterable[tuple[_Part, str]]) -> dict[_Part, tuple[str, ...]]:
+    """Return names of variables, each once, by their FMU."""
+    found: dict[_Part, tuple[str, ...]] = {}
+    for part, name in dict.fromkeys(ends):
+        found[part] = (*found.get(part, ()), name)
+    return found
+
+
 class _Shown:
     """Variables of all FMUs that are read together.
 
@@ -337,14 +350,11 @@ class _Shown:
     """
 
     def __init__(self, ends: Sequence[tuple[_Part, str]]) -> None:
-        self._ends = ends
-        self._names: dict[_Part, tuple[str, ...]] = {}
-        for part, name in dict.fromkeys(ends):
-            self._names[part] = (*self._names.get(part, ()), name)
+        self._ends, self._names = ends, _by_part(ends)
 
     def values(self) -> list[float]:
         """Return their values now."""
-        found = {part: dict(zip(names, part.get(names), strict=True)) for part, names in self._names.items()}
+        found = {part: part.get_by_name(names) for part, names in self._names.items()}
         return [found[part][name] for part, name in self._ends]
 
 
@@ -421,11 +431,9 @@ class _Run:
     def _needed_later(self) -> dict[_Part, tuple[str, ...]]:
         """Return the outputs of each FMU that FMUs stepped after it follow."""
         place = {part: k for k, part in enumerate(self.parts.values())}
-        found: dict[_Part, tuple[str, ...]] = {}
-        for end, (part, name, _) in self.sources.items():
-            if place[part] < place[self.lines[end].part] and name not in found.get(part, ()):
-                found[part] = (*found.get(part, ()), name)
-        return found
+        return _by_part(
+            (part, name) for end, (part, name, _) in self.sources.items() if place[part] < place[self.lines[end].part]
+        )
 
     def sums(self) -> list[tuple[float, float, float]]:
         """Return what the bonds have made and exchanged (J), and their largest effort (N or N.m)."""
@@ -510,8 +518,7 @@ class _Run:
             if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
                 part.set({item: value + slopes[item] * size for item, value in held.items()})
             if part in self.needed_later:
-                names = self.needed_later[part]
-                reached[part] = dict(zip(names, part.get(names), strict=True))
+                reached[part] = part.get_by_name(self.needed_later[part])
         for tally in self.tallies:
             effort, rate = tally.bond.effort, tally.bond.rate
             tally.add(size, given[effort.start], given[rate.end], given[rate.start], given[effort.end])

@@ -10,7 +10,6 @@ from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
 from mbfmu.kernel.frames import Written
 from mbfmu.kernel.sources import (
-    HEADERS,
     LANES,
     SIGNATURE,
     Generated,
@@ -115,16 +114,17 @@ def c_sources(
     common = shared(elsewhere, hot, LENGTHY)
     sources: dict[str, str] = {}
 
-    def whole(name: str, *texts: str) -> None:
-        sources[name] = "\n".join(texts)
-        written(name, sources[name])
-
-    def include(names: Sequence[str]) -> None:
-        for name, text in headers(names).items():
+    def put(texts: Mapping[str, str]) -> None:
+        for name, text in texts.items():
             if name not in sources:
-                whole(name, text)
+                sources[name] = text
+                written(name, text)
 
-    include(HEADERS)
+    def whole(name: str, part: Generated, *texts: str) -> None:
+        if not sources.keys() >= set(part.included):
+            put(headers(part.included))
+        put({name: "\n".join([part.text, *texts])})
+
     parts: dict[int, Written] = {}
     optional, rooms = _estimating(bundle), [0]
 
@@ -135,15 +135,13 @@ def c_sources(
             part = generated([function], external=True, optional=optional, opened=opened, callers=functions)
             parts.update(part.open)
             rooms.append(part.work)
-            include(part.included)
-            whole(f"{stem}_{number}.c", part.text)
+            whole(f"{stem}_{number}.c", part)
 
     apart("step", hot)
     step = generated(hot, external=False, optional=optional, opened=common, known=parts)
-    include(step.included)
     whole(
         "step.c",
-        step.text,
+        step,
         _declared(elsewhere),
         _definitions({**LIMITS, **_sizes(bundle), "SZ_W": "mbfmu_room", **timed}),
         "extern const long long mbfmu_room;",
@@ -159,9 +157,8 @@ def c_sources(
             apart("rest", functions)
         other = generated([item for item in functions if item.__hash__() not in parts], external=True, known=parts)
         rooms.append(other.work)
-        include(other.included)
         last = (f"const long long mbfmu_room = {max(rooms)};",) if name == "rest.c" else ()
-        whole(name, other.text, *last)
+        whole(name, other, *last)
     return sources
 
 
