@@ -23,7 +23,7 @@ import numpy as np
 from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.ssp import Wire, refuse_types
+from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
 from mbfmu.fmu_run import read_fmu, start_value, unit_of
 from mbfmu.inputs import Course, InputValue, as_type, courses
 from mbfmu.model_run import communication_points
@@ -71,7 +71,8 @@ def couple(
     Gives a `ResultWarning` if the coupling makes energy out of nothing that is a noticeable part of what it exchanges.
 
     Args:
-        fmus: paths of .fmu files by the name of the component; in Gauss-Seidel order they step in this order.
+        fmus: paths of .fmu files by the name of the component, which has no dot; in Gauss-Seidel order they step in
+            this order.
         connections: each from an output, ``component.variable``, to an input of the same type, times a factor if it is
             a `Wire`.
         stop: end of the run, s.
@@ -98,9 +99,15 @@ def couple(
         StepError: a step failed; the message has what the coupling made until then.
     """
     _check(stop, step, order, extrapolation, passes, tolerance)
+    for name in fmus:
+        if "." in name:
+            raise UsageError(f"the component '{name}' has a dot in its name, where the name of a variable would begin")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        parts = {name: _Part(name, Path(path), folder / name, stack) for name, path in fmus.items()}
+        parts = {
+            name: _Part(name, Path(path), folder / str(number), stack)
+            for number, (name, path) in enumerate(fmus.items())
+        }
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
         run = _Run(parts, wires, courses(inputs), order, extrapolation, passes)
         for end, value in (values or {}).items():
@@ -408,8 +415,9 @@ class _Run:
         for item in connections:
             part, name = self._input(parts, item.end)
             source, shown = _end(parts, item.start)
-            kinds = source.variables[shown].type, part.variables[name].type
-            refuse_types(f"connection {item.start}={item.end}", *kinds, item.factor)
+            where = f"connection {item.start}={item.end}"
+            refuse_source(where, item.start, source.variables[shown].causality)
+            refuse_types(where, source.variables[shown].type, part.variables[name].type, item.factor)
             self.lines[item.end] = _Line(part, name, (source, shown, item.factor))
         for end, signal in inputs.items():
             part, name = self._input(parts, end)

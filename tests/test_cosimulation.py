@@ -114,6 +114,13 @@ def test_a_number_is_an_input_that_stays_and_a_pair_of_names_is_a_connection(mas
         ({"values": {"a.rail.x": 1.0}}, UnknownNameError, "'a' has no variable 'rail.x' whose value is a number"),
         ({"inputs": {"a.rail.s": math.sin}}, UsageError, "is not an input but output"),
         ({"inputs": {"a.rail.f": math.sin}}, UsageError, "connected twice"),
+        (
+            {"connections": (("a.rail.f", "b.rail.f"),)},
+            UsageError,
+            "'a.rail.f' is of causality input; only outputs give",
+        ),
+        ({"connections": (("a.body.m", "b.rail.f"),)}, UsageError, "of causality parameter; only outputs give values"),
+        ({"fmus": {"a.b": "mass.fmu"}}, UsageError, "the component 'a.b' has a dot in its name"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),
         (
             {"inputs": {"a.rail.f": lambda _: 1e90}, "connections": ()},
@@ -127,6 +134,17 @@ def test_mistakes_are_named(masses: dict[str, Path], change: dict[str, Any], kin
     run: Callable[..., Any] = couple
     with pytest.raises(kind, match=text):
         run(given.pop("fmus"), given.pop("connections"), given.pop("stop"), given.pop("step"), **given)
+
+
+def test_the_name_of_a_component_may_be_any_but_names_no_folder(masses: dict[str, Path], tmp_path: Path) -> None:
+    """FMUs are unpacked aside, whatever their components are called: some libraries crash in folders such as these."""
+    kept = tmp_path / "modelDescription.xml"
+    kept.write_text("mine")
+    names = ("pump(1)", "ä", "a+b", "a#b", "a%20b", str(tmp_path))
+    found = couple(dict.fromkeys(names, masses["a"]), (), 0.02, 0.01)
+    assert found.names[0].startswith("pump(1).")
+    assert kept.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [kept]
 
 
 # -- energy that a coupling makes -----------------------------------------------------------------------------------

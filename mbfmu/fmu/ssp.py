@@ -42,6 +42,7 @@ VERSIONS = {"1.0": (("2.0",), ("cs",)), "2.0": (("2.0", "3.0"), ("cs", "me"))}
 """Versions of SSP, with the versions and uses of the FMUs that they take here."""
 ADVICE = {"1.0": "; SSP 2.0 takes others, if the master knows it: --ssp 2.0", "2.0": ""}
 SOURCES = ("output", "calculatedParameter")
+"""Causalities of the variables that give values to others."""
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -221,6 +222,18 @@ def assigned(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def refuse_source(where: str, start: str, causality: str) -> None:
+    """Raise a UsageError unless a variable of this causality gives values to others.
+
+    Args:
+        where: the connection, for the message.
+        start: name of the variable.
+        causality: as FMI names it.
+    """
+    if causality not in SOURCES:
+        raise UsageError(f"{where}: '{start}' is of causality {causality}; only outputs give values")
+
+
 def refuse_types(where: str, source: str, sink: str, factor: float) -> None:
     """Raise an error if a value of one type is to go to another, or one that is not real is to be multiplied.
 
@@ -378,8 +391,7 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
         first, source, unit = _end(plan.fmus, item.start)
         second, sink, wanted = _end(plan.fmus, item.end)
         where = f"connection {item.start}={item.end}"
-        if source.causality not in SOURCES:
-            raise UsageError(f"{where}: '{item.start}' is of causality {source.causality}; only outputs give values")
+        refuse_source(where, item.start, source.causality)
         if sink.causality != "input":
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
         refuse_types(where, source.type, sink.type, item.factor)
