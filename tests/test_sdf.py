@@ -142,6 +142,21 @@ def test_the_pose_of_a_model_may_be_that_of_a_frame_in_it(tmp_path: Path) -> Non
     assert root.r_rel == pytest.approx((1.0, 2.0, 2.0))
 
 
+def test_a_joint_whose_child_is_a_frame_stands_at_that_frame(tmp_path: Path) -> None:
+    """Hinged 0.5 m beside its centre, a rod falls by -m g r / (I + m r^2) at first, as in Drake."""
+    hinged = """<sdf version="1.9"><world name="w"><gravity>0 0 -9.81</gravity><model name="m">
+      <link name="a">
+        <inertial><mass>1</mass><inertia><ixx>.1</ixx><iyy>.1</iyy><izz>.1</izz></inertia></inertial>
+      </link>
+      <frame name="f" attached_to="a"><pose>0.5 0 0 0 0 0</pose></frame>
+      <joint name="j" type="revolute"><parent>world</parent><child>f</child><axis><xyz>0 1 0</xyz></axis></joint>
+    </model></world></sdf>"""
+    for pose, expected in (("", -9.81 * 0.5 / 0.35), ('<pose relative_to="a"/>', 0.0)):
+        text = hinged.replace("<parent>", f"{pose}<parent>")
+        dae = derive(loaded(written(tmp_path, text)), "joint")
+        assert accelerations(dae, [0.0], [0.0], []) == pytest.approx([expected], abs=1e-13)
+
+
 def test_axes_of_old_files_are_resolved_in_the_model(tmp_path: Path) -> None:
     turned = SMALL.replace("0 0 1 0 0 0</pose>", "0 0 1 0 0 1.5707963267948966</pose>").replace("</model>", HELD)
     for version, expected in (("1.4", (1.0, 0.0, 0.0)), ("1.8", (0.0, 1.0, 0.0))):

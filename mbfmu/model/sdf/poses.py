@@ -52,7 +52,7 @@ class Poses:
     Args:
         reader: reader of values.
         elements: links, joints and frames by name.
-        children: name of the link that each joint carries.
+        children: name of the link or frame that each joint carries, where it stands if its pose is relative to nothing.
         found: poses that are known already, by name, shape (4, 4).
     """
 

@@ -104,7 +104,7 @@ class _Model:
         if not links:
             raise reader.error(model, ModelError("a <model> needs at least one <link>"))
         ends = {name: self.ends(name, item, named, links) for name, item in named.items() if item.tag == "joint"}
-        poses = Poses(reader, named, {name: child for name, (_, child) in ends.items()})
+        poses = Poses(reader, named, {name: self.end(named[name], "child") for name in ends})
         placed = self.placed(poses)
         told: list[str] = []
         found = {WORLD: Link(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
@@ -132,18 +132,22 @@ class _Model:
         """Return the links that a joint joins; a frame stands for the link it is attached to."""
         found = []
         for tag in ("parent", "child"):
-            item = self.reader.one(element, tag)
-            end = item.text or item.attributes.get("link", "")
+            end = self.end(element, tag)
             for _ in named:  # frames attached to frames; a circle of them ends as an unknown link
                 if end in named and named[end].tag == "frame":
                     end = named[end].attributes.get("attached_to", end)
             if end not in links and not (tag == "parent" and end == WORLD):
                 what = f"joint '{name}': there is no link '{end}' for its <{tag}>; {nearest(end, links)}"
-                raise self.reader.error(item, UnknownNameError(what))
+                raise self.reader.error(self.reader.one(element, tag), UnknownNameError(what))
             found.append(end)
         if found[0] == found[1]:
             raise self.reader.error(element, ModelError(f"joint '{name}' joins the link '{found[0]}' with itself"))
         return found[0], found[1]
+
+    def end(self, joint: Element, tag: str) -> str:
+        """Return the name of the link or frame that a joint has as its ``parent`` or ``child``."""
+        item = self.reader.one(joint, tag)
+        return item.text or item.attributes.get("link", "")
 
     def link(self, name: str, element: Element, poses: Poses, told: list[str]) -> Link:
         """Return a link; one without <inertial> has 1 kg and 1 kg.m2, as the format has it."""
