@@ -26,8 +26,8 @@ from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.forces import AxesForce, AxisForce
 from mbfmu.model.frame import SX, Frame, identity
-from mbfmu.model.joints import Joint, Prismatic
-from mbfmu.model.parts import Part, World
+from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
+from mbfmu.model.parts import FixedRotation, Part, World
 from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
 
@@ -35,6 +35,10 @@ QUATERNION = (4,)
 """Lengths that the start value of a quaternion may have."""
 FIXED = "start.fixed."
 """Beginning of the name of a parameter that says whether a start value is met; the coordinate's name follows."""
+
+
+TURNING = (FixedRotation, Planar, Revolute)
+"""Components that turn about their direction ``n``, which is z in a planar system."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +327,9 @@ def _check_axes(mechanism: Mechanism) -> None:
                 raise AxisError(f"{path}.{label} = {n} has {len(n)} entries; a spatial system needs 3")
             if mechanism.planar and isinstance(component, Prismatic) and math.hypot(*n[:2]) < 1 - 1e-9:
                 raise AxisError(f"{path}.{label} = {n} leaves the plane; a planar system slides in x and y")
+            about = isinstance(component, TURNING) and label == "n"
+            if mechanism.planar and about and math.hypot(*n[:2], n[-1] - 1) > 1e-9:
+                raise AxisError(f"{path}.{label} = {n}: a planar system turns about z, by (0, 0, 1); leave it out")
 
 
 def _check(mechanism: Mechanism) -> None:

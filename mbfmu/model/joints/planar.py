@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.model.component import Value, direction, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, axis_rotation
-from mbfmu.model.joints.joint import Joint, JointCoordinate, check_in_plane, check_perpendicular, sliding, turning
+from mbfmu.model.joints.joint import Joint, JointCoordinate, check_perpendicular, sliding, turning
 from mbfmu.model.relative import angle_about, axis, parallel
 
 
@@ -42,7 +42,6 @@ class Planar(Joint):
     def _directions(self, p: Any) -> tuple[SX, SX]:
         n_x = axis(self.n_x, p.planar)
         if p.planar:
-            check_in_plane(self, "n_x")
             return n_x, axis((-self.n_x[1], self.n_x[0]), planar=True)
         return n_x, ca.sparsify(ca.cross(axis(self.n), n_x))
 
