@@ -81,6 +81,17 @@ def test_functions_that_are_compiled_apart_give_the_same_bits(monkeypatch: pytes
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(("spatial", "turns", "left"), [(False, 40, 9), (True, 20, 7)])
+def test_loops_over_a_chain_leave_out_few_turns_at_its_ends(spatial: bool, turns: int, left: int) -> None:
+    """The loops of the passes along the chain, each with ends of its own, run over the same turns."""
+    program = read_program(chain_bundle(40, spatial, "joint", "direct")[0].acceleration)
+    found = families.find_families(program)
+    assert found
+    plan = loops.make_plan(program, found, 1)
+    assert plan
+    assert plan.last - plan.first + 1 >= turns - left
+
+
 @pytest.mark.slow
 def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (len(c_sources(chain_bundle(N, False, "joint", "direct")[1])["step.c"]) for N in (40, 80))

@@ -41,6 +41,8 @@ REACH = 100
 """Largest number of operands searched to align a new first family with the others."""
 NEAR = 2
 """Largest shift in k by which a family joins the loop of another."""
+SHORTEST = 4
+"""Smallest number of turns of a loop."""
 USERS = 3
 """Number of steps from a leaf to the users that its colour tells."""
 ODD = tuple(np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2))
@@ -197,6 +199,7 @@ class _Table:
         self.program, self.span = program, span
         self.rows: list[Nodes] = []
         self.family = np.full(len(program.kind), -1)
+        self.free = ~program.leaf  # operations of no family
         self.k = np.zeros(len(program.kind), dtype=np.int64)
         self.inner: dict[bytes, list[Nodes]] = {}
 
@@ -206,38 +209,38 @@ class _Table:
             family = len(self.rows)
             self.rows.append(np.full(self.span, -1))
         self.rows[family][k] = nodes
-        self.family[nodes], self.k[nodes] = family, k
+        self.family[nodes], self.k[nodes], self.free[nodes] = family, k, False
         return family
 
     def grow(self, family: int) -> None:
         """Make families of a family's operands, of the operands of those, and so on."""
         waiting = [family]
         while waiting:
-            family = waiting.pop()
-            k = np.flatnonzero(self.rows[family] >= 0)
-            for place in range(OPERANDS):
-                used = self.program.operands[self.rows[family][k], place]
+            row = self.rows[waiting.pop()]
+            k = np.flatnonzero(row >= 0)
+            for used in self.program.operands[row[k]].T:
                 if used[0] < 0:
                     break
                 waiting += self._followed(used, k)
 
     def _followed(self, used: Nodes, k: Nodes) -> list[int]:
         """Put the operands of a family's members at k into one family; return that family in a list if it grew."""
-        new = ~self.program.leaf[used] & (self.family[used] < 0)
-        if not new.any() or (used == used[0]).all():
+        new = self.free[used]
+        if not np.count_nonzero(new) or (used == used[0]).all():
             return []
-        kind, known = self.program.kind[used], self.family[used] >= 0
-        if known.any():
-            family = _most(self.family[used[known]])
-            ours = self.family[used] == family
+        kind, families = self.program.kind[used], self.family[used]
+        known = families >= 0
+        if np.count_nonzero(known):
+            family = _most(families[known])
+            ours = families == family
             at = k + _most(self.k[used[ours]] - k[ours])
-            example = self.rows[family][self.rows[family] >= 0][0]
-            fitting = new & (kind == self.program.kind[example]) & (at >= 0) & (at < self.span)
-            fitting[fitting] &= self.rows[family][at[fitting]] < 0
-            if fitting.any() and _distinct(used[fitting]):
+            row = self.rows[family]
+            fitting = new & (kind == self.program.kind[row.max()]) & (at >= 0) & (at < self.span)
+            fitting[fitting] &= row[at[fitting]] < 0
+            if np.count_nonzero(fitting) and _distinct(used[fitting]):
                 return [self.put(family, used[fitting], at[fitting])]
         fitting = new & (kind == _most(kind[new]))
-        if fitting.sum() < LEAST or not _distinct(used[fitting]):
+        if np.count_nonzero(fitting) < LEAST or not _distinct(used[fitting]):
             return []
         return [self.put(-1, used[fitting], k[fitting])]
 
@@ -362,30 +365,20 @@ def _patterned(program: Program, members: Nodes) -> Families:
     valid = members >= 0
     operands = np.full((count, OPERANDS), NOTHING)
     distance = np.zeros((count, OPERANDS), dtype=np.int64)
-    for row in range(count):
-        k = np.flatnonzero(members[row] >= 0)
-        for place in range(OPERANDS):
-            used = program.operands[members[row, k], place]
-            if used[0] < 0:
-                break
-            common = _most(used)
-            follows = used == common
-            if 2 * follows.sum() > len(k):
-                operands[row, place] = SAME
-            else:
-                known = (family[used] >= 0) & ~program.leaf[used]
-                meant = np.where(known, family[used] * 2 * span + at[used] - k + span, -2 - program.kind[used])
-                meant[~known & ~program.leaf[used]] = NOTHING
-                common = _most(meant)
-                follows = meant == common
-                if common == NOTHING:
-                    follows[:] = False
-                elif common < 0:
-                    operands[row, place] = LEAF
-                else:
-                    operands[row, place] = common // (2 * span)
-                    distance[row, place] = common % (2 * span) - span
-            valid[row, k] &= follows
+    for place in range(OPERANDS):
+        there = program.operands[members[rows, columns], place] >= 0
+        row, k = rows[there], columns[there]
+        used = program.operands[members[row, k], place]
+        follows = used == _most_of_each(used, row, count)[row]
+        same = 2 * np.bincount(row[follows], minlength=count) > np.bincount(row, minlength=count)
+        known = (family[used] >= 0) & ~program.leaf[used]
+        meant = np.where(known, family[used] * 2 * span + at[used] - k + span, -2 - program.kind[used])
+        meant[~known & ~program.leaf[used]] = NOTHING
+        usual = _most_of_each(meant, row, count)
+        valid[row, k] &= np.where(same[row], follows, (meant == usual[row]) & (meant != NOTHING))
+        ours = ~same & (usual >= 0)
+        operands[:, place] = np.select([same, ours, usual < NOTHING], [SAME, usual // (2 * span), LEAF], NOTHING)
+        distance[ours, place] = usual[ours] % (2 * span) - span
     return Families(members, valid, operands, distance)
 
 
@@ -395,7 +388,8 @@ def _offsets(families: Families) -> Nodes:
     A recurrence, which is a strongly connected component, gets the least shifts that give all its distances one sign,
     if there are any (a retiming, by the shortest paths of Bellman and Ford). Then each component in turn is shifted
     so that most of its operands have distance 0, or a little further if it can then share their loop; what is no
-    recurrence, at last, so that it can share the loop of its users.
+    recurrence, so that it can share the loop of its users; and each loop as a whole, so that most can be done in all
+    loops over the same k.
     """
     count = len(families.members)
     edges = families.edges()
@@ -423,11 +417,74 @@ def _offsets(families: Families) -> Nodes:
         loop[number], shift = _shared(step, wanted, loops, steps)
         offsets[belonging[number]] += shift
     alone = (belonging[number][0] for number in reversed(sequence) if not within[number])
-    return _nearer_to_users(alone, edges, offsets, np.array([loop[number] for number in component.tolist()]), steps)
+    loops = np.array([loop[number] for number in component.tolist()])
+    offsets, loops = _nearer_to_users(alone, edges, offsets, loops, steps)
+    return offsets + _in_step(families.shifted(offsets), loops)
 
 
-def _nearer_to_users(alone: Iterable[int], edges: Nodes, offsets: Nodes, loop: Nodes, steps: Sequence[int]) -> Nodes:
-    """Return the shifts with which operations can share the loop of their first users.
+def _in_step(families: Families, loop: Nodes) -> Nodes:
+    """Return further shifts, one for each loop, with which loops over the same k hold most operations.
+
+    Args:
+        families: the families.
+        loop: loop of each family, shape (families,).
+    """
+    begin, end = turns_together(families)
+    shifts = np.zeros(len(loop), dtype=np.int64)
+    for number, _ in Counter(loop.tolist()).most_common():
+        ours = (loop == number).astype(np.int64)
+        by = max(
+            sorted(range(-NEAR, NEAR + 1), key=abs), key=lambda by: best_turns(begin - by * ours, end - by * ours)[0]
+        )
+        begin, end, shifts = begin - by * ours, end - by * ours, shifts + by * ours
+    return shifts
+
+
+def turns_together(families: Families) -> tuple[Nodes, Nodes]:
+    """Return the first and last k at which all families of each family's recurrence have members, shape (families,)."""
+    begin, end = _longest_runs(families.valid)
+    count, span = families.members.shape
+    user, used, _ = families.edges().T
+    recurrence = components(count, user, used)
+    there_from, there_to = np.zeros(count, dtype=np.int64), np.full(count, span)
+    np.maximum.at(there_from, recurrence, begin)
+    np.minimum.at(there_to, recurrence, end)
+    return there_from[recurrence], there_to[recurrence]
+
+
+def best_turns(begin: Nodes, end: Nodes) -> tuple[int, int, int]:
+    """Return how many operations loops over the best range of k hold, 0 if each is short, and its first and last k.
+
+    Args:
+        begin: first k of each family, shape (families,).
+        end: last k of each family, shape (families,).
+    """
+    first, which_first = np.unique(begin, return_inverse=True)
+    last, which_last = np.unique(end, return_inverse=True)
+    count = np.zeros((len(first), len(last)), dtype=np.int64)
+    np.add.at(count, (which_first, which_last), 1)
+    there = count.cumsum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]  # begin no later, and end no earlier
+    turns = last - first[:, None] + 1
+    held = np.where(turns >= SHORTEST, there * turns, 0)
+    row, column = divmod(int(held.argmax()), len(last))
+    return int(held[row, column]), int(first[row]), int(last[column])
+
+
+def _longest_runs(flags: Flags) -> tuple[Nodes, Nodes]:
+    """Return the first and last place of the first longest run of true flags in each row; 0 and -1 without any."""
+    length, longest = np.zeros((2, len(flags)), dtype=np.int64)
+    end = np.full(len(flags), -1)
+    for place, there in enumerate(flags.T):
+        length = (length + 1) * there
+        longer = length > longest
+        longest[longer], end[longer] = length[longer], place
+    return end - longest + 1, end
+
+
+def _nearer_to_users(
+    alone: Iterable[int], edges: Nodes, offsets: Nodes, loop: Nodes, steps: Sequence[int]
+) -> tuple[Nodes, Nodes]:
+    """Return the shifts with which operations can share the loop of their first users, and these loops.
 
     Args:
         alone: families that are no recurrences, users before what they take.
@@ -447,7 +504,7 @@ def _nearer_to_users(alone: Iterable[int], edges: Nodes, offsets: Nodes, loop: N
             if abs(shift) <= NEAR:
                 loop[family] = at
                 offsets[family] += shift
-    return offsets
+    return offsets, loop
 
 
 def _shared(step: int, wanted: Nodes, loops: Nodes, steps: list[int]) -> tuple[int, int]:
@@ -492,6 +549,24 @@ def _retimed(edges: Nodes, count: int, members: int) -> tuple[int, Nodes]:
 
 def _distinct(values: Nodes) -> bool:
     return len(set(values.tolist())) == len(values)
+
+
+def _most_of_each(values: Nodes, row: Nodes, rows: int) -> Nodes:
+    """Return the most frequent value of each row, the least of them if there are several; `NOTHING` of an empty row.
+
+    Args:
+        values: the values.
+        row: row of each value.
+        rows: number of the rows.
+    """
+    found = np.full(rows, NOTHING)
+    order = np.lexsort([values, row])
+    values, row = values[order], row[order]
+    begins = np.flatnonzero(np.concatenate([[True], (np.diff(row) != 0) | (np.diff(values) != 0)])[: len(values)])
+    values, row, count = values[begins], row[begins], np.diff(np.append(begins, len(values)))
+    order = np.lexsort([values, -count, row])[::-1]  # the last one of a row stays
+    found[row[order]] = values[order]
+    return found
 
 
 def _most(values: Nodes) -> int:

@@ -20,7 +20,18 @@ from typing import Any
 import numpy as np
 
 from mbfmu.dae.merged import LONG
-from mbfmu.kernel.families import LEAF, NOTHING, SAME, Families, components, find_families, in_order, users_of
+from mbfmu.kernel.families import (
+    LEAF,
+    NOTHING,
+    SAME,
+    Families,
+    best_turns,
+    components,
+    find_families,
+    in_order,
+    turns_together,
+    users_of,
+)
 from mbfmu.kernel.layer_text import LayerText
 from mbfmu.kernel.layers import find_layers
 from mbfmu.kernel.loop_text import LoopText
@@ -37,8 +48,6 @@ WELL = 0.1
 """
 FEW = 4
 """Largest number of turns of an operation that are computed once more, outside of its loop."""
-SHORTEST = 4
-"""Smallest number of turns of a loop."""
 
 
 @dataclass(frozen=True)
@@ -117,49 +126,16 @@ def with_loops(program: Program, unwanted: Collection[int], is_part: bool = Fals
 
 def make_plan(program: Program, families: Families, least: float) -> Plan | None:
     """Return the place of each operation; None if less than `least` of them are in loops."""
-    window = _window(families)
-    if window is None:
-        return None
-    first, last, kept = window
-    while kept.sum() * (last - first + 1) >= least:
+    begin, end = turns_together(families)
+    held, first, last = best_turns(begin, end)
+    kept = (begin <= first) & (end >= last)
+    while held and kept.sum() * (last - first + 1) >= least:
         graph = _Graph(program, families, kept, first, last)
         tangled = graph.tangled()
         if not tangled.any():
             return graph.plan()
         kept = kept & ~tangled
     return None
-
-
-def _window(families: Families) -> tuple[int, int, Flags] | None:
-    """Return the first and last k that put most operations into loops, and the families with members at all of them.
-
-    A recurrence counts only if all its families do.
-    """
-    count, span = families.members.shape
-    begin, end = np.array([_longest_run(row) for row in families.valid]).T
-    user, used, _ = families.edges().T
-    recurrence = components(count, user, used)
-    there_from, there_to = np.zeros(count, dtype=np.int64), np.full(count, span)
-    np.maximum.at(there_from, recurrence, begin)
-    np.minimum.at(there_to, recurrence, end)
-    begin, end = there_from[recurrence], there_to[recurrence]
-    best, found = 0, None
-    for first in np.unique(begin):
-        for last in np.unique(end[end >= first + SHORTEST - 1]):
-            there = (begin <= first) & (end >= last)
-            held = int(there.sum()) * int(last - first + 1)
-            if held > best:
-                best, found = held, (int(first), int(last), there)
-    return found
-
-
-def _longest_run(flags: Flags) -> tuple[int, int]:
-    """Return the first and last place of the longest run of true flags; (0, -1) without any."""
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    if not len(ends):
-        return 0, -1
-    longest = (ends[1::2] - ends[::2]).argmax()
-    return int(ends[2 * longest]), int(ends[2 * longest + 1]) - 1
 
 
 class _Graph:
