@@ -204,6 +204,14 @@ def test_a_start_angle_counts_turns_in_the_plane_and_in_space(phi: float) -> Non
         assert shown["spin.phi"] == pytest.approx(phi, abs=1e-12)
 
 
+@pytest.mark.parametrize("x", [0.0, 1e-300, 1e-20, 0.01, 0.0116, 0.1, -2.5])
+def test_a_body_starts_wherever_it_is_told(x: float) -> None:
+    """Some coordinates are at rest at once, while others go on to the smallest numbers there are."""
+    dae = derive(mbfmu.load("chaplygin_sleigh", {"sleigh.r_0[1]": x}))
+    q = np.array(start.assembled(dae, list(dae.s_default()), list(dae.p_default()), 0.0)).ravel()
+    assert q == pytest.approx([x + 0.3, 0.0, 0.0], rel=1e-15, abs=1e-28)  # its centre of mass lies 0.3 m ahead
+
+
 def test_start_values_left_free_are_zero_in_a_tree() -> None:
     system = spatial_two_link().with_values(
         {"shoulder.phi": None, "shoulder.w": None, "elbow.phi": None, "elbow.w": None}

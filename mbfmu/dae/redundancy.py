@@ -128,7 +128,7 @@ def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
     """Return the pose next to q that meets the constraints, or None."""
     for _ in range(50):
         Phi = np.array(dae.Phi(q, p, 0.0)).ravel()
-        if not np.all(np.isfinite(Phi)):
+        if not np.all(np.isfinite([*q, *Phi])):
             return None
         if np.max(np.abs(Phi), initial=0.0) < TOLERANCE / 10:
             return q

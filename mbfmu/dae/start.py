@@ -42,6 +42,8 @@ OPEN = 1.0
 """Residual of constraints and start values, m or rad, that counts as open."""
 NO_CHANGE = 1e-30
 """Correction of a coordinate, m or rad, below which an assembly is at rest."""
+NO_DIGIT = 1e-15
+"""The same relative to it: the others would go on to numbers so small that CasADi's solver divides 0 by 0."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 RANK = 1e-9
@@ -347,7 +349,7 @@ def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any
     for _ in range(100):
         change = correct(q, s, p, t)
         q = q + change
-        if not float(ca.norm_inf(change)) > NO_CHANGE:
+        if not np.any(np.abs(_column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(_column(q)))):
             break
     return q
 
