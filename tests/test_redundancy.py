@@ -42,10 +42,12 @@ from mbfmu.model import (
     BodyShape,
     Component,
     Cylindrical,
+    FixedRotation,
     FixedTranslation,
     FreeMotion,
     Gear,
     Joint,
+    Parameter,
     Planar,
     Prismatic,
     Revolute,
@@ -54,6 +56,7 @@ from mbfmu.model import (
     Universal,
     World,
     connect,
+    guess,
 )
 from mbfmu.prepared.prepare import prepare
 
@@ -514,3 +517,51 @@ def test_rows_and_code_do_not_depend_on_the_instructions_that_blas_uses(name: st
     ]  # fmt: skip
     assert texts[0].startswith(f"{name} {coordinates} ")
     assert texts[0] == texts[1]
+
+
+def tilted_four_bar() -> System:
+    """A parallelogram of spatial revolutes, of which `eps` tilts the last about its coupler: then it is locked."""
+    z, start = (0.0, 0.0, 1.0), 1.2
+
+    def bar(name: str, length: float) -> BodyShape:
+        return BodyShape(name, m=1.0, r=(length, 0, 0), r_CM=(length / 2, 0, 0), I_11=1e-3, I_22=1e-3, I_33=1e-3)
+
+    return System(
+        name="tilted",
+        parameters=(Parameter("eps", 0.0, "rad", "tilt"), Parameter("l", 0.24, "m", "length of coupler and ground")),
+        components=(
+            World(g=9.81, n=(0.0, -1.0, 0.0)),
+            Revolute("A", n=z, phi=start, w=0.0),
+            bar("AB", 0.12),
+            Revolute("B", n=z, phi=guess(-start)),
+            BodyShape("BC", m=1.0, r=("l", 0, 0), I_11=1e-3, I_22=1e-3, I_33=1e-3),
+            FixedRotation("t1", n=(0.0, 1.0, 0.0), angle="eps"),
+            FixedTranslation("ground", r=("l", 0, 0)),
+            Revolute("D", n=z, phi=guess(start)),
+            bar("DC", 0.12),
+            FixedRotation("t2", n=(math.sin(start), math.cos(start), 0.0), angle="eps"),
+            Revolute("C", n=z, phi=guess(0.0)),
+        ),
+        connections=tuple(
+            connect(*ends.split())
+            for ends in (
+                "world.frame_b A.frame_a", "A.frame_b AB.frame_a", "AB.frame_b B.frame_a", "B.frame_b BC.frame_a",
+                "BC.frame_b t1.frame_a", "world.frame_b ground.frame_a", "ground.frame_b D.frame_a",
+                "D.frame_b DC.frame_a", "DC.frame_b t2.frame_a", "t1.frame_b C.frame_a", "t2.frame_b C.frame_b",
+            )
+        ),
+    )  # fmt: skip
+
+
+def test_parameters_with_which_rows_that_were_left_out_are_needed_are_refused() -> None:
+    """Without the rows the mechanism would swing, which with them is locked."""
+    model = tilted_four_bar()
+    alone = mbfmu.Simulation(model, values={"eps": 0.1})
+    alone.step(None, 0.2)
+    assert alone["A.phi"] == pytest.approx(1.2, abs=1e-12)
+    with pytest.raises(StartError, match="constraints that are redundant with the model's own parameters"):
+        mbfmu.Simulation(model, batch=2, values={"eps": np.array([0.0, 0.1])})
+    rows = mbfmu.sweep(model, 0.1, measures={"A": "last(A.phi)"}, vary={"eps": (0.0, 0.1)}, workers=1)
+    assert [bool(row.failure) for row in rows] == [False, True]
+    longer = mbfmu.Simulation(model, batch=3, values={"l": np.array([0.24, 0.2, 0.3]), "A.phi": np.array([1.2, 1, 2])})
+    assert not longer.failures
