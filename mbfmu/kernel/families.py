@@ -26,9 +26,9 @@ ROUNDS = 6
 the chain's ends are out of reach."""
 LEAST = 6
 """Smallest number of members of a family."""
-RECURRING = 0.4
-"""Smallest share of operations with recurring surroundings in a program whose families are sought: flexible bodies have
-0.35, and nothing to loop over; chains from 11 links on, and rows of closed loops, have more than half."""
+LEFT = 0.55
+"""Largest share of the operations that is written with the best loops over what recurs, if families are sought: chains
+from 11 links on and rows of closed loops leave half at most, wheelsets of which each is written out 0.65."""
 SIZES = 24
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
 SLIGHT = 0.01
@@ -303,12 +303,13 @@ def _members(program: Program) -> Nodes | None:
     sizes = Counter[int]()
     for size in count[count >= LEAST].tolist():
         sizes[size] += size
-    if not sizes or sizes.total() < RECURRING * len(operations):
+    frequent = sizes.most_common(SIZES)
+    turns, written = _turns(frequent) if frequent else (0, 0.0)
+    once = len(operations) - sum(recurring for _, recurring in frequent)
+    if once + written > LEFT * len(operations):
         return None
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
-    frequent = sizes.most_common(SIZES)
-    turns = _turns(frequent)
     table = _Table(program, 2 * (turns + MARGIN))
     for tied in (True, False):  # first what operands tie to other families; members of the rest keep their order
         for size, _ in sorted(frequent, key=lambda item: _apart(item[0], turns) > 1):
@@ -332,8 +333,8 @@ def _members(program: Program) -> Nodes | None:
     return np.array(table.rows) if table.rows else None
 
 
-def _turns(frequent: Sequence[tuple[int, int]]) -> int:
-    """Return how often loops turn: the one of the sizes of colours that leaves the least operations to be written.
+def _turns(frequent: Sequence[tuple[int, int]]) -> tuple[int, float]:
+    """Return how often loops turn and how many operations they leave: the size of colours for which that is least.
 
     In a chain whose links differ by turns, operations that do not show it recur twice as often as those that do; they
     become two families, and three if a vector's entries are alike. What recurs less often is written out.
@@ -348,7 +349,8 @@ def _turns(frequent: Sequence[tuple[int, int]]) -> int:
         return long + sum(operations for size, operations in frequent if size < turns / ALIKE)
 
     least = min(written(size) for size, _ in frequent)
-    return max((operations, size) for size, operations in frequent if written(size) <= least + SLIGHT * total)[1]
+    turns = max((operations, size) for size, operations in frequent if written(size) <= least + SLIGHT * total)[1]
+    return turns, written(turns)
 
 
 def _apart(size: int, turns: int) -> int:
