@@ -148,15 +148,39 @@ def test_a_model_accelerates_as_in_mujoco(name: str, derived: Mapping[str, tuple
 
     Measured: 3e-15 for trees, 2e-14 for loops, 3e-9 for meshes.
     """
-    close = 1e-7 if name == "meshes" else 1e-10
     model, dae = derived[name]
     assert len(dae.inputs) == model.actuators.count
-    for state in REFERENCE[name]:
+    check_accelerations(model, dae, REFERENCE[name], 1e-7 if name == "meshes" else 1e-10)
+
+
+def check_accelerations(model: Model, dae: Dae, states: list[dict[str, list[float]]], close: float) -> None:
+    for state in states:
         values = mapped(model, state)
         q, v, expected = (np.array([values[item][k] for item in dae.coordinates]) for k in range(3))
-        u = np.array(state["ctrl"])  # in the order of the file, as the inputs are
+        u = np.array(state["ctrl"])[
+            list(model.actuators.places.values())
+        ]  # in the order of the file, as the inputs are
         found = accelerations(dae, q, v, u)
         assert np.abs(found - expected).max() < close * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", REFERENCE["details"])
+def test_a_detail_acts_as_in_mujoco(name: str) -> None:
+    """What MuJoCo reads otherwise than one would expect, a file for each."""
+    path = FOLDER / "details" / f"{name}.xml"
+    dae = derive(loaded(path, FREE), "joint")
+    check_accelerations(read_model(path, FREE), dae, REFERENCE["details"][name], 1e-7 if "mesh" in name else 1e-10)
+
+
+def test_a_keyframe_of_an_aligned_body_is_in_its_inertial_frame(tmp_path: Path) -> None:
+    """Without the alignment the body would turn about the origin of its written frame, and move too."""
+    text = """<mujoco><worldbody><body name="a"><freejoint align="true"/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.5 0 0"/></body></worldbody>
+      <keyframe><key qpos="1 2 3 1 0 0 0" qvel="0 0 0 0 0 2"/></keyframe></mujoco>"""
+    result = mbfmu.simulate(loaded(written(tmp_path, text)), 1e-3)
+    m = 1000 * 8 * 0.1 * 0.2 * 0.3
+    assert result["energy.kinetic"][0] == pytest.approx(m * (0.1**2 + 0.2**2) / 3 * 2**2 / 2)
+    assert [result[f"a.r_0[{k}]"][0] for k in (1, 2, 3)] == pytest.approx((1, 2, 3))
 
 
 def test_the_inputs_stand_in_the_order_of_the_file(derived: Mapping[str, tuple[Model, Dae]]) -> None:
@@ -380,6 +404,39 @@ def test_one_notice_tells_what_is_left_out_and_what_is_decided(tmp_path: Path) -
         assert part in said
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("idle_group", "actuators of groups that are off are left out: 'actuator_1', 'actuator_3'"),
+        ("no_actuation", "actuators are left out, as the option actuation is off"),
+    ],
+)
+def test_actuators_that_are_off_are_told(name: str, message: str) -> None:
+    with pytest.warns(UserWarning, match=message):
+        mbfmu.load(FOLDER / "details" / f"{name}.xml")
+
+
+def test_a_tendon_with_a_limit_and_several_actuators_is_told(tmp_path: Path) -> None:
+    text = MECHANISM.replace('name="both"', 'name="both" actuatorfrcrange="-1 2"')
+    text = text.replace("</actuator>", '<motor tendon="both"/><motor tendon="both"/></actuator>')
+    with pytest.warns(UserWarning, match="with several actuators hold for each: 'both'"):
+        system = mbfmu.load(written(tmp_path, text))
+    assert isinstance(system, System)
+    assert [(item.f_least, item.f_greatest) for item in of(system, AffineDrive)[1:]] == [(-1, 2)] * 2
+
+
+def test_a_mesh_is_drawn_where_its_vertices_are(tmp_path: Path) -> None:
+    written(tmp_path, "v 1 2 3\nv 2 2 3\nv 1 3 3\nv 1 2 4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4", "m.obj")
+    text = """<mujoco><asset><mesh name="m" file="m.obj" scale="2 2 2" refpos="1 1 1" refquat="1 0 0 1"/></asset>
+      <worldbody><body name="a"><joint/><geom type="mesh" mesh="m" pos="1 0 0"/></body></worldbody></mujoco>"""
+    path = written(tmp_path, text)
+    (look,) = read_model(path).found.bodies["a"].visuals
+    corner = look.origin.xyz + look.origin.R @ (np.array(look.size) * (2, 2, 3))
+    assert corner == pytest.approx((3, -2, 4))  # 2 (1, 1, 2), turned back by 90 degrees about z, from (1, 0, 0)
+    uneven = written(tmp_path, text.replace("2 2 2", "2 1 1"))
+    assert not read_model(uneven).found.bodies["a"].visuals
+
+
 @pytest.mark.parametrize("command", ["describe {}", "simulate {} --stop 0.01", "view {} --stop 0.01 -o out.html"])
 def test_commands_take_a_model(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -440,6 +497,26 @@ MISTAKES = [
     ('joint joint="twist" coef="-1"', 'joint joint="twst" coef="-1"', "there is no joint 'twst'"),
     ('qpos="0.3 0.6"', 'qpos="0.3"', "has 1 numbers, and the model 2"),
     ('range="-1 2"', 'range="2 -1"', "needs a first number below the second"),
+    ('gear="4"', 'ctrlrange="1 1"', "needs a first number below the second"),
+    ('gear="4"', 'forcerange="0 0" forcelimited="true"', "needs a first number below the second"),
+    ('name="both"', 'name="both" actuatorfrcrange="1 2"', "a first number of at most 0"),
+    ('angle="radian"', 'autolimits="false"', 'range needs limited="true" or "false"'),
+    ("<default>", '<option actuatorgroupdisable="3 31"/><default>', "31 is no group"),
+    ('diaginertia="0.2 0.2 0.01"', 'fullinertia="1 1 1 0 0 0" euler="0 0 1"', "remove euler"),
+    ('mass="2"', 'mass="0" fullinertia="1 1 1 0 0 0"', "either diaginertia or fullinertia"),
+    ('diaginertia="0.2 0.2 0.01"', 'diaginertia="1 1 40"', 'balanceinertia="true"> takes their mean'),
+    ('diaginertia="0.2 0.2 0.01"', 'fullinertia="1 1 40 0 0 0"', "none may exceed the sum"),
+    ('type="box" size="0.1 0.2 0.3"', 'size="0.1" fromto="0 0 0 1 0 0"', "<geom fromto> is for a capsule, cylinder"),
+    ('type="box" size="0.1 0.2 0.3"', 'type="box" size="0.1" fromto="0 0 0 1 0 0"', "there is a pos too"),
+    ('type="box" size="0.1 0.2 0.3"', 'type="plane" size="1 1 1"', "a plane is endless, and the body 'tip' moves"),
+    ('<site name="end"', '<site fromto="0 0 0 1 0 0" name="end"', "<site fromto> is for a capsule"),
+    ('<site name="end"', '<site type="plane" name="end"', "it is one of sphere, capsule"),
+    ('<body name="rod" pos="0 0 1">\n      <joint',
+     '<body gravcomp="1"><joint actuatorgravcomp="true" actuatorfrcrange="0 1"',
+     "has actuatorgravcomp, and actuatorfrcrange"),
+    ('<worldbody>\n    <body name="rod" pos="0 0 1">\n      <joint',
+     '<option><flag actuation="disable"/></option><worldbody><body gravcomp="1"><joint actuatorgravcomp="true"',
+     "has actuatorgravcomp, and no actuator of the model acts"),
     ('angle="radian"', 'angle="radians"', "it is one of radian, degree"),
     ('angle="radian"', 'coordinate="global"', "no longer part of MJCF"),
     ('angle="radian"', 'eulerseq="xyw"', "three of the letters"),

@@ -1,4 +1,4 @@
-"""Make mjcf.json: accelerations of the models in tests/mjcf by MuJoCo, at random states and inputs.
+"""Make mjcf.json: accelerations of the models in tests/mjcf and its details by MuJoCo, at random states and inputs.
 
 Of a model with loops the state is moved onto them, and the accelerations solve the equations of motion with exact
 constraints, of MuJoCo's mass matrix, forces and Jacobians; MuJoCo's own constraints are soft.
@@ -14,7 +14,7 @@ import mujoco as mj
 import numpy as np
 
 HERE = Path(__file__).parent
-COUNT = 6
+COUNT, FEW = 6, 2
 
 
 def rows(m: Any, d: Any) -> tuple[Any, Any, Any]:
@@ -77,15 +77,15 @@ def rows(m: Any, d: Any) -> tuple[Any, Any, Any]:
     return np.concatenate(residual), np.concatenate(jacobian), np.concatenate(gamma)
 
 
-def states(path: Path) -> list[dict[str, list[float]]]:
-    """States, inputs and accelerations of a model."""
+def states(path: Path, count: int) -> list[dict[str, list[float]]]:
+    """Some states, inputs and accelerations of a model."""
     m = mj.MjModel.from_xml_path(str(path))
     off = mj.mjtDisableBit
     m.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_FRICTIONLOSS
     d = mj.MjData(m)
     rng = np.random.default_rng(1)
     found = []
-    for _ in range(COUNT):
+    for _ in range(count):
         q = m.qpos0.copy()
         mj.mj_integratePos(m, q, rng.normal(size=m.nv) * (0.2 if m.neq else 0.8), 1.0)
         d.qpos[:], d.qvel[:], d.ctrl[:] = q, rng.normal(size=m.nv), rng.normal(size=m.nu)
@@ -114,6 +114,8 @@ def states(path: Path) -> list[dict[str, list[float]]]:
 
 if __name__ == "__main__":
     names = ("arm", "servos", "solids", "meshes", "floating", "loops")
-    made = {name: states(HERE.parent / "mjcf" / f"{name}.xml") for name in names}
-    text = json.dumps({"mujoco": mj.__version__, **made}, indent=1)
+    folder = HERE.parent / "mjcf"
+    made = {name: states(folder / f"{name}.xml", COUNT) for name in names}
+    details = {path.stem: states(path, FEW) for path in sorted((folder / "details").glob("*.xml"))}
+    text = json.dumps({"mujoco": mj.__version__, **made, "details": details}, indent=1)
     (HERE / "mjcf.json").write_text(text + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, nearest
 from mbfmu.model.mjcf.bodies import Site, known
-from mbfmu.model.mjcf.defaults import Defaults
+from mbfmu.model.mjcf.defaults import Defaults, over
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings, choice
 from mbfmu.model.mjcf.tendons import Tendon
@@ -65,6 +65,7 @@ class Actuator:
         joints: names and ratios of the joints it acts on; empty for one at a site.
         site: name of the site it acts at; empty for one on joints.
         gear: six numbers: direction of the force, and of the torque, at a site.
+        tendon: name of the tendon it pulls; empty for others.
         inputs: least and greatest input; None: no limits.
         forces: least and greatest force; None: no limits.
         armature: inertia that it adds to the one joint it acts on.
@@ -76,6 +77,7 @@ class Actuator:
     joints: Mapping[str, float]
     site: str
     gear: tuple[float, ...]
+    tendon: str
     inputs: tuple[float, float] | None
     forces: tuple[float, float] | None
     armature: float
@@ -88,12 +90,14 @@ class Actuators:
 
     Args:
         found: those that are modelled, by name.
+        idle: those that are switched off, which leave their armature and damping, by name.
         count: number of all.
         places: number of each of those that are modelled, among all.
         notices: what was left out.
     """
 
     found: Mapping[str, Actuator]
+    idle: Mapping[str, Actuator]
     count: int
     places: Mapping[str, int]
     notices: tuple[str, ...]
@@ -117,6 +121,7 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
     """
     reader = defaults.reader
     found: dict[str, Actuator] = {}
+    idle: dict[str, Actuator] = {}
     places: dict[str, int] = {}
     left: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
@@ -131,22 +136,29 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
         actuator, unknown = _actuator(reader, filled, _law(defaults, element), name, settings, ends)
         if actuator is None:
             left.append(f"'{name}' ({unknown})")
-        elif settings.flags["actuation"]:
+        elif settings.flags["actuation"] and reader.number(filled, "group", "0") not in settings.idle:
             found[name], places[name] = actuator, number
+        else:
+            idle[name] = actuator
     notices = [f"actuators are left out: {first_of(left)}"] if left else []
     if elements and not settings.flags["actuation"]:
         notices.append("actuators are left out, as the option actuation is off")
+    elif idle:
+        notices.append(f"actuators of groups that are off are left out: {first_of([repr(item) for item in idle])}")
     shared = Counter(joint for item in found.values() for joint in item.joints if ends.joints[joint].efforts)
-    if several := [f"'{joint}'" for joint, count in shared.items() if count > 1]:
-        notices.append(f"limits of efforts on joints with several actuators hold for each: {first_of(several)}")
-    return Actuators(_held(found, ends.joints), len(elements), places, tuple(notices))
+    shared += Counter(item.tendon for item in found.values() if item.tendon and ends.tendons[item.tendon].efforts)
+    if several := [f"'{name}'" for name, count in shared.items() if count > 1]:
+        notices.append(
+            f"limits of efforts on joints and tendons with several actuators hold for each: {first_of(several)}"
+        )
+    return Actuators(_held(found, ends), idle, len(elements), places, tuple(notices))
 
 
 def _filled(defaults: Defaults, element: Element) -> Element:
     """Return an actuator with the attributes of its classes: actuators of all kinds have the same ones."""
     merged: dict[str, str] = {}
     for item in (*defaults.elements(element, (*AFFINE, *OTHERS), ""), element):
-        merged |= item.attributes
+        merged = over(merged, item.attributes)
     return replace(element, attributes=merged)
 
 
@@ -229,16 +241,17 @@ def _actuator(
     if spread:
         inputs: tuple[float, float] | None = _inherited(reader, element, name, on[0], settings, ends, spread)
     else:
-        inputs = _range(reader, element, name, "ctrlrange", "ctrllimited", settings)
-    forces = _range(reader, element, name, "forcerange", "forcelimited", settings)
+        inputs = settings.limits(reader, element, f"actuator '{name}'", "ctrlrange", "ctrllimited")
+    forces = settings.limits(reader, element, f"actuator '{name}'", "forcerange", "forcelimited")
     armature, (damping, *more) = reader.number(element, "armature", "0", least=0.0), _damping(reader, element)
+    damping = damping if settings.flags["damper"] and settings.flags["passive"] else 0.0
     if any(more):
         unknown = unknown or "its damping is a polynomial"
     if reader.number(element, "delay", "0"):
         unknown = unknown or "it has a delay"
     if armature and len(joints) != 1:
         unknown = unknown or "it has an armature, and acts on more than one joint"
-    if law.filtered and settings.limited(reader, element, "actlimited", "actrange"):
+    if law.filtered and settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited"):
         unknown = unknown or "limits of its filter"
     if site and law.filtered:
         unknown = unknown or "a filter at a site"
@@ -252,7 +265,8 @@ def _actuator(
         what = f"actuator '{name}' has a damping ratio and a stiffness of {acting.gain[0]:g}: it must be at least 0"
         raise reader.error(element, ValueRangeError(what))
     inputs = inputs if settings.flags["clampctrl"] else None
-    return Actuator(name, acting, joints, site, gear, inputs, forces, armature * gear[0] ** 2, damping), ""
+    tendon = element.attributes.get("tendon", "")
+    return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, armature * gear[0] ** 2, damping), ""
 
 
 def _damping(reader: Attributes, element: Element) -> tuple[float, ...]:
@@ -280,18 +294,6 @@ def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: End
     return {}, "", f"on a {on}"
 
 
-def _range(
-    reader: Attributes, element: Element, name: str, attribute: str, flag: str, settings: Settings
-) -> tuple[float, float] | None:
-    if not settings.limited(reader, element, flag, attribute):
-        return None
-    lower, upper = reader.numbers(element, attribute, "0 0", 2)
-    if lower > upper:
-        what = f"actuator '{name}': {attribute}=\"{lower:g} {upper:g}\" has its limits the wrong way round"
-        raise reader.error(element, ValueRangeError(what))
-    return lower, upper
-
-
 def _inherited(
     reader: Attributes, element: Element, name: str, on: str, settings: Settings, ends: Ends, spread: float
 ) -> tuple[float, float]:
@@ -299,7 +301,8 @@ def _inherited(
     target = element.attributes[on]
     if on == "joint" and target in ends.joints:
         stated, unit = ends.joints[target].element, 1.0
-        if ends.joints[target].kind == "hinge" and settings.limited(reader, stated, "limited", "range"):
+        limits = settings.limits(reader, stated, f"joint '{target}'", "range", "limited")
+        if ends.joints[target].kind == "hinge" and limits:
             unit = settings.angle  # MuJoCo converts the range of no other joint
     elif on == "tendon" and target in ends.tendons:
         stated, unit = ends.tendons[target].element, 1.0
@@ -314,16 +317,25 @@ def _inherited(
     return middle - half, middle + half
 
 
-def _held(found: dict[str, Actuator], joints: Mapping[str, ModelJoint]) -> dict[str, Actuator]:
-    """Return actuators whose forces are within what their joints take."""
+def _held(found: dict[str, Actuator], ends: Ends) -> dict[str, Actuator]:
+    """Return actuators whose forces are within what their tendons, and then their joints, take."""
     held = {}
     for name, actuator in found.items():
         forces = actuator.forces
+        if actuator.tendon:
+            forces = _in_turn(ends.tendons[actuator.tendon].efforts, forces)
         for joint, ratio in actuator.joints.items():
-            limits = joints[joint].efforts
+            limits = ends.joints[joint].efforts
             if limits and ratio:
                 least, greatest = sorted(item / ratio for item in limits)
-                before = forces or (least, greatest)
-                forces = max(before[0], least), min(before[1], greatest)
+                forces = _in_turn(forces, (least, greatest))
         held[name] = replace(actuator, forces=forces)
     return held
+
+
+def _in_turn(first: tuple[float, float] | None, second: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the limits of a force that is held within some limits, and then within others."""
+    if not (first and second):
+        return first or second
+    least, greatest = (min(max(item, second[0]), second[1]) for item in first)
+    return least, greatest

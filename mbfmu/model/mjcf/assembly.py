@@ -76,6 +76,8 @@ def added(system: System, model: Model) -> System:
     for actuator in model.actuators.found.values():
         begun = model.keyframe.inputs[model.actuators.places[actuator.name]] if model.keyframe.inputs else 0.0
         _drive(more, actuator, axial, sites, begun)
+    for actuator in (*model.actuators.found.values(), *model.actuators.idle.values()):
+        _damp(more, actuator, axial)
     for body in model.found.bodies.values():
         if body.gravcomp and body.solid.m:
             f = tuple(-body.gravcomp * body.solid.m * item for item in robot.gravity)
@@ -144,11 +146,14 @@ def _drive(more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str,
             more.add(FilteredDrive(name, **axes, **fields, T=law.filtered))
         else:
             more.add(AffineDrive(name, **axes, **fields))
-    if actuator.damping and actuator.joints:
-        axes = _axes(more, actuator.joints, axial)
-        more.add(AxesSpring(more.named(f"{actuator.name}_damping", "damper"), **axes, d=actuator.damping))
     if begun:
         more.inputs[f"{name}.u"] = begun
+
+
+def _damp(more: _More, actuator: Actuator, axial: set[str]) -> None:
+    axes = _axes(more, actuator.joints, axial)
+    if actuator.damping and axes["joints"]:
+        more.add(AxesSpring(more.named(f"{actuator.name}_damping", "damper"), **axes, d=actuator.damping))
 
 
 def _limits(actuator: Actuator) -> Iterator[tuple[str, float]]:

@@ -9,8 +9,8 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
 from mbfmu.model.mjcf.inertials import bounded, inertial_of
 from mbfmu.model.mjcf.joints import ModelJoint, joint_of
-from mbfmu.model.mjcf.poses import HERE, Place, place_of
-from mbfmu.model.mjcf.settings import Settings, flag_of
+from mbfmu.model.mjcf.poses import HERE, LONG, Place, place_of, stretched
+from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
 from mbfmu.model.mjcf.solids import Solid, merged
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Visual
@@ -160,11 +160,18 @@ class _Walk:
         self._check_joints(element, parent, joints)
         if flag_of(reader, element, "mocap", False):
             found.mocap.append(name)
-        place = frame @ place_of(reader, element, self.settings)
+        place, solid = frame @ place_of(reader, element, self.settings), self._solid(element, content)
+        if self._aligned(joints, content):
+            back = solid.place.inverse()
+            place, solid = place @ solid.place, solid.moved(back.r, back.R)
+            content.see_from(back)
         looks = tuple(look for geom in content.geoms if (look := visual_of(geom, name, self.meshes, self.colours)))
-        gravcomp = reader.number(element, "gravcomp", "0")
-        solid = self._solid(element, content)
+        gravcomp = reader.number(element, "gravcomp", "0") if self.settings.passive else 0.0
         found.bodies[name] = ModelBody(name, element, parent, place, tuple(joints), solid, gravcomp, looks)
+        for geom in content.geoms:
+            if geom.kind == "plane" and joint_path(found, name):
+                what = f"a plane is endless, and the body '{name}' moves: take a box, or remove it"
+                raise reader.error(geom.element, ModelError(what))
         self.finish(content, name, depth)
 
     def finish(self, content: "_Content", name: str, depth: int) -> None:
@@ -177,8 +184,9 @@ class _Walk:
             site = item.attributes.get("name") or unlike(f"{name}_site", self.found.sites)
             if site in self.found.sites:
                 raise self.reader.error(item, NameInUseError(f"there are two sites '{site}': rename one"))
-            pose = inner @ place_of(self.reader, item, self.settings) if "fromto" not in item.attributes else inner
-            self.found.sites[site] = Site(site, name, pose, item)
+            kind = choice(self.reader, item, "type", "sphere", ("sphere", *LONG))
+            pose, _ = stretched(self.reader, item, kind, self.settings)
+            self.found.sites[site] = Site(site, name, inner @ pose, item)
         for item, inner, own in content.bodies:
             self.body(item, inner, name, own, depth + 1)
 
@@ -193,6 +201,13 @@ class _Walk:
             what = "a body with a ball joint has no other that turns"
         if what:
             raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {what}"))
+
+    def _aligned(self, joints: list[ModelJoint], content: "_Content") -> bool:
+        """Return whether the frame of a body is its inertial one, instead of the one that is written."""
+        if content.bodies or [joint.kind for joint in joints] != ["free"]:
+            return False
+        said = choice(self.reader, joints[0].element, "align", "auto", LIMITED)
+        return said == "true" or (said == "auto" and self.settings.alignfree)
 
     def _solid(self, element: Element, content: "_Content") -> Solid:
         """Return the mass of a body: as stated, or that of its geoms."""
@@ -232,6 +247,11 @@ class _Content:
         self.inertials += other.inertials
         self.geoms += other.geoms
         self.sites += other.sites
+
+    def see_from(self, back: Place) -> None:
+        """Replace the poses of geoms and sites by those seen from a frame, which sees the body at a pose."""
+        self.geoms = [replace(geom, place=back @ geom.place) for geom in self.geoms]
+        self.sites = [(item, back @ frame) for item, frame in self.sites]
 
 
 def bodies_of(root: Element, defaults: Defaults, settings: Settings, meshes: Meshes) -> Bodies:

@@ -1,5 +1,6 @@
 """Default classes: attributes that elements take over from the classes they belong to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
@@ -9,6 +10,9 @@ from mbfmu.model.robot.xml import Element
 MAIN = "main"
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Attributes that state an orientation, each in its own way: one of an element replaces any other of its class."""
+
+PARTIAL = ("gear", "size", "stiffness", "damping")
+"""Attributes that may have fewer numbers than those of a class, which keeps the others."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,18 @@ class Defaults:
         for item in (*self.elements(element, (tag or element.tag,), inherited), element):
             if any(name in item.attributes for name in ORIENTATIONS):
                 merged = {name: value for name, value in merged.items() if name not in ORIENTATIONS}
-            merged |= item.attributes
+            merged = over(merged, item.attributes)
         return replace(element, attributes=merged)
+
+
+def over(before: Mapping[str, str], attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return attributes of classes with those of an element over them."""
+    merged = {**before, **attributes}
+    for name in PARTIAL:
+        if name in before and name in attributes:
+            words = attributes[name].split()
+            merged[name] = " ".join((*words, *before[name].split()[len(words) :]))
+    return merged
 
 
 def defaults_of(root: Element, reader: Attributes) -> Defaults:

@@ -1,7 +1,7 @@
 """Geoms: the mass they give to bodies, and how they look."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.meshes import Triangles, read_mesh, solid_of
-from mbfmu.model.mjcf.poses import Place, place_of, towards, turned
+from mbfmu.model.mjcf.poses import Place, stretched, turn_of
 from mbfmu.model.mjcf.settings import Settings, choice, flag_of
 from mbfmu.model.mjcf.solids import Solid, box, capsule, cylinder, ellipsoid, sphere
 from mbfmu.model.robot.attributes import Attributes
@@ -74,6 +74,11 @@ class Meshes:
         file = self.reader.name(mesh, "file")
         return self.settings.meshes / (PureWindowsPath(file).name if self.settings.strippath else file)
 
+    def frame(self, mesh: Element) -> tuple[Place, Array]:
+        """Return the frame that a mesh is seen from, and the scale along its axes that comes then, shape (3,)."""
+        r, scale = (np.array(self.reader.numbers(mesh, *item, 3)) for item in (("refpos", "0 0 0"), ("scale", "1 1 1")))
+        return Place(r, turn_of(self.reader, mesh, "refquat")), scale
+
     def solid(self, geom: Element, name: str) -> Solid:
         """Return the solid of density 1 of the mesh that a geom names.
 
@@ -83,15 +88,13 @@ class Meshes:
         """
         mesh = self.element(geom, name)
         kind = choice(self.reader, mesh, "inertia", "legacy", KINDS)
+        frame, scale = self.frame(mesh)
         try:
             vertices, triangles = self._surface(mesh)
-            found = solid_of(vertices * np.array(self.reader.numbers(mesh, "scale", "1 1 1", 3)), triangles, kind)
+            found = solid_of((vertices - frame.r) @ frame.R * scale, triangles, kind)
         except MbfmuError as error:
             raise self.reader.error(mesh, error) from None
-        r = np.array(self.reader.numbers(mesh, "refpos", "0 0 0", 3))
-        Q = np.array(self.reader.numbers(mesh, "refquat", "1 0 0 0", 4))
-        back = turned(Q / np.linalg.norm(Q)).T
-        return found.moved(-back @ r, back)
+        return replace(found, axes=found.place.R)
 
     def _surface(self, mesh: Element) -> tuple[Array, Triangles]:
         if "vertex" not in mesh.attributes:
@@ -139,15 +142,9 @@ def geom_of(element: Element, frame: Place, defaults: Defaults, inherited: str, 
     kind = choice(reader, filled, "type", "sphere", TYPES)
     words = filled.attributes.get("size", "").split()
     size = reader.numbers(filled, "size", "", len(words))
-    if "fromto" in filled.attributes and kind in COUNTS and kind != "sphere":
-        x = np.array(reader.numbers(filled, "fromto", "", 6))
-        length = float(np.linalg.norm(x[3:] - x[:3]))
-        if length < 1e-14:
-            raise reader.error(filled, ModelError("<geom fromto>: the two points are the same"))
-        place = Place((x[:3] + x[3:]) / 2, towards((x[3:] - x[:3]) / length))
-        size = (*size[:1] * (1 if COUNTS[kind] == 2 else 2), length / 2)
-    else:
-        place = place_of(reader, filled, settings)
+    place, half = stretched(reader, filled, kind, settings)
+    if half:
+        size = (*size[:1] * (1 if COUNTS[kind] == 2 else 2), half)
     count = COUNTS.get(kind, 0)
     if not mesh and (len(size) < count or not all(item > 0 for item in size[:count])):
         what = f'<geom type="{kind}"> needs {count} positive size(s), not "{filled.attributes.get("size", "")}"'
@@ -195,18 +192,25 @@ def _primitive(geom: Geom, shell: bool) -> Solid:
 
 
 def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str]) -> Visual | None:
-    """Return the look of a geom; None for shapes that are not drawn, and of groups that MuJoCo hides by default."""
+    """Return the look of a geom; None for shapes that are not drawn, and of groups that MuJoCo hides by default.
+
+    A mesh that is turned and then has an uneven scale is not drawn, as a look has its scale first.
+    """
     reader, element = meshes.reader, geom.element
     if reader.number(element, "group", "0") > SHOWN:
         return None
     text = element.attributes.get("rgba") or colours.get(element.attributes.get("material", ""), "")
+    place = geom.place
     colour = reader.numbers(Element("geom", {"rgba": text}, element.line), "rgba", "", 4) if text else None
     if geom.kind == "mesh":
         mesh = meshes.element(element, reader.name(element, "mesh"))
         if "file" not in mesh.attributes:
             return None
-        scale = reader.numbers(mesh, "scale", "1 1 1", 3)
-        kind, size, file = "mesh", scale, str(meshes.path(mesh).absolute())
+        frame, scale = meshes.frame(mesh)
+        if np.ptp(scale) and not np.array_equal(frame.R, np.eye(3)):
+            return None
+        place = place @ Place(-scale * (frame.R.T @ frame.r), frame.R.T)
+        kind, size, file = "mesh", tuple(map(float, scale)), str(meshes.path(mesh).absolute())
     elif geom.mesh or geom.kind not in COUNTS or geom.kind == "ellipsoid":
         return None
     else:
@@ -215,4 +219,4 @@ def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str])
             "sphere": geom.size,
             "box": tuple(2 * item for item in geom.size),
         }.get(kind) or (geom.size[0], 2 * geom.size[1])
-    return Visual(link, "", Origin.of(geom.place.r, geom.place.R), kind, size, file, colour)
+    return Visual(link, "", Origin.of(place.r, place.R), kind, size, file, colour)

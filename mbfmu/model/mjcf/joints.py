@@ -1,6 +1,5 @@
 """Joints of bodies."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,8 +99,11 @@ def joint_of(
     armature = reader.number(filled, "armature", "0", least=0.0)
     friction = reader.number(filled, "frictionloss", "0", least=0.0) if settings.flags["frictionloss"] else 0.0
     _check(reader, filled, name, kind, stiffness, armature)
-    limits = _range(reader, filled, name, "range", "limited", settings) if settings.flags["limit"] else None
-    efforts = _range(reader, filled, name, "actuatorfrcrange", "actuatorfrclimited", settings)
+    limits = efforts = None
+    if kind != "free" and settings.flags["limit"]:
+        limits = settings.limits(reader, filled, f"joint '{name}'", "range", "limited")
+    if axial:
+        efforts = settings.limits(reader, filled, f"joint '{name}'", "actuatorfrcrange", "actuatorfrclimited")
     return ModelJoint(
         name,
         filled,
@@ -151,16 +153,3 @@ def _check(reader: Attributes, element: Element, name: str, kind: str, stiffness
         what = "a spring that yields is not modelled: set springyield to 0"
     if what:
         raise reader.error(element, ModelError(f"joint '{name}': {what}"))
-
-
-def _range(
-    reader: Attributes, element: Element, name: str, attribute: str, flag: str, settings: Settings
-) -> tuple[float, float] | None:
-    """Return least and greatest value, as written; None if they are no limit."""
-    if not settings.limited(reader, element, flag, attribute):
-        return None
-    lower, upper = reader.numbers(element, attribute, "0 0", 2)
-    if not lower < upper:
-        what = f"joint '{name}': {attribute}=\"{lower:g} {upper:g}\" needs a first number below the second"
-        raise reader.error(element, ValueRangeError(what))
-    return (lower, upper) if math.isfinite(lower) else None

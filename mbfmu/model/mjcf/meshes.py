@@ -2,7 +2,6 @@
 
 import re
 import struct
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from mbfmu.errors import ModelFileError, ValueRangeError
+from mbfmu.model.mjcf.polygons import triangles_of
 from mbfmu.model.mjcf.solids import Solid
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.source import read_bytes
@@ -58,25 +58,22 @@ def _stl(content: bytes) -> tuple[Array, Triangles]:
 
 
 def _obj(content: bytes) -> tuple[Array, Triangles]:
-    vertices, triangles = [], []
+    """Return the first object of an OBJ file that has faces: MuJoCo takes no others."""
+    vertices: list[list[float]] = []
+    polygons: list[list[int]] = []
+    complete = False
     for line in content.decode("utf-8", "replace").splitlines():
         word, _, rest = line.strip().partition(" ")
         if word == "v":
             vertices.append([float(item) for item in rest.split()[:3]])
-        elif word == "f":
+        elif word == "f" and not complete:
             numbers = [int(item.split("/")[0]) for item in rest.split()]
-            corners = [number - 1 if number > 0 else len(vertices) + number for number in numbers]
-            if len(corners) == 4 and _longer(vertices, corners):
-                corners = [*corners[1:], corners[0]]
-            triangles += [(corners[0], b, c) for b, c in pairwise(corners[1:])]
+            polygons.append([number - 1 if number > 0 else len(vertices) + number for number in numbers])
+        elif word in {"o", "g"}:
+            complete = bool(polygons)
     single = np.array(vertices, dtype=np.float32).reshape(-1, 3)  # as an STL file has them, and MuJoCo takes them
+    triangles = [item for corners in polygons for item in triangles_of(single, corners)]
     return single.astype(np.float64), np.array(triangles, dtype=np.int64).reshape(-1, 3)
-
-
-def _longer(vertices: list[list[float]], corners: list[int]) -> bool:
-    """Return whether the first diagonal of four corners is not the shorter one, along which they are cut."""
-    a, b, c, d = (np.array(vertices[corner]) for corner in corners)
-    return bool(np.sum((a - c) ** 2) >= np.sum((b - d) ** 2))
 
 
 def solid_of(vertices: Array, triangles: Triangles, kind: str) -> Solid:

@@ -11,14 +11,14 @@ import numpy as np
 
 from mbfmu.errors import ModelError
 from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
-from mbfmu.model.mjcf.bodies import WORLD, Bodies, bodies_of
+from mbfmu.model.mjcf.bodies import WORLD, Bodies, bodies_of, joint_path
 from mbfmu.model.mjcf.closures import Equalities, equalities_of
 from mbfmu.model.mjcf.defaults import defaults_of
 from mbfmu.model.mjcf.document import read_document
 from mbfmu.model.mjcf.geoms import meshes_of
 from mbfmu.model.mjcf.keyframe import Keyframe, keyframe_of
 from mbfmu.model.mjcf.poses import turned
-from mbfmu.model.mjcf.settings import settings_of
+from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
 from mbfmu.model.mjcf.tendons import Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.robot.attributes import Attributes
@@ -81,9 +81,10 @@ def read_model(path: Path, options: RobotOptions | None = None) -> Model:
     tendons, spatial, told = tendons_of(root, defaults, settings, joints)
     equalities = equalities_of(root, defaults, settings, found, tendons)
     actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), found.sites))
+    _check_held_weight(reader, found, actuators, settings)
     keyframe = keyframe_of(root, reader, joints, actuators.count)
     armatures: dict[str, float] = {}
-    for item in actuators.found.values():
+    for item in (*actuators.found.values(), *actuators.idle.values()):
         for joint in item.joints if item.armature else ():
             armatures[joint] = armatures.get(joint, 0.0) + item.armature
     name = root.attributes.get("model", path.stem)
@@ -109,6 +110,21 @@ def _check_sections(root: Element, reader: Attributes) -> None:
             raise reader.error(item, ModelError(f"{REFUSED[item.tag]} is not modelled: remove it"))
     if not any(item.children for item in root.all("worldbody")):
         raise reader.error(root, ModelError("a model needs a <worldbody> with a <body>"))
+
+
+def _check_held_weight(reader: Attributes, found: Bodies, actuators: Actuators, settings: Settings) -> None:
+    """Raise an error if actuators hold the weight of bodies as a system here cannot have it."""
+    held = [name for name, body in found.bodies.items() if body.gravcomp and body.solid.m and any(settings.gravity)]
+    for name in dict.fromkeys(joint for body in held for joint in joint_path(found, body)):
+        joint, what = found.joints[name], ""
+        if not flag_of(reader, joint.element, "actuatorgravcomp", False):
+            continue
+        if joint.efforts:
+            what = "and actuatorfrcrange, which would limit the weight it holds: remove one of them"
+        elif not actuators.count or not settings.flags["actuation"]:
+            what = "and no actuator of the model acts, which leaves the weight to fall: remove it"
+        if what:
+            raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {what}"))
 
 
 def _based(robot: Robot, base: str) -> Robot:

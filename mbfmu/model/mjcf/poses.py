@@ -14,6 +14,8 @@ from mbfmu.model.robot.xml import Element
 
 SMALLEST = 1e-14
 """Smallest length of a vector with a direction."""
+LONG = ("capsule", "cylinder", "ellipsoid", "box")
+"""Kinds of geoms and sites that two points state."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,37 @@ def place_of(reader: Attributes, element: Element, settings: Settings) -> Place:
     return Place(r, np.array([e_x, e_y, np.cross(e_x, e_y)]).T)
 
 
-def direction_of(reader: Attributes, element: Element, attribute: str, default: str) -> Array:
-    """Return an attribute that is a direction, made a unit vector.
+def stretched(reader: Attributes, element: Element, kind: str, settings: Settings) -> tuple[Place, float]:
+    """Return the pose of a geom or site of some kind in the frame it stands in, and half its length along z, m.
+
+    The length is 0 if there is no `fromto`, whose first point lies towards z.
+
+    Raises:
+        ModelError: its pose has no meaning, or is stated twice.
+    """
+    place = place_of(reader, element, settings)
+    if "fromto" not in element.attributes:
+        return place, 0.0
+    shown = f"<{element.tag} fromto>"
+    if kind not in LONG or "mesh" in element.attributes:
+        what = f"{shown} is for a {', '.join(LONG[:-1])} or {LONG[-1]}, without a mesh: remove it"
+        raise reader.error(element, ModelError(what))
+    if place.r.any():
+        raise reader.error(element, ModelError(f"{shown}: there is a pos too: remove one of them"))
+    x = np.array(reader.numbers(element, "fromto", "", 6))
+    length = float(np.linalg.norm(x[3:] - x[:3]))
+    if length < SMALLEST:
+        raise reader.error(element, ModelError(f"{shown}: the two points are the same"))
+    return Place((x[:3] + x[3:]) / 2, towards((x[:3] - x[3:]) / length)), length / 2
+
+
+def turn_of(reader: Attributes, element: Element, attribute: str) -> Array:
+    """Return the rotation matrix of an attribute that is a quaternion; no turn if it is not given.
 
     Raises:
         AxisError: it has no direction.
     """
-    return _unit(reader, element, attribute, np.array(reader.numbers(element, attribute, default, 3)))
+    return turned(_unit(reader, element, attribute, np.array(reader.numbers(element, attribute, "1 0 0 0", 4))))
 
 
 def _unit(reader: Attributes, element: Element, name: str, x: Array) -> Array:

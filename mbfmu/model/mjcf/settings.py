@@ -4,11 +4,13 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbfmu.errors import ModelError, nearest
+from mbfmu.errors import ModelError, ValueRangeError, nearest
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import Element
 
 LIMITED = ("false", "true", "auto")
+LAST_GROUP = 30
+"""Greatest number of a group of actuators that can be switched off."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,14 @@ class Settings:
         inertiafromgeom: ``auto``, ``true`` or ``false``: whether geoms give bodies their inertia.
         balanceinertia: whether moments of inertia that no body has are replaced by their mean.
         boundmass, boundinertia: least mass, kg, and moment of inertia, kg.m2, of bodies.
+        alignfree: whether the frames of free bodies are their inertial ones, where a joint does not say so.
         settotalmass: mass that all bodies are scaled to have together, kg; not positive: as they are.
         groups: first and last group of the geoms that give inertia.
         meshes: folder of the files of meshes.
         strippath: whether folders in the names of files do not count.
         gravity: m/s2.
         flags: the physics that is switched on or off.
+        idle: groups of actuators that are switched off.
     """
 
     degrees: bool
@@ -37,29 +41,54 @@ class Settings:
     balanceinertia: bool
     boundmass: float
     boundinertia: float
+    alignfree: bool
     settotalmass: float
     groups: tuple[float, float]
     meshes: Path
     strippath: bool
     gravity: tuple[float, float, float]
     flags: dict[str, bool]
+    idle: frozenset[int]
 
     @property
     def angle(self) -> float:
         """Unit of angles, rad."""
         return math.pi / 180 if self.degrees else 1.0
 
-    def limited(self, reader: Attributes, element: Element, flag: str, attribute: str) -> bool:
-        """Return whether a range of an element is a limit.
+    @property
+    def passive(self) -> bool:
+        """Whether there are passive forces: MuJoCo has none, not even held weight, without springs and dampers."""
+        return self.flags["passive"] and (self.flags["spring"] or self.flags["damper"])
+
+    def limits(
+        self, reader: Attributes, element: Element, owner: str, attribute: str, flag: str
+    ) -> tuple[float, float] | None:
+        """Return the least and greatest value of a range, as written; None if it is no limit.
 
         Args:
             reader: reader of attributes.
             element: element, with its defaults filled in.
-            flag: attribute that says so, such as ``limited``.
+            owner: kind and name of the element, for messages.
             attribute: attribute of the range.
+            flag: attribute that says whether it is a limit, such as ``limited``.
+
+        Raises:
+            ValueRangeError: the first number is not below the second.
+            ModelError: nothing says whether it is a limit.
         """
         said = choice(reader, element, flag, "auto", LIMITED)
-        return said == "true" or (said == "auto" and self.autolimits and attribute in element.attributes)
+        if said == "false":
+            return None
+        lower, upper = reader.numbers(element, attribute, "0 0", 2)
+        if said == "auto" and lower == upper == 0:  # takes back the range of a class
+            return None
+        if said == "auto" and not self.autolimits:
+            what = f'{owner}: {attribute} needs {flag}="true" or "false", as autolimits is off'
+            raise reader.error(element, ModelError(what))
+        if not lower < upper:
+            what = f'{owner}: {attribute}="{lower:g} {upper:g}" needs a first number below the second'
+            raise reader.error(element, ValueRangeError(what))
+        return lower, upper
 
 
 def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
@@ -91,6 +120,11 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
         for name in ("gravity", "spring", "damper", "passive", "actuation", "clampctrl", "limit", "frictionloss",
                      "equality", "constraint")
     }  # fmt: skip
+    words = option.attributes.get("actuatorgroupdisable", "").split()
+    groups = reader.numbers(option, "actuatorgroupdisable", "", len(words))
+    if wrong := next((item for item in groups if item not in range(LAST_GROUP + 1)), None):
+        what = f"<option actuatorgroupdisable>: {wrong:g} is no group: they are whole numbers from 0 to {LAST_GROUP}"
+        raise reader.error(option, ValueRangeError(what))
     place = Path(compiler.attributes.get("meshdir", compiler.attributes.get("assetdir", "")))
     return Settings(
         choice(reader, compiler, "angle", "degree", ("radian", "degree")) == "degree",
@@ -100,12 +134,14 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
         flag_of(reader, compiler, "balanceinertia", False),
         reader.number(compiler, "boundmass", "0", least=0.0),
         reader.number(compiler, "boundinertia", "0", least=0.0),
+        flag_of(reader, compiler, "alignfree", False),
         reader.number(compiler, "settotalmass", "-1"),
         (first, last),
         folder / place,
         flag_of(reader, compiler, "strippath", False),
         (x, y, z) if on["gravity"] else (0.0, 0.0, 0.0),
         on,
+        frozenset(int(item) for item in groups),
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbfmu.model.mjcf.poses import Place
+from mbfmu.model.mjcf.principal import principal_axes
 from mbfmu.model.robot.robot import Array
 
 
@@ -16,23 +18,32 @@ class Solid:
         m: mass, kg (or volume, m3, for density 1).
         r: centre of mass, m, shape (3,).
         I: inertia about the centre of mass, shape (3, 3), kg.m2.
+        axes: axes that its moments are stated on, shape (3, 3), one in each column; None: the principal ones.
     """
 
     m: float
     r: Array
     I: Array  # noqa: E741 - the field's letter
+    axes: Array | None = None
+
+    @property
+    def place(self) -> Place:
+        """Return the pose of its inertial frame as MuJoCo takes it."""
+        return Place(self.r, principal_axes(self.I) if self.axes is None else self.axes)
 
     def moved(self, r: Array, R: Array) -> "Solid":
         """Return it seen from a frame in which its own has the position r and the rotation matrix R."""
-        return Solid(self.m, r + R @ self.r, R @ self.I @ R.T)
+        return Solid(self.m, r + R @ self.r, R @ self.I @ R.T, None if self.axes is None else R @ self.axes)
 
     def scaled(self, factor: float) -> "Solid":
         """Return it with its mass multiplied by a factor."""
-        return Solid(self.m * factor, self.r, self.I * factor)
+        return Solid(self.m * factor, self.r, self.I * factor, self.axes)
 
 
 def merged(parts: list[Solid]) -> Solid:
     """Return several solids as one."""
+    if len(parts) == 1:
+        return parts[0]
     m = sum(item.m for item in parts)
     if m == 0:
         return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -93,4 +104,4 @@ def capsule(r: float, h: float, shell: bool) -> Solid:
 
 def _solid(m: float, x: float, y: float, z: float) -> Solid:
     """Return a solid of mass m with principal moments per mass."""
-    return Solid(m, np.zeros(3), m * np.diag([x, y, z]))
+    return Solid(m, np.zeros(3), m * np.diag([x, y, z]), np.eye(3))

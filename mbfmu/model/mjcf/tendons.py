@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mbfmu.errors import ModelError, NameInUseError
+from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
 from mbfmu.model.mjcf.bodies import known
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
@@ -27,6 +27,7 @@ class Tendon:
         stiffness, damping: of the spring and the damper along it.
         slack: least and greatest length without spring force.
         length: length at the references of the joints.
+        efforts: least and greatest force of all actuators together; None: no limits.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Tendon:
     damping: float
     slack: tuple[float, float]
     length: float
+    efforts: tuple[float, float] | None
 
 
 def tendons_of(
@@ -68,7 +70,7 @@ def tendons_of(
                 spatial.add(name)
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
-            if settings.limited(reader, filled, "limited", "range"):
+            if settings.limits(reader, filled, f"tendon '{name}'", "range", "limited"):
                 limited.append(f"'{name}'")
     return fixed, spatial, [f"limits of tendons are left out: {first_of(limited)}"] if limited else []
 
@@ -93,7 +95,11 @@ def _fixed(
     rest = sum(ratio * joints[joint].rest for joint, ratio in ratios.items())
     slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
     reference = sum(ratio * joints[joint].ref for joint, ratio in ratios.items())
-    return Tendon(name, element, ratios, stiffness, damping, slack, reference)
+    efforts = settings.limits(reader, element, f"tendon '{name}'", "actuatorfrcrange", "actuatorfrclimited")
+    if efforts and not efforts[0] <= 0 <= efforts[1]:
+        what = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
+        raise reader.error(element, ValueRangeError(what))
+    return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
 
 
 def _first(reader: Attributes, element: Element, attribute: str) -> float:
