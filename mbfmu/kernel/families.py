@@ -27,8 +27,10 @@ the chain's ends are out of reach."""
 LEAST = 6
 """Smallest number of members of a family."""
 LEFT = 0.55
-"""Largest share of the operations that is written with the best loops over what recurs, if families are sought: chains
-from 11 links on and rows of closed loops leave half at most, wheelsets of which each is written out 0.65."""
+"""Largest share of the operations that loops leave, as far as sizes of colours tell, if families are sought: chains of
+11 links on, rows of closed loops and piles leave half at most, beams and bogies 0.6 to 0.7, and have no loops."""
+ALIKES = 4
+"""Largest number of families of one colour that count there: more of them are seldom told apart."""
 SIZES = 24
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
 SLIGHT = 0.01
@@ -304,9 +306,11 @@ def _members(program: Program) -> Nodes | None:
     for size in count[count >= LEAST].tolist():
         sizes[size] += size
     frequent = sizes.most_common(SIZES)
-    turns, written = _turns(frequent) if frequent else (0, 0.0)
-    once = len(operations) - sum(recurring for _, recurring in frequent)
-    if once + written > LEFT * len(operations):
+    if not frequent:
+        return None
+    turns = _turns(frequent)
+    told = [item for item in frequent if item[0] >= turns / ALIKE and _apart(item[0], turns) <= ALIKES]
+    if sum(many * (1 - _apart(size, turns) / size) for size, many in told) < (1 - LEFT) * len(operations):
         return None
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
@@ -333,8 +337,8 @@ def _members(program: Program) -> Nodes | None:
     return np.array(table.rows) if table.rows else None
 
 
-def _turns(frequent: Sequence[tuple[int, int]]) -> tuple[int, float]:
-    """Return how often loops turn and how many operations they leave: the size of colours for which that is least.
+def _turns(frequent: Sequence[tuple[int, int]]) -> int:
+    """Return how often loops turn: the one of the sizes of colours that leaves the least operations to be written.
 
     In a chain whose links differ by turns, operations that do not show it recur twice as often as those that do; they
     become two families, and three if a vector's entries are alike. What recurs less often is written out.
@@ -349,8 +353,7 @@ def _turns(frequent: Sequence[tuple[int, int]]) -> tuple[int, float]:
         return long + sum(operations for size, operations in frequent if size < turns / ALIKE)
 
     least = min(written(size) for size, _ in frequent)
-    turns = max((operations, size) for size, operations in frequent if written(size) <= least + SLIGHT * total)[1]
-    return turns, written(turns)
+    return max((operations, size) for size, operations in frequent if written(size) <= least + SLIGHT * total)[1]
 
 
 def _apart(size: int, turns: int) -> int:
