@@ -2,15 +2,21 @@
 
 import functools
 import inspect
+import math
 import os
 import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Complex, Integral, Real
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from mbfmu.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,7 +115,7 @@ def _is(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
     if kind is Literal:
         return any(_is(value, type(item), ()) for item in inner)
     if kind in NUMBERS:
-        return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool)
+        return isinstance(value, NUMBERS[kind]) and not (isinstance(value, bool) or _is_span(value))
     if kind is Callable:
         return callable(value)
     if kind is Any or not isinstance(kind, type):
@@ -119,6 +125,37 @@ def _is(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
     if kind is Sequence:
         return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
     return isinstance(value, kind)
+
+
+def _is_span(value: Any) -> bool:
+    """Return whether a value is a time span of NumPy, which counts as a whole number."""
+    return getattr(getattr(value, "dtype", None), "kind", "") == "m"
+
+
+def numbers(value: Any) -> "npt.NDArray[np.float64]":
+    """Return the real numbers that a user gives, as an array of their shape; all are NaN if one of them is no number.
+
+    A text, a complex number, a date, a masked entry and a whole number that is too large for a float are none.
+    """
+    import numpy as np
+
+    try:
+        found = np.asanyarray(value)
+    except ValueError:  # rows of different lengths
+        return np.array(math.nan)
+    objects = found.flat if found.dtype.kind == "O" else ()
+    if found.dtype.kind in "biufO" and not np.ma.is_masked(found) and all(isinstance(item, Real) for item in objects):
+        with suppress(OverflowError):
+            return np.asarray(found, dtype=np.float64)
+    return np.full(found.shape, math.nan)
+
+
+def number(value: Any) -> float:
+    """Return the real number that a user gives; NaN if it is none."""
+    if isinstance(value, float):
+        return value
+    found = numbers(value)
+    return float(found.item()) if found.size == 1 else math.nan
 
 
 def words(hint: Any) -> str:

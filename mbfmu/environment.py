@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.arguments import numbers
 from mbfmu.errors import ResultWarning, UnknownNameError, UsageError, nearest
 from mbfmu.stepping.batch import BatchSimulation
+from mbfmu.stepping.simulation import span_of
 
 try:
     import gymnasium
@@ -26,9 +28,9 @@ Begin = Callable[[np.random.Generator, int], Mapping[str, Any]]
 class Environments(VectorEnv[Array, Array, Any]):
     """Many environments made from a model, which step together and begin new episodes by themselves.
 
-    An episode that is over begins anew in the next step, whose action it does not see (`AutoresetMode.NEXT_STEP`). An
-    instance whose step fails ends its episode with the last reward 0 and the observation before; ``info["failed"]``
-    tells which.
+    `reset` begins all episodes at t = 0. An episode that is over begins anew in the next step, whose action it does not
+    see (`AutoresetMode.NEXT_STEP`), while the time of the simulation goes on. An instance whose step fails ends its
+    episode with the last reward 0 and the observation before; ``info["failed"]`` tells which.
 
     Args:
         model: see `mbfmu.Simulation`.
@@ -66,7 +68,7 @@ class Environments(VectorEnv[Array, Array, Any]):
         first = begin(np.random.default_rng(0), num_envs) if begin else {}
         choices["values"] = {**(choices.get("values") or {}), **first}
         self.simulation = BatchSimulation(model, batch=num_envs, **choices)
-        self.num_envs, self._dt, self._duration = num_envs, dt, duration
+        self.num_envs, self._dt, self._duration = num_envs, span_of(dt, self.simulation._step), duration
         self._reward, self._terminated, self._begin = reward, terminated, begin
         known, inputs = self.simulation.output_names, self.simulation.input_names
         for names, all_names in ((observe, known), (act, inputs)):
@@ -88,11 +90,13 @@ class Environments(VectorEnv[Array, Array, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._age = np.zeros(num_envs)
         self._over = np.zeros(num_envs, dtype=np.bool_)
-        self._last = self._observed()
+        self._last = np.array(self.simulation.outputs[:, self._seen])
+        self._new = self.simulation.state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Return the observations at the beginning of new episodes, shape (N, n_observed)."""
         super().reset(seed=seed, options=options)
+        self.simulation.restore(self._new)
         self._restart(np.arange(self.num_envs))
         return self._observed(), {}
 
@@ -101,15 +105,17 @@ class Environments(VectorEnv[Array, Array, Any]):
 
         Args:
             actions: values of the inputs, shape (N, n_actions); they are clipped to their bounds.
+
+        Raises:
+            UsageError: the actions are no numbers, or of another shape.
         """
-        given = np.clip(actions, self.action_space.low, self.action_space.high)  # type: ignore[attr-defined]
+        given = _within(actions, self.action_space)
         run, fresh = self.simulation, self._over
-        before = set(run.failures)
+        before = run.failed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResultWarning)  # info tells
             run.step({name: given[:, k] for k, name in enumerate(self._acted)}, self._dt)
-        failed = np.zeros(self.num_envs, dtype=np.bool_)
-        failed[[number for number in run.failures if number not in before]] = True
+        failed = run.failed & ~before & ~fresh
         self._age += self._dt
         self._restart(np.flatnonzero(fresh))
         outputs = {name: run[name] for name in run.output_names}
@@ -133,11 +139,22 @@ class Environments(VectorEnv[Array, Array, Any]):
     def _observed(self) -> Array:
         """Return the observations; those of instances that have failed are the last ones."""
         found = np.array(self.simulation.outputs[:, self._seen])
-        lost = list(self.simulation.failures)
-        if lost:
-            found[lost] = self._last[lost]
+        lost = self.simulation.failed
+        found[lost] = self._last[lost]
         self._last = found
         return np.array(found)
+
+
+def _within(given: Any, space: Any) -> Array:
+    """Return actions as numbers within the bounds of their space.
+
+    Raises:
+        UsageError: they are of another shape.
+    """
+    found = numbers(given)
+    if found.shape != space.shape:
+        raise UsageError(f"step: actions of the shape {found.shape} were given, and they are of shape {space.shape}")
+    return np.clip(found, space.low, space.high)
 
 
 class Environment(gymnasium.Env[Array, Array]):
@@ -169,11 +186,11 @@ class Environment(gymnasium.Env[Array, Array]):
             action: values of the inputs, shape (n_actions,).
 
         Raises:
-            UsageError: the episode is over.
+            UsageError: the episode is over, or the action is no numbers, or of another shape.
         """
         if self._one._over[0]:
             raise UsageError("the episode is over: call reset")
-        observed, reward, terminated, truncated, info = self._one.step(np.asarray(action)[None])
+        observed, reward, terminated, truncated, info = self._one.step(_within(action, self.action_space)[None])
         return (
             observed[0],
             float(reward[0]),

@@ -524,7 +524,13 @@ def test_a_failed_step_changes_nothing() -> None:
         ("1", 0.1, r"or 1 numbers"),
         (3.0, 0.1, r"or 1 numbers"),
         ([[1.0]], 0.1, r"or 1 numbers"),
-        ([object()], 0.1, r"or 1 numbers"),
+        ([object()], 0.1, r"rail\.f = <object"),
+        ([10**400], 0.1, r"rail\.f = 1000.*must be a finite number"),
+        ({"rail.f": 10**400}, 0.1, "must be a finite number"),
+        ({"rail.f": np.complex128(1)}, 0.1, "must be a finite number"),
+        ({"rail.f": np.timedelta64(1, "s")}, 0.1, "must be a finite number"),
+        (None, np.timedelta64(1, "s"), "positive number of seconds"),
+        pytest.param(None, 10**400, "positive number of seconds", id="too long"),
         (None, 0.0, "positive number of seconds"),
         (None, -0.1, "positive number of seconds"),
         (None, np.inf, "positive number of seconds"),
@@ -548,6 +554,20 @@ def test_a_simulation_is_of_a_model_not_of_an_fmu() -> None:
         mbfmu.Simulation("cart_pendulum", inputs={"rail.g": 1.0})
     with pytest.raises(UnknownNameError, match=r"'rail\.g'"):
         mbfmu.Simulation("cart_pendulum")["rail.g"]
+
+
+def test_a_state_is_taken_however_the_same_stepper_and_coordinates_are_named() -> None:
+    state = mbfmu.Simulation("cart_pendulum").state
+    for names in (
+        {"stepper": "rattle"},
+        {"stepper": mbfmu.Rattle(), "coordinates": "joint"},
+        {"stepper": "rattle", "options": {"iteration": "newton"}},
+    ):
+        mbfmu.Simulation("cart_pendulum", **names).restore(state)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="with this stepper and coordinates"):
+        mbfmu.Simulation("cart_pendulum", coordinates="absolute").restore(state)
+    with pytest.raises(UsageError, match="with this stepper and coordinates"):
+        mbfmu.Simulation("cart_pendulum", stepper=mbfmu.Rattle(iteration="simplified")).restore(state)
 
 
 def test_a_state_of_another_model_or_stepper_is_refused() -> None:

@@ -18,13 +18,15 @@ from harness import DEFAULTS, examples, named, thorough
 from hypothesis import given
 
 import mbfmu
-from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError
+from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.kernel import straight, vector
 from mbfmu.kernel.codegen import many_sources
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.many import Many, many_library
 from mbfmu.kernel.operations import OPERATIONS
 from mbfmu.kernel.runtime import OK
 from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
+from mbfmu.model import Block, Defined, Parameter, State
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepping.batch import BatchSimulation
 
@@ -232,6 +234,41 @@ def test_an_instance_that_fails_is_told_and_leaves_the_others_alone(arms: BatchS
     assert np.isnan(y).any(axis=1).tolist() == [number == 3 for number in range(10)]
 
 
+def test_the_outputs_of_a_failed_instance_are_nan_whatever_they_depend_on() -> None:
+    valves = mbfmu.Simulation("orifice", batch=2)
+    good = valves.inputs
+    bad = good.copy()
+    bad[1] = 1e100
+    with pytest.warns(ResultWarning, match="instance 1"):
+        valves.step(bad, 0.01)
+    for _ in range(2):
+        assert np.isnan(valves.step(good, 0.01)).all(axis=1).tolist() == valves.failed.tolist() == [False, True]
+        valves.restore(valves.state)
+        assert np.isnan(valves.outputs).all(axis=1).tolist() == [False, True]
+
+
+def test_a_message_is_made_when_it_is_shown_or_asked_for(
+    arms: BatchSimulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    explained = Facts.explained
+
+    def counted(self: Facts, *given: Any) -> str:
+        made.append(given)
+        return explained(self, *given)
+
+    monkeypatch.setattr(Facts, "explained", counted)
+    with pytest.warns(ResultWarning, match="and 7 more"):
+        arms.step(np.full((10, 2), 1e14) * np.arange(1, 11)[:, None], 0.01)
+    assert len(made) == 3
+    arms.restart([9])
+    told = arms.failures
+    assert len(made) == 9
+    assert [f"{1e14 * (number + 1):g} N.m" in text for number, text in told.items()] == [True] * 9
+    assert arms.failures == told
+    assert len(made) == 9
+
+
 def test_a_restored_state_repeats_the_steps_bitwise(arms: BatchSimulation) -> None:
     with pytest.warns(ResultWarning):
         arms.step(np.full(2, 1e14) * (np.arange(10) == 4)[:, None], 0.01)
@@ -260,6 +297,51 @@ def test_inputs_that_are_no_numbers_are_refused_and_change_nothing(value: Any) -
     assert arms.state == before
 
 
+NO_NUMBERS: dict[str, Any] = {
+    "complex": np.array([1 + 1j, 2]),
+    "masked": np.ma.masked_array([1.0, 2.0], [False, True]),
+    "texts": ["1", "2"],
+    "dates": np.array(["2020-01-01", "2020-01-02"], dtype=np.datetime64),
+    "too large": [1, 10**400],
+    "uneven": [[1.0], [1.0, 2.0]],
+}
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_arrays_that_are_no_numbers_are_refused_wherever_they_are_given(kind: str) -> None:
+    given = NO_NUMBERS[kind]
+    arms = mbfmu.Simulation("two_link", batch=2)
+    before = arms.state
+    for wrong in (
+        lambda: arms.step({"elbow.tau": given}, 0.01),
+        lambda: arms.step(given, 0.01),
+        lambda: arms.restart([0, 1], {"m2": given}),
+        lambda: arms.restart([0, 1], inputs={"elbow.tau": given}),
+        lambda: mbfmu.Simulation("two_link", batch=2, values={"m2": given}),
+        lambda: mbfmu.Simulation("two_link", batch=2, inputs={"elbow.tau": given}),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+    assert arms.state == before
+
+
+def test_each_instance_takes_what_the_type_of_a_parameter_allows() -> None:
+    lamp = Block(
+        "lamp",
+        states=(State("w", "n*on", "rad/s"),),
+        defined=(Defined("v", "w", "rad/s", output=True),),
+        parameters=(Parameter("n", 1, type="Integer"), Parameter("on", True, type="Boolean")),
+    )
+    lamps = mbfmu.Simulation(lamp, batch=3, values={"n": np.array([1, 2, 3]), "on": np.array([True, False, True])})
+    for name, values, allowed in (("n", [1, 1.5, 2], "a whole number"), ("on", [0, 0.5, 1], "true or false")):
+        with pytest.raises(ValueRangeError, match=allowed):
+            mbfmu.Simulation(lamp, batch=3, values={name: np.array(values)})
+        with pytest.raises(ValueRangeError, match=allowed):
+            lamps.restart([0, 1, 2], {name: values})
+    lamps.restart([0, 2], {"n": [5, 6]})
+    assert lamps.step(None, 0.1)[:, lamps.output_names.index("v")] == pytest.approx([0.5, 0.0, 0.6])
+
+
 def test_mistakes_are_told(arms: BatchSimulation) -> None:
     with pytest.raises(UnknownNameError, match=r"no input 'elbw.tau'.*elbow.tau"):
         arms.step({"elbw.tau": 1.0}, 0.01)
@@ -280,6 +362,32 @@ def test_mistakes_are_told(arms: BatchSimulation) -> None:
         mbfmu.Simulation("two_link", batch=2, values={"l9": np.ones(2)})
     with pytest.raises(UsageError, match="structural"):
         mbfmu.Simulation("chain", batch=2, values={"N": np.array([3.0, 3.0])})
+    with pytest.raises(UsageError, match=r"'elbow\.tau' of 'two_link' is an input"):
+        mbfmu.Simulation("two_link", batch=2, values={"elbow.tau": np.ones(2)})
+    with pytest.raises(UsageError, match=r"'elbow\.tau' of 'two_link' is an input"):
+        arms.restart([0], {"elbow.tau": 1.0})
+
+
+def test_a_start_value_by_an_expression_restarts_where_the_instances_were_made_with_numbers() -> None:
+    carts = mbfmu.Simulation("cart_pendulum", batch=2)
+    with pytest.raises(UsageError, match=r"'hinge\.phi' of 'cart_pendulum' is given by an expression"):
+        carts.restart([0], {"hinge.phi": 1.5})
+    carts = mbfmu.Simulation("cart_pendulum", batch=2, values={"hinge.phi": np.ones(2)})
+    carts.restart([0], {"hinge.phi": 1.5})
+    assert carts["hinge.phi"].tolist() == [1.5, 1.0]
+
+
+def test_a_class_of_many_instances_is_derived_from_theirs() -> None:
+    class Arm(mbfmu.Simulation):
+        """One arm."""
+
+    class Arms(BatchSimulation):
+        """Many arms."""
+
+    assert type(Arm("two_link")) is Arm
+    assert type(Arms("two_link", batch=2)) is Arms
+    with pytest.raises(UsageError, match=r"Arm: .*stepping\.batch\.BatchSimulation"):
+        Arm("two_link", batch=2)
 
 
 def test_a_compiler_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -296,5 +404,8 @@ def test_a_compiler_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_a_start_that_is_impossible_for_one_instance_is_told() -> None:
-    with pytest.raises(StartError):
-        mbfmu.Simulation("slider_crank", batch=3, values={"l2": np.array([0.5, 0.01, 0.5])})
+    with pytest.raises(StartError, match="instance 1: slider_crank"):
+        mbfmu.Simulation("slider_crank", batch=3, values={"l2": np.array([2.0, 0.01, 2.0])})
+    cranks = mbfmu.Simulation("slider_crank", batch=3)
+    with pytest.raises(StartError, match="instance 2: slider_crank"):
+        cranks.restart([1, 2], {"l2": [2.0, 0.01]})

@@ -272,8 +272,55 @@ def test_rows_in_the_file_are_not_run_again(
         asked: dict[str, Any] = {"model": two_link, "stop": STOP, "measures": MEASURES, **wrong}
         with pytest.raises(UsageError, match="holds another study"):
             mbfmu.sweep(**asked, vary={"l1": (0.5,)}, output=path)
+    with pytest.raises(UsageError, match="holds another study"):
+        mbfmu.sweep(two_link, STOP, measures=MEASURES, vary={"l1": (0.5,)}, output=path, inputs={"elbow.tau": 0.0})
     with pytest.raises(UsageError, match="holds another table"):
         mbfmu.sweep(two_link, STOP, measures={"top": "max(elbow.phi)"}, vary={"l1": (0.5,)}, output=path)
+
+
+def fingerprint(model: Any, monkeypatch: pytest.MonkeyPatch, path: Path, **choices: Any) -> str:
+    """Return the hash of what all rows of a study share."""
+    found: list[str] = []
+
+    def note(_study: Study, _names: Any, todo: Any, _found: Any, table: Table, *_: Any) -> dict[Any, Any]:
+        found.append(table.study)
+        return dict.fromkeys(todo)
+
+    monkeypatch.setattr("mbfmu.study.run", note)
+    mbfmu.sweep(model, STOP, measures={"s": "last(elbow.phi)"}, vary={"l1": (0.5,)}, output=path, **choices)
+    return found[0]
+
+
+def test_studies_whose_inputs_start_otherwise_are_different_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        fingerprint(mbfmu.load("two_link", {"elbow.tau": tau}), monkeypatch, tmp_path / "a.csv") for tau in (3, 30, 3)
+    ]
+    assert found[0] == found[2] != found[1]
+    given = [
+        fingerprint(
+            mbfmu.load("two_link", {"elbow.tau": tau}), monkeypatch, tmp_path / "a.csv", inputs={"elbow.tau": 1.0}
+        )
+        for tau in (3, 30)
+    ]
+    assert given[0] == given[1]  # what is given replaces the start
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_studies_whose_functions_differ_at_any_step_are_different_ones(
+    packed: bool, two_link: System, two_link_fmu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pulse(start: float) -> Callable[[float], float]:
+        return lambda time: 50.0 if start <= time < start + 9e-4 else 0.0
+
+    found = [
+        fingerprint(
+            two_link_fmu if packed else two_link, monkeypatch, tmp_path / "a.csv", inputs={"elbow.tau": pulse(start)}
+        )
+        for start in (0.0505, 0.1005, 0.0505)
+    ]
+    assert found[0] == found[2] != found[1]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -356,6 +403,8 @@ MISTAKES = {
     f"{SWEEP} {TOP} --vary l1=1:2:0": "N at least 1",
     f"{SWEEP} {TOP} --vary l1=1:nan:2": "must be finite",
     f"{SWEEP} {TOP} --vary l3=1:2:3": "no parameter or start value of 'two_link'; did you mean",
+    f"{SWEEP} {TOP} --vary elbow.tau=1:2:3": "'elbow.tau' of 'two_link' is an input, the same in all runs",
+    f"{SWEEP} {TOP} --vary l1=1:2:3 --output-interval 0": "the output interval is 0.0 s",
     f"{SWEEP} {TOP} --sample 3": "go together",
     f"{SWEEP} {TOP} --distribution l1=normal(1,0.1)": "go together",
     f"{SWEEP} {TOP} --sample 3 --distribution l1=normal(1,-0.1)": "is not a distribution",
@@ -398,6 +447,38 @@ def test_an_fmus_calculated_variable_cannot_be_varied(two_link_fmu: Path) -> Non
     for name, error in (("energy.total", UsageError), ("l9", UnknownNameError)):
         with pytest.raises(error, match=name):
             mbfmu.sweep(two_link_fmu, STOP, measures=MEASURES, vary={name: (1.0,)})
+
+
+def test_what_is_varied_is_given_in_one_way(two_link_fmu: Path) -> None:
+    for name, more in (("elbow.tau", {"inputs": {"elbow.tau": 1.0}}), ("solver.step", {"step": 1e-3})):
+        with pytest.raises(UsageError, match=f"'{name}' is varied,? and"):
+            mbfmu.sweep(two_link_fmu, STOP, measures=MEASURES, vary={name: (1e-3, 2e-3)}, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("interval", [0.0, float("nan")])
+def test_an_impossible_output_interval_is_refused_before_the_runs(
+    packed: bool, interval: float, two_link: System, two_link_fmu: Path
+) -> None:
+    with pytest.raises(UsageError, match="the output interval is"):
+        mbfmu.sweep(
+            two_link_fmu if packed else two_link, STOP, measures=MEASURES, vary={"l1": (1.0,)}, output_interval=interval
+        )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.ones((2, 2)), np.array(["a"]), [10**400], np.array([1 + 1j]), np.ma.masked_array([1.0, 2.0], [0, 1]), []],
+    ids=["matrix", "texts", "too large", "complex", "masked", "none"],
+)
+def test_what_is_no_list_of_finite_numbers_cannot_be_varied_over(values: Any, two_link: System) -> None:
+    with pytest.raises(UsageError, match=r"'l1' is varied over .* needs a list of finite numbers"):
+        mbfmu.sweep(two_link, STOP, measures=MEASURES, vary={"l1": values})
+
+
+def test_a_seed_is_not_negative(two_link: System) -> None:
+    with pytest.raises(UsageError, match="the seed is -1"):
+        mbfmu.sweep(two_link, STOP, measures=MEASURES, sample=2, distributions={"l1": "normal(1,.1)"}, seed=-1)
 
 
 @pytest.mark.parametrize("library", ["distributed", "pyarrow"])

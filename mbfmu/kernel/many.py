@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -87,6 +88,11 @@ class Many:
         """Return the numbers of an instance, shape (entries,), as a part of those in blocks."""
         block, lane = divmod(number, self.width)
         return blocks[block, :, lane]
+
+    def fill(self, blocks: Array, instances: Sequence[int], value: float) -> None:
+        """Set all numbers of some instances, as a part of those in blocks, to a value."""
+        block, lane = np.divmod(np.array(instances, dtype=np.intp), self.width)
+        blocks[block, :, lane] = value
 
     def outputs(self, x: Array, u: Array, p: Array, t: float) -> Array:
         """Return the outputs at a time, s, shape (count, ny); see `move` for the arguments."""

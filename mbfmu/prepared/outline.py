@@ -35,6 +35,7 @@ class Outline(Layout):
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
+        coordinates: names of q.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Outline(Layout):
     constant: Conserved
     guards: tuple[str, ...]
     quickest: Vibration | None
+    coordinates: tuple[str, ...]
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
@@ -103,6 +105,7 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
         quickest(dae) if dae.flexible and scheme.name in families() and families()[scheme.name].explicit else None,
+        dae.coordinates,
     )  # fmt: skip
 
 

@@ -197,6 +197,7 @@ def load(key: str) -> CachedStart | None:
             Conserved(*found["constant"]),
             tuple(found["guards"]),
             found["quickest"] and Vibration(*found["quickest"]),
+            tuple(found["coordinates"]),
         ),
         library,
     )
@@ -224,6 +225,7 @@ def store(key: str, start: CachedStart) -> None:
         "constant": view.constant,
         "guards": view.guards,
         "quickest": view.quickest,
+        "coordinates": view.coordinates,
     }
     with contextlib.suppress(MbfmuError):
         keep(_path(key), json.dumps(content, separators=(",", ":")).encode())

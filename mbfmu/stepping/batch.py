@@ -6,18 +6,20 @@ import struct
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.arguments import checked
+from mbfmu.arguments import checked, numbers
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
+from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.many import Many
 from mbfmu.kernel.runtime import OK, Status
 from mbfmu.kernel.toolchain import BuildError, remedy
@@ -33,6 +35,16 @@ Inputs = Mapping[str, npt.ArrayLike] | npt.ArrayLike | None
 
 SHOWN = 3
 """Number of failed instances whose messages a warning gives."""
+
+
+class _Failure(NamedTuple):
+    """A step of an instance that failed: how, and what it began with, of which a message is made."""
+
+    status: Status
+    x: Array
+    u: Array
+    p: Array
+    time: float
 
 
 class BatchSimulation(Simulation):
@@ -57,7 +69,6 @@ class BatchSimulation(Simulation):
 
     Attributes:
         count: number of instances.
-        failures: why instances failed, by their numbers from 0.
 
     Raises:
         ModelError, StepperError, StartError: the model, the stepper or a start is invalid.
@@ -88,14 +99,14 @@ class BatchSimulation(Simulation):
         system = model_of(model, {**shared, **{name: float(column[0]) for name, column in own.items()}})
         prepared = prepare(system, stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
+        self._introduce(outline, prepared)
+        self._system, settable = system, outline.settable
         for name in own:
-            if name not in outline.settable:
+            if name not in settable and name not in self._inputs:
                 raise UsageError(
                     f"'{name}' of '{outline.name}' is structural: it changes the equations, and all instances share it"
                 )
-            for value in (own[name].min(), own[name].max()):
-                system.with_values({name: float(value)})  # raises an error for a value out of its bounds
-        self._introduce(outline, prepared)
+        self._check_columns(own)
         try:
             path = prepared.many
         except BuildError as error:
@@ -108,24 +119,35 @@ class BatchSimulation(Simulation):
             _with_columns(np.tile(usual, (batch, 1)), items, own)
             for usual, items in ((outline.p_default(), outline.parameters), (outline.s_default(), outline.starts))
         )
-        self._system, self._made_s, self._made_p = system, s, p
+        self._made_s, self._made_p = s, p
         self._rows = np.tile(np.array(outline.u_default(), dtype=np.float64), (batch, 1))
-        self._rows = self._given_rows(inputs)
+        self._rows = self._made_u = self._given_rows(inputs, self._rows)
         self._p, self._still = self._many.blocked(p), self._many.blocked(np.zeros_like(self._rows))
         self._u = self._many.blocked(self._rows)
-        same = not own and not inputs
-        starts = [
-            prepared.initial_state(*(vector(item[k].tolist()) for item in (self._rows, s, p)))
-            for k in range(1 if same else batch)
-        ]
-        self._x = self._many.blocked(np.array(starts * batch if same else starts))
+        given = (self._rows, s, p)
+        if own or inputs:
+            starts = [self._start(k, *(vector(item[k].tolist()) for item in given)) for k in range(batch)]
+        else:
+            starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in given))] * batch
+        self._x = self._many.blocked(np.array(starts))
         self._y = self._many.outputs(self._x, self._u, self._p, 0.0)
-        self.failures: dict[int, str] = {}
-        who = (self.name, self.stepper, coordinates, batch, self.input_names, self.output_names)
-        self._mark = zlib.crc32(repr(who).encode())
+        self._failures: dict[int, _Failure | str] = {}
+        self._mark = self._marked(batch)
 
     def __repr__(self) -> str:
-        return f"<{self.count} instances of '{self.name}' at {self._time:g} s, of which {len(self.failures)} failed>"
+        return f"<{self.count} instances of '{self.name}' at {self._time:g} s, of which {len(self._failures)} failed>"
+
+    @property
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """Whether each instance has failed, shape (N,); its outputs are NaN then."""
+        found = np.zeros(self.count, dtype=np.bool_)
+        found[list(self._failures)] = True
+        return found
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Messages on the instances that failed, by their numbers from 0; each is made when it is first asked for."""
+        return {number: self._told(number) for number in self._failures}
 
     @property
     def inputs(self) -> Array:
@@ -165,81 +187,126 @@ class BatchSimulation(Simulation):
         Raises:
             UsageError, UnknownNameError: an input or the span is invalid; then nothing has changed.
         """
-        rows, dt = self._given_rows(inputs), span_of(dt, self._step)
+        rows, dt = self._given_rows(inputs, self._rows), span_of(dt, self._step)
         u = self._u if rows is self._rows else self._many.blocked(rows)
         given = u, self._still, self._p, self._time
         x, y, failed = self._many.move(self._x, *given, dt, self._step, self._tolerance)
-        new = {number: status for number, status in failed.items() if number not in self.failures}
-        told = {number: self._message(number, status, rows) for number, status in new.items()}
-        for number in failed:
-            self._many.one(x, number)[:] = math.nan
+        new = [number for number in failed if number not in self._failures]
+        for number in new:
+            x0, p = (self._many.one(item, number).copy() for item in (self._x, self._p))
+            self._failures[number] = _Failure(failed[number], x0, rows[number].copy(), p, self._time)
+        if self._failures:
+            self._many.fill(x, [*self._failures], math.nan)
+            y[[*self._failures]] = math.nan
         self._rows, self._u, self._x, self._y, self._time = rows, u, x, y, self._time + dt
-        self.failures |= told
-        if told:
-            shown = [f"instance {number}: {text}" for number, text in list(told.items())[:SHOWN]]
-            more = f"; and {len(told) - SHOWN} more, see failures" if len(told) > SHOWN else ""
+        if new:
+            shown = [f"instance {number}: {self._told(number)}" for number in new[:SHOWN]]
+            more = f"; and {len(new) - SHOWN} more, see failures" if len(new) > SHOWN else ""
             warnings.warn("; ".join(shown) + more, ResultWarning, stacklevel=2)
         return self.outputs
 
-    def _message(self, number: int, status: Status, rows: Array) -> str:
-        """Return the message on an instance that failed in a step with these inputs."""
-        x, p = (vector(self._many.one(item, number).tolist()) for item in (self._x, self._p))
-        u, still = vector(rows[number].tolist()), vector([0.0] * rows.shape[1])
-        given = x, u, still, p, self._time, self._step, self._tolerance
-        return facts(self._prepared).explained(self._prepared.kernel, status, *given)
+    def _told(self, number: int) -> str:
+        """Return the message on an instance that failed."""
+        found = self._failures[number]
+        if isinstance(found, _Failure):
+            x, u, p = (vector(item.tolist()) for item in (found.x, found.u, found.p))
+            given = x, u, vector([0.0] * len(found.u)), p, found.time, self._step, self._tolerance
+            found = self._failures[number] = self._facts.explained(self._prepared.kernel, found.status, *given)
+        return found
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return facts(self._prepared)
 
     @checked
-    def restart(self, instances: Sequence[int] | npt.NDArray[Any], values: Mapping[str, Any] | None = None) -> None:
-        """Set some instances back to a start, failed ones too, with the inputs they have; the time goes on.
+    def restart(
+        self,
+        instances: Sequence[int] | npt.NDArray[Any],
+        values: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Set some instances back to a start, failed ones too, while the time goes on.
 
         Args:
             instances: their numbers, shape (k,).
             values: parameters and start values by name, numbers or arrays of shape (k,); the others are those that the
+                instances were made with.
+            inputs: inputs at the start by name, numbers or arrays of shape (k,); the others are those that the
                 instances were made with.
 
         Raises:
             UnknownNameError, ValueRangeError, UsageError: an instance or a value is invalid; then nothing has changed.
             StartError: there is no start with these values; then nothing has changed.
         """
-        numbers = np.asarray(instances)
-        numbers = numbers if numbers.size else np.empty(0, dtype=np.intp)
-        if numbers.size and not (
-            numbers.ndim == 1 and numbers.dtype.kind in "iu" and numbers.min() >= 0 and numbers.max() < self.count
+        chosen = np.asarray(instances)
+        chosen = chosen if chosen.size else np.empty(0, dtype=np.intp)
+        if chosen.size and not (
+            chosen.ndim == 1 and chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < self.count
         ):
             raise UsageError(f"restart: instances are whole numbers from 0 to {self.count - 1}")
         outline, prepared = self._prepared.outline, self._prepared
-        columns = {name: _numbers(value) for name, value in (values or {}).items()}
+        columns = {name: numbers(value) for name, value in (values or {}).items()}
         for name, column in columns.items():
-            if column.shape not in {(), numbers.shape} or not np.isfinite(column).all():
-                raise UsageError(f"restart: {name} must be a finite number, or an array of {numbers.size} of them")
-            if name not in outline.settable:
-                known = nearest(name, outline.settable)
-                raise UnknownNameError(f"'{self.name}' has no parameter or start value '{name}'; {known}")
-            for bound in (column.min(initial=math.inf), column.max(initial=-math.inf)) if numbers.size else ():
-                self._system.with_values({name: float(bound)})  # raises an error for a value out of its bounds
-        s = _with_columns(self._made_s[numbers], outline.starts, columns)
-        p = _with_columns(self._made_p[numbers], outline.parameters, columns)
+            if column.shape not in {(), chosen.shape} or not np.isfinite(column).all():
+                raise UsageError(f"restart: {name} must be a finite number, or an array of {chosen.size} of them")
+        self._check_columns(columns)
+        u = self._given_rows(inputs, self._made_u[chosen])
+        s = _with_columns(self._made_s[chosen], outline.starts, columns)
+        p = _with_columns(self._made_p[chosen], outline.parameters, columns)
         starts = []
-        for k, number in enumerate(numbers.tolist()):
-            given = vector(s[k]), vector(self._rows[number]), vector(p[k])
+        for k, number in enumerate(chosen.tolist()):
+            given = vector(s[k]), vector(u[k]), vector(p[k])
             x, status = prepared.kernel.initialize(*given, self._time, self._step)
             if status.code != OK:
-                prepared.initial_state(given[1], given[0], given[2])  # raises an error that names the joints
+                self._start(number, given[1], given[0], given[2])  # raises an error that names the joints
                 raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
             starts.append((x, prepared.kernel.outputs(x, *given[1:], self._time)))
-        self._y = self._y.copy()  # a user may hold the array
-        for number, (x, y), own in zip(numbers.tolist(), starts, p, strict=True):
-            self._many.one(self._x, number)[:] = x
-            self._many.one(self._p, number)[:] = own
-            self._y[number] = y
-            self.failures.pop(number, None)
+        self._y, self._rows = self._y.copy(), self._rows.copy()  # a user may hold the one, and the other be `_made_u`
+        for k, (number, (x, y)) in enumerate(zip(chosen.tolist(), starts, strict=True)):
+            for blocks, own in ((self._x, x), (self._u, u[k]), (self._p, p[k])):
+                self._many.one(blocks, number)[:] = own
+            self._y[number], self._rows[number] = y, u[k]
+            self._failures.pop(number, None)
+
+    def _start(self, number: int, u: Any, s: Any, p: Any) -> Any:
+        """Return the state in which an instance begins; raise a StartError that names the instance if there is none."""
+        try:
+            return self._prepared.initial_state(u, s, p)
+        except StartError as error:
+            raise StartError(f"instance {number}: {error}") from None
+
+    def _check_columns(self, columns: Mapping[str, Array]) -> None:
+        """Raise an error if one of some values by name cannot be given to an instance.
+
+        Raises:
+            UnknownNameError, ValueRangeError, UsageError: there is no value of a name, it is out of its bounds or not
+                of its type, or it is no number of the equations.
+        """
+        outline = self._prepared.outline
+        types = {item.name: item.type for item in (*outline.parameters, *outline.starts) if not item.guess}
+        for name, column in columns.items():
+            if name in self._inputs:
+                raise UsageError(f"'{name}' of '{self.name}' is an input: give its values with inputs")
+            if name not in types and name in self._system.values():
+                raise UsageError(
+                    f"'{name}' of '{self.name}' is given by an expression or not at all: give it as a number where the "
+                    "instances are made, and they can then restart with another one"
+                )
+            if name not in types:
+                raise UnknownNameError(
+                    f"'{self.name}' has no parameter or start value '{name}'; {nearest(name, types)}"
+                )
+            type = types[name]
+            wrong = () if type == "Real" else (item for item in np.unique(column).tolist() if not is_value(item, type))
+            for value in (*wrong, column.min(), column.max()) if column.size else ():
+                self._system.with_values({name: float(value)})  # raises an error for a value that it does not allow
 
     @property
     def state(self) -> bytes:
         """All that the next step depends on: time, inputs, states, parameters and failures, for `restore`."""
         failures = "\n".join(f"{number} {text}" for number, text in self.failures.items()).encode()
-        numbers = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in (self._rows, self._x, self._p))
-        body: bytes = numbers + failures
+        content = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in (self._rows, self._x, self._p))
+        body: bytes = content + failures
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
 
     def restore(self, state: bytes) -> None:
@@ -264,35 +331,40 @@ class BatchSimulation(Simulation):
         self._u = self._many.blocked(self._rows)
         self._x[...], self._p[...] = x.reshape(self._x.shape), p.reshape(self._p.shape)
         lines = (line.split(" ", 1) for line in body[ends[-1] :].decode().split("\n") if line)
-        self.failures = {int(number): text for number, text in lines}
+        self._failures = {int(number): text for number, text in lines}
         self._y = self._many.outputs(self._x, self._u, self._p, self._time)
+        self._y[[*self._failures]] = math.nan
 
-    def _given_rows(self, inputs: Inputs) -> Array:
-        """Return the inputs of all instances that a user gives, shape (N, n_inputs).
+    def _given_rows(self, inputs: Inputs, held: Array) -> Array:
+        """Return the inputs of instances that a user gives, shape (k, n_inputs).
+
+        Args:
+            inputs: see `step`.
+            held: those that stay where none are given, shape (k, n_inputs); it is returned if none are given at all.
 
         Raises:
             UsageError, UnknownNameError: an input does not exist, is no number, or has another shape.
         """
         names = self.input_names
         if inputs is None:
-            return self._rows
+            return held
         if isinstance(inputs, Mapping):
-            rows: Array = self._rows.copy()
+            rows: Array = held.copy()
             for name, value in inputs.items():
                 if name not in self._inputs:
                     raise UnknownNameError(f"'{self.name}' has no input '{name}'; {nearest(str(name), names)}")
-                column = _numbers(value)
-                if column.shape not in {(), (self.count,)}:
-                    raise UsageError(f"input {name} must be a number or an array of shape ({self.count},)")
+                column = numbers(value)
+                if column.shape not in {(), (len(held),)}:
+                    raise UsageError(f"input {name} must be a number or an array of shape ({len(held)},)")
                 rows[:, self._inputs[name]] = column
         else:
-            given = _numbers(inputs)
-            if given.shape not in {(len(names),), (self.count, len(names))}:
+            given = numbers(inputs)
+            if given.shape not in {(len(names),), held.shape}:
                 raise UsageError(
                     f"step: inputs have the shape {given.shape}: they are a dictionary, or of shape ({len(names)},) or "
-                    f"({self.count}, {len(names)})"
+                    f"{held.shape}"
                 )
-            rows = np.broadcast_to(given, self._rows.shape).copy()
+            rows = np.broadcast_to(given, held.shape).copy()
         for place in np.flatnonzero(~(np.abs(rows) <= LIMITS["largest"]).all(axis=0)).tolist():
             raise UsageError(f"input {names[place]} must be finite numbers of at most {LIMITS['largest']:g}")
         for place, type in enumerate(self._types):
@@ -310,7 +382,7 @@ def _parted(values: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict
     own = {}
     for name, value in values.items():
         if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and len(value) == count):
-            column = _numbers(value)
+            column = numbers(value)
             if column.shape != (count,) or not np.isfinite(column).all():
                 raise UsageError(f"{name} must be a number, or an array of {count} finite numbers")
             own[name] = column
@@ -325,11 +397,3 @@ def _with_columns(rows: Array, items: Sequence[ParameterSignal], columns: Mappin
         if name in names:
             found[:, names.index(name)] = column
     return found
-
-
-def _numbers(value: Any) -> Array:
-    """Return an array of numbers; one of NaN where a value is none."""
-    try:
-        return np.asarray(value if not isinstance(value, str) else math.nan, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array(math.nan)

@@ -6,6 +6,7 @@ Names and values stand along the last axis of every array; many instances (batch
 import inspect
 import math
 import os
+import reprlib
 import struct
 import zlib
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.arguments import checked
+from mbfmu.arguments import checked, number, numbers
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
@@ -59,10 +60,19 @@ class Simulation:
     """
 
     def __new__(cls, *_: Any, batch: int | None = None, **__: Any) -> "Simulation":
-        """Return one of many instances where a batch is asked for."""
+        """Return one of many instances where a batch is asked for.
+
+        Raises:
+            UsageError: it is asked of a class that is derived from that of a single instance.
+        """
+        if batch is None:
+            return super().__new__(cls)
         from mbfmu.stepping.batch import BatchSimulation
 
-        return super().__new__(cls if batch is None else BatchSimulation)
+        if cls is not Simulation and not issubclass(cls, BatchSimulation):
+            home = f"{BatchSimulation.__module__}.{BatchSimulation.__qualname__}"
+            raise UsageError(f"{cls.__name__}: a class of many instances is derived from {home}, not from Simulation")
+        return super().__new__(BatchSimulation if cls is Simulation else cls)
 
     @checked
     def __init__(
@@ -94,8 +104,7 @@ class Simulation:
         self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
         self._y = self._kernel.outputs(self._x, self._u, self._p, 0.0)
-        who = (self.name, repr(stepper), options, coordinates, self.input_names, self.output_names)
-        self._mark = zlib.crc32(repr(who).encode())
+        self._mark = self._marked()
 
     def _introduce(self, outline: Outline, prepared: Prepared) -> None:
         """Set what is known of a model before it starts."""
@@ -106,6 +115,11 @@ class Simulation:
         self._inputs = {name: place for place, name in enumerate(self.input_names)}
         self._outputs = {name: place for place, name in enumerate(self.output_names)}
         self._types = tuple(item.type for item in outline.inputs)
+
+    def _marked(self, *more: int) -> int:
+        """Return a hash of what decides the meaning of a state, however it was named, and of more numbers."""
+        who = (self.name, self.stepper, self._prepared.outline.coordinates, self.input_names, self.output_names, *more)
+        return zlib.crc32(repr(who).encode())
 
     def __repr__(self) -> str:
         counts = f"{len(self.input_names)} inputs, {len(self.output_names)} outputs"
@@ -170,16 +184,17 @@ class Simulation:
 
     @property
     def state(self) -> bytes:
-        """All that the next step depends on: time, inputs and the state of the stepper, for `restore`."""
-        numbers = [self._time, *self._u, *self._x]
-        body = struct.pack(f"<{len(numbers)}d", *numbers)
+        """Time, inputs and the state of the stepper, for `restore`; parameters stay those of the simulation."""
+        content = [self._time, *self._u, *self._x]
+        body = struct.pack(f"<{len(content)}d", *content)
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
 
     def restore(self, state: bytes) -> None:
         """Restore a state; the steps from there are the same to the bit.
 
         Args:
-            state: a `state` of this simulation, or of another one of the same model and stepper.
+            state: a `state` of this simulation, or of another one of the same model, stepper and coordinates, whose
+                parameters may differ.
 
         Raises:
             UsageError: it is damaged, or of another model or stepper; then nothing has changed.
@@ -189,7 +204,9 @@ class Simulation:
         n_u, n_x = len(self._u), len(self._x)
         body, check = state[:-4], state[-4:]
         if len(body) != 8 * (1 + n_u + n_x) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
-            raise UsageError(f"restore: the state is damaged, or it is not one of '{self.name}' with this stepper")
+            raise UsageError(
+                f"restore: the state is damaged, or it is not one of '{self.name}' with this stepper and coordinates"
+            )
         time, *rest = struct.unpack(f"<{len(body) // 8}d", body)
         self._time, self._u, self._x = time, vector(rest[:n_u]), vector(rest[n_u:])
         self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)
@@ -211,17 +228,15 @@ class Simulation:
                 place = self._inputs[name]
                 values[place] = _number(name, value, self._types[place])
             return vector(values)
-        try:
-            numbers = np.asarray(inputs, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty(0)
-        if numbers.shape != (len(self.input_names),) or isinstance(inputs, str):
+        given = numbers(inputs)
+        if given.shape != (len(self.input_names),):
             wanted = (
                 f"a dictionary, or {len(self.input_names)} numbers for {', '.join(self.input_names) or 'no inputs'}"
             )
-            raise UsageError(f"step: inputs = {inputs!r}: inputs are {wanted}")
-        given = zip(self.input_names, numbers.tolist(), self._types, strict=True)
-        return vector(_number(name, value, type) for name, value, type in given)
+            raise UsageError(f"step: inputs = {reprlib.repr(inputs)}: inputs are {wanted}")
+        shown = np.asanyarray(inputs) if np.isnan(given).any() else given  # a message shows what was given
+        items = zip(self.input_names, shown.tolist(), self._types, strict=True)
+        return vector(_number(name, value, type) for name, value, type in items)
 
 
 def _without_self(function: Callable[..., Any]) -> inspect.Signature:
@@ -235,21 +250,20 @@ setattr(Simulation, "__signature__", _without_self(Simulation.__init__))  # noqa
 
 def span_of(dt: Any, step: float) -> float:
     """Return a span of time that a user gives, s; raise a UsageError if steps of a length, s, cannot go over it."""
-    if isinstance(dt, bool) or not isinstance(dt, float | int | np.number) or not 0 < dt < math.inf:
-        raise UsageError(f"step: dt = {dt!r} must be a positive number of seconds")
-    if dt / step > MOST_STEPS:
-        raise UsageError(f"step: dt = {dt:g} s needs {dt / step:.3g} steps of {step:g} s: take less")
-    return float(dt)
+    span = math.nan if isinstance(dt, bool) else number(dt)
+    if not 0 < span < math.inf:
+        raise UsageError(f"dt = {reprlib.repr(dt)} must be a positive number of seconds")
+    if span / step > MOST_STEPS:
+        raise UsageError(f"dt = {span:g} s needs {span / step:.3g} steps of {step:g} s: take less")
+    return float(span)
 
 
 def _number(name: str, value: Any, type: VariableType) -> float:
     """Return a value of an input as a float; raise a UsageError if it is none of the input's type."""
-    try:
-        number = math.nan if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= LIMITS["largest"]:
-        raise UsageError(f"input {name} = {value!r} must be a finite number of at most {LIMITS['largest']:g}")
-    if not is_value(number, type):
+    found = number(value)
+    if not abs(found) <= LIMITS["largest"]:
+        shown = reprlib.repr(value)
+        raise UsageError(f"input {name} = {shown} must be a finite number of at most {LIMITS['largest']:g}")
+    if not is_value(found, type):
         raise UsageError(f"input {name} = {value!r} must be {VALUES_OF[type]}")
-    return number
+    return found

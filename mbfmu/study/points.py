@@ -3,12 +3,14 @@
 import itertools
 import math
 import re
+import reprlib
 import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.arguments import numbers
 from mbfmu.errors import UsageError
 
 Array = npt.NDArray[np.float64]
@@ -65,7 +67,8 @@ def points(
     """Return the names and the points of a study: every combination of `vary`, each with every sample.
 
     Raises:
-        UsageError: nothing is varied, or samples and distributions do not go together.
+        UsageError: nothing is varied, values are no list of finite numbers, the seed is negative, or samples and
+            distributions do not go together.
     """
     if both := vary.keys() & distributions.keys():
         raise UsageError(f"'{min(both)}' is varied and drawn: give it to one of --vary and --distribution")
@@ -73,10 +76,13 @@ def points(
         raise UsageError("--sample N and --distribution NAME=... go together: N samples of each NAME")
     if not vary and not distributions:
         raise UsageError("nothing is varied: give --vary NAME=START:STOP:N, or --sample N and --distribution NAME=...")
-    for name, values in vary.items():
-        if not len(values) or not all(map(math.isfinite, values)):
-            raise UsageError(f"'{name}' is varied over {list(values)}; it needs finite numbers")
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}; it must be at least 0")
+    grids = {name: numbers(values) for name, values in vary.items()}
+    for name, values in grids.items():
+        if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+            raise UsageError(f"'{name}' is varied over {reprlib.repr(vary[name])}; it needs a list of finite numbers")
     columns = [drawn(name, text, sample, seed).tolist() for name, text in distributions.items()]
     samples: list[Point] = list(zip(*columns, strict=True)) if columns else [()]
-    combinations = itertools.product(*([float(value) for value in values] for values in vary.values()))
+    combinations = itertools.product(*(values.tolist() for values in grids.values()))
     return (*vary, *distributions), [(*fixed, *chance) for fixed in combinations for chance in samples]

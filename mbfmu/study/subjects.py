@@ -6,7 +6,7 @@ A worker prepares a subject once, as a runner, and makes all its runs with this 
 import hashlib
 import json
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +15,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.drives import Drives
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.fmu_process import FmuProcess
-from mbfmu.fmu_run import TIMEOUT, fmu_run, read_fmu
+from mbfmu.fmu_run import TIMEOUT, FmuRun, fmu_run, read_fmu
 from mbfmu.inputs import Course
 from mbfmu.kernel import describe
 from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model
 from mbfmu.model.library import load
-from mbfmu.model_run import run_prepared
+from mbfmu.model_run import communication_points, run_prepared
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
@@ -72,7 +73,10 @@ class Subject(Protocol):
         """
 
     def fingerprint(self) -> str:
-        """Return a text that identifies the runs: it differs for subjects with different results."""
+        """Return a text that identifies the runs: it differs for subjects with different results.
+
+        Of inputs over time it has only the values of functions, as the runs take them.
+        """
 
 
 @dataclass(frozen=True)
@@ -157,9 +161,15 @@ class ModelSubject:
     def fingerprint(self) -> str:
         """Return the functions, fixed numbers and steps as text."""
         prepared = self.prepared()
-        numbers = {item.name: item.value for item in (*prepared.dae.parameters, *prepared.dae.starts)}
+        outline = prepared.outline
+        numbers = {item.name: item.value for item in (*outline.parameters, *outline.starts)}
         fixed = {name: value for name, value in numbers.items() if name not in self.names}
-        return json.dumps([describe(prepared.bundle), fixed, prepared.step, prepared.tolerance])
+        held = {item.name: item.start for item in outline.inputs if item.name not in self.given}
+        points = communication_points(self.stop, prepared.step, self.interval)
+        drives = Drives(outline, self.given, points, prepared.step)
+        lines = ([*u, *du] for k in range(len(points) - 1) for _, _, u, du in drives.between(k))
+        followed = _hash_of(lines) if _functions(self.given) else ""
+        return json.dumps([describe(prepared.bundle), fixed, held, prepared.step, prepared.tolerance, followed])
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,17 @@ class FmuSubject:
         """Return a runner with a process of its own, in which one instance makes all runs."""
         return _Runner(self).run
 
+    def asked(self, description: Any, values: Mapping[str, float]) -> FmuRun:
+        """Return a run with some values, given FMPy's model description.
+
+        Raises:
+            UsageError: there is no such run.
+        """
+        return fmu_run(
+            Path(self.path), description, self.stop, self.step, self.tolerance, self.interval,
+            {**self.values, **values}, self.given,
+        )  # fmt: skip
+
     def open_many(self) -> None:
         """Return None, as an FMU's instances step one by one."""
 
@@ -189,26 +210,37 @@ class FmuSubject:
     def fingerprint(self) -> str:
         """Return the file and the fixed values as text."""
         content = hashlib.sha256(self.content).hexdigest()
-        return json.dumps([content, self.step, self.tolerance, dict(self.values)])
+        followed = ""
+        if _functions(self.given):
+            followed = _hash_of(self.asked(read_fmu(Path(self.path), self.content), {}).rows())
+        return json.dumps([content, self.step, self.tolerance, dict(self.values), followed])
+
+
+def _functions(given: Mapping[str, Course]) -> bool:
+    """Return whether some inputs are functions, of which nothing but values is known."""
+    return any(item.identity is None for item in given.values())
+
+
+def _hash_of(rows: Iterable[Sequence[float]]) -> str:
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(np.array(row, dtype=np.float64).tobytes())
+    return found.hexdigest()
 
 
 class _Runner:
     """The runs of an FMU in a process of its own, which ends with this object."""
 
     def __init__(self, subject: FmuSubject) -> None:
-        self._subject, self._path = subject, Path(subject.path)
-        self._process = FmuProcess(self._path, subject.content, subject.timeout)
+        path = Path(subject.path)
+        self._subject = subject
+        self._process = FmuProcess(path, subject.content, subject.timeout)
         weakref.finalize(self, self._process.close)
-        self._description = read_fmu(self._path, subject.content)
+        self._description = read_fmu(path, subject.content)
 
     def run(self, values: Mapping[str, float]) -> Result:
         """Return the result of one run."""
-        subject = self._subject
-        run = fmu_run(
-            self._path, self._description, subject.stop, subject.step, subject.tolerance, subject.interval,
-            {**subject.values, **values}, subject.given,
-        )  # fmt: skip
-        return self._process.run(run, last=False)
+        return self._process.run(self._subject.asked(self._description, values), last=False)
 
 
 class Study:
@@ -280,10 +312,15 @@ def model_subject(
 
     Raises:
         UnknownNameError: a name or an output does not exist.
-        UsageError: a name is structural: it changes the equations.
+        UsageError: a name is an input, or structural: it changes the equations; or there are no such output points.
     """
     known = system.values()
     for name in names:
+        if name not in known and _is_input(system, name):
+            raise UsageError(
+                f"'{name}' of '{system.name}' is an input, the same in all runs: make one sweep for each value, with "
+                f"--input {name}=VALUE"
+            )
         if name not in known:
             raise UnknownNameError(
                 f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
@@ -301,6 +338,7 @@ def model_subject(
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
     _check(measures, given, shown, [item.name for item in outline.inputs], system.name)
+    communication_points(stop, choices["step"], interval)
     return ModelSubject(system.with_values(missing), names, choices, stop, interval, given)
 
 
@@ -321,11 +359,12 @@ def fmu_subject(
     Raises:
         FmuError: FMPy cannot read it.
         UnknownNameError: a name or an output does not exist.
-        UsageError: a name cannot be set.
+        UsageError: a name cannot be set, or is given for all runs too; or there is no such run.
     """
     from mbfmu.checker.probe.drive import VALUES
 
-    variables = {item.name: item for item in read_fmu(path).modelVariables}
+    description = read_fmu(path)
+    variables = {item.name: item for item in description.modelVariables}
     for name in [*names, *values]:
         if name not in variables:
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, variables)}")
@@ -336,11 +375,17 @@ def fmu_subject(
     for name, value in ((STEP, step), (TOLERANCE, tolerance)):
         if value is not None and name not in variables:
             raise UsageError(f"'{path}' has no parameter {name}")
+        if value is not None and name in names:
+            raise UsageError(f"'{name}' is varied, and a value for all runs is given: leave one of them out")
+    if both := {*names} & given.keys():
+        raise UsageError(f"'{min(both)}' is varied and an input of all runs: give it to one of --vary and --input")
     kinds = {"input", "output", "local"}
     shown = [name for name, item in variables.items() if item.causality in kinds and item.type in VALUES]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, given, shown, inputs, str(path))
-    return FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, timeout)
+    subject = FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, timeout)
+    subject.asked(description, {})  # what no run can do is refused here, not in every row
+    return subject
 
 
 def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[str, float]) -> None:
@@ -354,10 +399,10 @@ def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[st
     Raises:
         UsageError: one of the names is structural.
     """
-    known = load(source, values).values()
+    model = load(source, values)
     for name, value in names.items():
-        if name in known:
-            continue
+        if name in model.values() or _is_input(model, name):
+            continue  # an input is refused later
         try:
             load(source, {**values, name: value})
         except UnknownNameError:
@@ -365,6 +410,15 @@ def refuse_structure(source: str, values: Mapping[str, float], names: Mapping[st
         except MbfmuError:
             pass
         raise _structural(name, source)
+
+
+def _is_input(model: Model, name: str) -> bool:
+    """Return whether a name that is of no parameter or start value is that of an input."""
+    try:
+        model.with_values({name: 0.0})
+    except UnknownNameError:
+        return False
+    return True
 
 
 def _structural(name: str, model: str) -> UsageError:
