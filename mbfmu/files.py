@@ -6,7 +6,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from errno import EACCES, ELOOP
+from errno import EACCES, EISDIR, ELOOP, ENOTDIR
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,11 +30,8 @@ def write_aside(path: Path, content: bytes) -> Path:
             with stream:
                 stream.write(content)
             return path
-        if target.is_symlink():
-            raise OSError(ELOOP, os.strerror(ELOOP))
+        _check_target(target)
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        if mode is not None and not os.access(target, os.W_OK):
-            raise OSError(EACCES, os.strerror(EACCES))
         target.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content)
         if mode is not None:
@@ -45,6 +42,34 @@ def write_aside(path: Path, content: bytes) -> Path:
             aside.unlink()
         raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
     return path
+
+
+def _check_target(target: Path) -> None:
+    """Raise an OSError if a file cannot be written, as far as that is known before."""
+    folder = next(item for item in target.parents if os.path.lexists(item))
+    faults = {
+        ELOOP: target.is_symlink(),
+        EISDIR: target.is_dir(),
+        ENOTDIR: not folder.is_dir(),
+        EACCES: not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)),
+    }
+    for code, found in faults.items():
+        if found:
+            raise OSError(code, os.strerror(code))
+
+
+def refuse_unwritable(paths: Iterable[Path | None]) -> None:
+    """Raise an error before the work for files begins, if it is known already that one cannot be written.
+
+    Raises:
+        MbfmuError: a path leads to a folder, or writing there is not allowed.
+    """
+    for path in paths:
+        if path is not None and not (is_stream(path) or is_standard_output(path)):
+            try:
+                _check_target(Path(os.path.realpath(path)))
+            except OSError as error:
+                raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
 def refuse_existing(folder: Path) -> None:

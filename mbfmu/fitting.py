@@ -170,7 +170,8 @@ def fit(
     time = columns.pop("time")
     if time[0] < 0:
         raise UsageError(f"'{data}' begins at t = {time[0]:g} s, and a run at 0: shift its times")
-    outline = prepare(system, stepper, options, step or 1e-3, tolerance or 0.0, coordinates).outline
+    step = 1e-3 if step is None else step
+    outline = prepare(system, stepper, options, step, tolerance or 0.0, coordinates).outline
     driving = {item.name: str(data) for item in outline.inputs if item.name in columns}
     fitted = _measured(outline, columns, outputs, str(data))
     begun = time[0] == 0
@@ -178,7 +179,7 @@ def fit(
     if len(times) < 2:
         raise UsageError(f"'{data}' has one row, at t = 0 s: a fit needs later times too")
     run = Sensitivity(
-        system, None, free, outputs=fitted, stepper=stepper, options=options, step=step or 1e-3,
+        system, None, free, outputs=fitted, stepper=stepper, options=options, step=step,
         tolerance=tolerance or 0.0, times=times, inputs={**driving, **(inputs or {})}, input_hold=input_hold,
         coordinates=coordinates,
     )  # fmt: skip
@@ -194,6 +195,8 @@ def fit(
 def _measured(outline: Any, columns: Mapping[str, Array], asked: Sequence[str], data: str) -> tuple[str, ...]:
     """Return the names of the columns to fit."""
     known = {item.name: item for item in outline.outputs}
+    if len(set(asked)) != len(asked):
+        raise UsageError(f"outputs: name each column once, not {', '.join(asked)}")
     for name in asked:
         if name not in known:
             raise UnknownNameError(f"'{outline.name}' has no output '{name}'; {nearest(name, known)}")
@@ -285,8 +288,15 @@ class _Problem:
         squares, left = float(found.fun @ found.fun), found.fun.size - len(free)
         scale = 1.0 if known else squares / left if left else math.nan
         covariance, alike = _covariance(found.jac, ~at_bound, free)
-        covariance *= scale * np.outer(self._sizes, self._sizes)
+        covariance *= np.outer(self._sizes, self._sizes)
+        finite = np.isfinite(covariance)  # what is not determined stays so, whatever the residuals are
+        covariance[finite] *= scale
         notices = list(alike)
+        if not (left or known):
+            notices.append(
+                f"{len(free)} values take {found.fun.size} measured ones to the last, which leaves none to tell their "
+                "errors: measure more, or say what the errors of the data are (--sigma)"
+            )
         if found.status == 0:
             notices.append(f"the fit did not come to rest in {MOST_RUNS} runs: begin nearer to the result")
         each = (found.fun.reshape(self._measured.shape) * self._scales).T

@@ -61,10 +61,11 @@ def _write_csv(columns: Columns) -> bytes:
 
 
 def _read_csv(content: bytes) -> dict[str, Any]:
-    names, *rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))) or [[]]
+    text = content.decode("utf-8-sig")  # which Excel writes
+    names, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
     if any(len(row) != len(names) for row in rows):
         raise ValueError(f"every row needs {len(names)} cells")
-    return _by_name((name, [row[number] for row in rows]) for number, name in enumerate(names))
+    return _by_name((name.strip(), [row[number] for row in rows]) for number, name in enumerate(names))
 
 
 def _write_parquet(columns: Columns) -> bytes:

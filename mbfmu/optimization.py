@@ -7,10 +7,12 @@ software package for sequential quadratic programming, DFVLR-FB 88-28, 1988): th
 least of all.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,14 @@ import numpy.typing as npt
 
 from mbfmu.arguments import checked
 from mbfmu.equilibria import write_start
-from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import MbfmuError, StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.formats import write_columns
 from mbfmu.inputs import InputValue
 from mbfmu.model import Model
 from mbfmu.model.expression import FUNCTIONS, Expression
 from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import prepare
-from mbfmu.sensitivity import Gradient, Sensitivity
+from mbfmu.sensitivity import Gradient, Knots, Sensitivity
 from mbfmu.stepper import Choice
 from mbfmu.study.measures import MEASURES, SLOPES
 
@@ -37,14 +39,25 @@ Told = Callable[[int, float], None]
 
 CONVERGED = 1e-12
 """Relative change of the expression at which a search ends."""
-FLAT = 1e-10
-"""Largest entry of the gradient, in units of the values' sizes, at which a search ends."""
+SMALL = 1e-6
+"""Value of the expression, in units of its scale, below which changes are relative to this."""
+FLAT = 1e-6
+"""Largest entry of the gradient, relative to the same and in units of the values' sizes, with which a search whose
+steps find nothing less has ended well."""
+FIRST = 0.1
+"""Part of a value's size by which a step along the first gradient changes the value most, in units of the scale."""
+OFFSET = 1e-4
+"""Part of the expression's first value that stands for its gradient where that is less."""
 MOST_RUNS = 500
 """Largest number of runs of a search."""
+MOST_FREE = 2000
+"""Largest number of values that are free in a search under conditions, which takes matrices of that size."""
 MET = 1e-6
-"""Largest difference between the sides of a condition at which it counts as met."""
-CONDITION = re.compile(r"(.+?)(<=|>=|==?)(.+)")
-"""Two expressions with a comparison between."""
+"""Largest difference between the sides of a condition, in units of its gradient, at which it counts as met."""
+ROUND_OFF = 1e-14
+"""Relative distance from a bound at which a value is at it."""
+RELATION = re.compile(r"<=|>=|==?|<|>")
+"""A comparison between two expressions."""
 CALL = re.compile(rf"\b({'|'.join(MEASURES)})\s*\(")
 """Beginning of a measure."""
 
@@ -185,8 +198,8 @@ def optimize(
         minimize: expression of measures and free values, such as ``"rms(rail.s) + 0.1*max(rail.f)**2"``; measures are
             ``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output or an input at the output points.
         free: names of the parameters and start values; the search begins at the model's values.
-        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"max(elbow.w) <= 3"``, or on free
-            values alone, as ``"l1 + l2 <= 3"``.
+        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"-1 <= max(elbow.w) <= 3"``, or on
+            free values alone, as ``"l1 + l2 <= 3"``.
         knots: inputs that are free over time: by name the number of their knots, evenly over the run, or the times of
             these, s. The search begins at the values of `inputs`.
         knots_hold: whether the value of a knot stays until the next one; False: lines lead from value to value.
@@ -210,23 +223,29 @@ def optimize(
     if not (free or knots):
         raise UsageError("nothing is free: name parameters or start values, or give knots of an input")
     system = model_of(model, values)
-    choices: Any = stepper, options, step or 1e-3, 0.0, coordinates
+    step = 1e-3 if step is None else step
+    choices: Any = stepper, options, step, 0.0, coordinates
     outline = prepare(system, *choices).outline
     outputs, driven = [item.name for item in outline.outputs], tuple(knots or {})
     goals = [_Goal(minimize, outputs, tuple(free), driven)]
-    conditions = [_condition(text) for text in subject]
+    conditions = [condition for text in subject for condition in _conditions(text)]
     goals += [_Goal(text, outputs, tuple(free), driven, condition=True) for text, _ in conditions]
     shown = dict.fromkeys(name for goal in goals for name in goal.outputs)
     run = Sensitivity(
-        system, stop, free, outputs=tuple(shown) or outputs[:1], stepper=stepper, options=options, step=step or 1e-3,
+        system, stop, free, outputs=tuple(shown) or outputs[:1], stepper=stepper, options=options, step=step,
         output_interval=output_interval, inputs=inputs, input_hold=input_hold, coordinates=coordinates, knots=knots,
         knots_hold=knots_hold,
     )  # fmt: skip
+    if conditions and len(run.free) > MOST_FREE:
+        raise UsageError(f"{len(run.free)} values are free, and a search under conditions takes at most {MOST_FREE}")
     return _Search(run, goals, [kind for _, kind in conditions], run.limits(bounds), progress).optimum(system.name)
 
 
 class _Search:
     """A search for the least value of a goal under conditions.
+
+    Each goal is divided by its scale, the size of its first gradient, or value, that is not zero, so that the search
+    takes the same steps whatever the units are.
 
     Args:
         run: the run.
@@ -246,6 +265,8 @@ class _Search:
             places = [k for k, name in enumerate(run.free) if name.partition("@")[0] == item.name]
             self._sizes[places] = np.abs(self._begin[places]).max() or 1.0
         self._seen: list[float] = []
+        self._scales, self._parts = np.zeros(len(goals)), np.array([OFFSET, *[1.0] * len(kinds)])
+        self._before, self._rested = math.inf, False
         self._last: tuple[bytes, Array, Array] | None = None
 
     def _at(self, x: Array) -> tuple[Array, Array]:
@@ -260,39 +281,76 @@ class _Search:
                 raise type(error)(
                     f"the run with {where} fails: {error}; bounds (--bounds) keep the search away"
                 ) from None
+            values = np.array([value for value, _ in found])
             slopes = np.array([slope for _, slope in found]) * self._sizes
-            self._last = x.tobytes(), np.array([value for value, _ in found]), slopes
+            self._last = x.tobytes(), values, slopes
+            sizes = np.maximum(np.abs(slopes).max(axis=1), self._parts * np.abs(values))
+            sizes[0] /= FIRST
+            self._scales = np.where(self._scales > 0, self._scales, sizes)
             self._seen.append(found[0][0])
             if self._told:
                 self._told(len(self._seen), found[0][0])
         return self._last[1:]
+
+    def _scaled(self, x: Array, k: int = 0) -> tuple[float, Array]:
+        """Return the value of a goal and its derivatives, shape (n_free,), in units of its scale; k: its number."""
+        values, slopes = self._at(x)
+        scale = self._scales[k] or 1.0  # all was zero so far
+        return float(values[k] / scale), slopes[k] / scale
+
+    def _rest(self, intermediate_result: Any) -> None:
+        """End L-BFGS-B, which compares with the larger of value and 1, where the change of the value is small."""
+        before, self._before = self._before, float(intermediate_result.fun)
+        self._rested = abs(before - self._before) <= CONVERGED * max(abs(before), abs(self._before), SMALL)
+        if self._rested:
+            raise StopIteration
+
+    def _is_flat(self, x: Array) -> bool:
+        """Return whether the gradient, where bounds let values follow it, is too small for a further decrease."""
+        value, slope = self._scaled(x)
+        now, (low, high) = x * self._sizes, self._limits
+        held = ((now <= low) & (slope > 0)) | ((now >= high) & (slope < 0))
+        return bool(np.all(held | (np.abs(slope) <= FLAT * max(abs(value), SMALL))))
 
     def optimum(self, name: str) -> Optimum:
         """Return the optimum; name: of the model."""
         from scipy.optimize import minimize as search
 
         run, sizes, (low, high) = self._run, self._sizes, self._limits
+        begin = self._begin / sizes
+        self._before, slope = self._scaled(begin)
         found = search(
-            lambda x: (float(self._at(x)[0][0]), self._at(x)[1][0]), self._begin / sizes, jac=True,
-            method="SLSQP" if self._kinds else "L-BFGS-B",
+            self._scaled, begin, jac=True, method="SLSQP" if self._kinds else "L-BFGS-B",
             bounds=list(zip((low / sizes).tolist(), (high / sizes).tolist(), strict=True)),
             constraints=[
-                {"type": kind, "fun": lambda x, k=k: self._at(x)[0][k], "jac": lambda x, k=k: self._at(x)[1][k]}
+                {"type": kind, "fun": lambda x, k=k: self._scaled(x, k)[0], "jac": lambda x, k=k: self._scaled(x, k)[1]}
                 for k, kind in enumerate(self._kinds, 1)
             ],
-            options={"ftol": CONVERGED, "maxiter": MOST_RUNS}
-            | ({} if self._kinds else {"gtol": FLAT, "maxfun": MOST_RUNS}),
+            callback=None if self._kinds else self._rest,
+            options={"maxiter": MOST_RUNS}
+            | ({"ftol": CONVERGED * FIRST} if self._kinds else {"ftol": 0.0, "gtol": 0.0, "maxfun": MOST_RUNS}),
         )  # fmt: skip
         best = np.clip(found.x * sizes, low, high)
-        reached, _ = self._at(found.x)
+        reached, slopes = self._at(found.x)
         ended = str(found.message).strip().rstrip(".").lower()
-        notices = [] if found.success else [f"the search ended early: {ended}"]
-        for kind, goal, value in zip(self._kinds, self._goals[1:], reached[1:].tolist(), strict=True):
-            if (abs(value) if kind == "eq" else -value) > MET:
+        rested = found.success or self._rested or (not self._kinds and self._is_flat(found.x))
+        notices = [] if rested else [f"the search ended early: {ended}"]
+        if not slope.any() and np.array_equal(best, self._begin):
+            notices.append(
+                f"the search went nowhere: where it begins, the gradient of {self._goals[0].text} is 0; that may be no "
+                "minimum: begin elsewhere, or free other values"
+            )
+        met = MET * np.maximum(np.abs(slopes).max(axis=1), SMALL * self._scales)
+        ends = zip(self._kinds, self._goals[1:], reached[1:].tolist(), met[1:].tolist(), strict=True)
+        for kind, goal, value, most in ends:
+            if (abs(value) if kind == "eq" else -value) > most:
                 wanted = "0" if kind == "eq" else "at least 0"
                 notices.append(f"{goal.text} is {value:.3g} instead of {wanted}: begin nearer to a run that meets it")
         whole = zip(run.signals, self._begin.tolist(), best.tolist(), low.tolist(), high.tolist(), strict=True)
-        items = [Optimized(item.name, item.unit, a, b, b in {least, most}) for item, a, b, least, most in whole]
+        items = [
+            Optimized(item.name, item.unit, a, b, min(b - least, most - b) <= ROUND_OFF * abs(b))
+            for item, a, b, least, most in whole
+        ]
         trajectories, place = {}, len(items) - sum(len(item.times) for item in run.knots)
         own = tuple(items[:place])
         for item in run.knots:
@@ -304,19 +362,33 @@ class _Search:
         )  # fmt: skip
 
 
-def _condition(text: str) -> tuple[str, str]:
+def _conditions(text: str) -> list[tuple[str, str]]:
     """Return the left side minus the right side of a condition, or the opposite, and its kind (see `_Search`).
+
+    A chain such as ``1 <= c <= 2`` is one condition for each of its comparisons; those in parentheses are parts of an
+    expression.
 
     Raises:
         UsageError: it is none.
     """
-    found = CONDITION.fullmatch(text)
-    if not found:
-        raise UsageError(f"'{text}' is no condition: write such as last(NAME) = 1.5, max(NAME) <= 2 or min(NAME) >= 0")
-    left, relation, right = found.groups()
-    if relation == "<=":
-        left, right = right, left
-    return f"{left.strip()} - ({right.strip()})", "ineq" if relation in {"<=", ">="} else "eq"
+    relations = [found for found in RELATION.finditer(text) if _is_outside(text[: found.start()])]
+    ends = [0, *(place for found in relations for place in found.span()), len(text)]
+    sides = [text[begin:end].strip() for begin, end in zip(ends[::2], ends[1::2], strict=True)]
+    signs = [found[0] for found in relations]
+    if not signs or not all(sides) or {"<", ">"} & {*signs}:
+        raise UsageError(
+            f"'{text}' is no condition: write =, <= or >=, as last(NAME) = 1.5, min(NAME) >= 0 or 1 <= max(NAME) <= 2"
+        )
+    pairs = [(b, a) if sign == "<=" else (a, b) for (a, b), sign in zip(pairwise(sides), signs, strict=True)]
+    return [
+        (f"({more}) - ({less})", "ineq" if sign in {"<=", ">="} else "eq")
+        for (more, less), sign in zip(pairs, signs, strict=True)
+    ]
+
+
+def _is_outside(before: str) -> bool:
+    """Return whether a place is outside of all parentheses; before: the text up to there."""
+    return before.count("(") == before.count(")")
 
 
 class _Goal:
@@ -350,7 +422,7 @@ class _Goal:
                 self._measures.append((found[1], name))
                 place = end + 1
             elif found[1] not in FUNCTIONS:
-                raise _unknown(text, name, outputs)
+                raise _unknown(text, name, (*outputs, *driven))
             else:
                 rest += text[place : found.end()]
                 place = found.end()
@@ -358,7 +430,7 @@ class _Goal:
         symbols = {f"measure{k}": ca.SX.sym(f"measure{k}") for k in range(len(self._measures))}
         for name in expression.names - symbols.keys():
             if name not in free:
-                raise _unknown(text, name, outputs)
+                raise _unknown(text, name, (*outputs, *driven))
         if not (self._measures or (condition and expression.names)):
             raise UsageError(f"'{text}' measures no output: write such as rms(NAME); {nearest(text, outputs)}")
         symbols |= {name: ca.SX.sym(name) for name in free}
@@ -382,20 +454,19 @@ class _Goal:
             StepError: it is not finite.
         """
         shown, place = run.output_names, self._free
-        driven: dict[str, tuple[slice, Array, Array]] = {}
+        driven: dict[str, tuple[Knots, slice, Array, Array]] = {}
         for item in run.knots:
             part = slice(place, place + len(item.times))
             place = part.stop
             if item.hold:  # each value counts up to the next point
-                between, held = np.repeat(run.time, 2)[1:-1], np.repeat(item.shares(run.time[:-1]), 2, axis=0)
-                driven[item.name] = part, between, held
+                driven[item.name] = item, part, np.repeat(run.time, 2)[1:-1], np.repeat(run.time[:-1], 2)
             else:
-                driven[item.name] = part, run.time, item.shares(run.time)
+                driven[item.name] = item, part, run.time, run.time
         times, columns = [], []
         for _, name in self._measures:
             if name in driven:
-                part, time, shares = driven[name]
-                column = shares @ values[part]
+                item, part, time, read = driven[name]
+                column = item.at(read, values[part])
             else:
                 time, column = run.time, outputs[:, shown.index(name)]
             times.append(time)
@@ -412,8 +483,8 @@ class _Goal:
         for (function, name), time, column, each in zip(self._measures, times, columns, slope, strict=False):
             along = each * SLOPES[function](time, column)
             if name in driven:
-                part, _, shares = driven[name]
-                found[part] += along @ shares
+                item, part, _, read = driven[name]
+                found[part] += item.gathered(read, along)
             else:
                 weights[:, shown.index(name)] += along
         if self.outputs:
@@ -421,7 +492,10 @@ class _Goal:
         return float(value[0]), found
 
 
-def _unknown(text: str, name: str, outputs: Sequence[str]) -> UnknownNameError:
+def _unknown(text: str, name: str, outputs: Sequence[str]) -> MbfmuError:
+    if name in outputs:
+        such = ", ".join(f"{item}({name})" for item in MEASURES)
+        return UsageError(f"'{text}': '{name}' changes over time: say which number of it is meant, one of {such}")
     known = ", ".join(f"{item}(NAME)" for item in MEASURES)
     return UnknownNameError(
         f"'{text}': '{name}' is neither an output that is measured, as in {known}, nor a free value; "

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,38 @@ def test_values_that_the_data_cannot_tell_apart_are_named(tmp_path: Path) -> Non
     assert [np.isinf(item.error) for item in found.items] == [True, True, False]
 
 
+def test_values_that_residuals_of_zero_do_not_determine_have_infinite_errors(tmp_path: Path) -> None:
+    block = line()
+    unused = Block(
+        name="unused", description="", inputs=block.inputs, states=block.states, defined=block.defined,
+        parameters=(*block.parameters, Parameter("d", 1.0, "1", "")),
+    )  # fmt: skip
+    data = table(tmp_path / "data.csv", time=[0.0, 1.0, 2.0], y=[0.0, 0.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mbfmu.fit(unused, data, ["c", "d"])
+    assert [item.error for item in found.items] == [0.0, np.inf]
+    assert found.notices == ("the data do not determine d: free fewer values, or measure more",)
+
+
+def test_as_many_values_as_measured_ones_have_no_errors_and_this_is_told(tmp_path: Path) -> None:
+    data = table(tmp_path / "data.csv", time=[0.0, 1.0], y=[0.5, 2.0])
+    found = mbfmu.fit(line(), data, ["c", "x"])
+    assert all(np.isnan(item.error) for item in found.items)
+    assert found.notices[0].startswith("2 values take 2 measured ones to the last")
+    known = mbfmu.fit(line(), data, ["c", "x"], sigma={"y": 0.1})
+    assert known.items[1].error == pytest.approx(0.1)
+    assert not known.notices
+
+
+@pytest.mark.parametrize(("begin", "comma"), [("\ufeff", ","), ("", ", ")])
+def test_headers_are_read_as_excel_and_people_write_them(begin: str, comma: str, tmp_path: Path) -> None:
+    data = tmp_path / "line.csv"
+    data.write_text(f"{begin}time,y,u\n0,0.5,0\n1,2,0\n2,3.5,0\n".replace(",", comma), encoding="utf-8")
+    assert mbfmu.fit(line(), data, ["c", "x"]).values == pytest.approx({"c": 1.5, "x": 0.5})
+    assert mbfmu.simulate(line(), 0.1, inputs={"u": str(data)})["y"][-1] == 0.0
+
+
 # -- what it writes ---------------------------------------------------------------------------------------------------
 
 
@@ -150,6 +183,24 @@ def test_what_is_written_starts_a_run(
         assert word in shown["--quiet"]
 
 
+@pytest.mark.parametrize("target", ["folder.toml", "/dev/full"])
+def test_a_file_that_cannot_be_written_does_not_take_what_was_found(
+    target: str, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if target.startswith("/") and not Path(target).exists():
+        pytest.skip(f"there is no {target}")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.toml").mkdir()
+    given = f"fit two_link --data {measured} --free l1 --step 2e-3 --stepper rattle -o {target}"
+    monkeypatch.setattr(sys, "argv", ["mbfmu", *given.split()])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 1
+    shown = capsys.readouterr()
+    assert f"cannot write '{target}'" in shown.err
+    assert ("rms residual" in shown.out) == (target == "/dev/full")  # a folder is known before the fit
+
+
 # -- what it refuses --------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +209,8 @@ def test_what_is_written_starts_a_run(
     [
         ({"time": [0.0, 1.0], "z": [0.0, 1.0]}, {}, r"no column with the name of an output of 'line' .*; it has z"),
         ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"outputs": ["yy"]}, "has no output 'yy'; did you mean 'y'"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"outputs": ["y", "y"]}, "name each column once"),
+        ({"time": [0.0, 1.0], "y": [0.0, 1.0]}, {"step": 0.0}, "the step is 0.0 s"),
         ({"time": [0.0, 1.0], "z": [0.0, 1.0]}, {"outputs": ["y"]}, "has no column 'y'"),
         ({"time": [-1.0, 1.0], "y": [0.0, 1.0]}, {}, "begins at t = -1 s"),
         ({"time": [0.0], "y": [0.0]}, {}, "has one row"),

@@ -14,6 +14,7 @@ from mbfmu.equilibria import read_start
 from mbfmu.errors import MbfmuError
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.result import read_table
+from mbfmu.sensitivity import Knots
 from mbfmu.study.measures import MEASURES, SLOPES
 
 
@@ -85,6 +86,8 @@ def test_what_is_written_starts_a_run(
     ("goal", "more", "message"),
     [
         ("c", {}, "measures no output"),
+        ("y", {}, r"'y' changes over time: say which number of it is meant, one of max\(y\)"),
+        ("last(y)", {"step": 0.0}, "the step is 0.0 s"),
         ("last(z)", {}, "'z' is neither an output that is measured"),
         ("last(y) + k", {}, "'k' is neither an output that is measured"),
         ("last(y", {}, "a parenthesis is open"),
@@ -95,7 +98,7 @@ def test_what_is_written_starts_a_run(
 )
 def test_mistakes_are_told(goal: str, more: dict[str, Any], message: str) -> None:
     with pytest.raises(MbfmuError, match=message):
-        mbfmu.optimize(line(), 1.0, goal, ["c"], step=0.05, **more)
+        mbfmu.optimize(line(), 1.0, goal, ["c"], **{"step": 0.05, **more})
 
 
 def mass() -> Block:
@@ -159,14 +162,78 @@ def test_conditions_that_are_inequalities_bind_or_do_not() -> None:
     assert loose["c"] == pytest.approx(2.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("condition", ["-1 <= c <= 1", "1 >= c >= -1", "c*(c <= 9) <= 1"])
+def test_a_chain_of_conditions_is_each_of_them(condition: str) -> None:
+    for wanted in (-3, 3):
+        found = mbfmu.optimize(line(), 1.0, f"(last(y) - {wanted})**2", ["c"], subject=[condition], step=0.05)
+        held = wanted > 0 or condition.startswith(("-1", "1"))
+        assert found["c"] == pytest.approx(np.sign(wanted) if held else wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("condition", [[], ["c <= 3"], ["1e6*c = 2e6"], ["1e-9*c = 2e-9"]])
+@pytest.mark.parametrize("bounds", [{}, {"c": (-5.0, 5.0)}])
+def test_what_is_found_does_not_depend_on_units(condition: list[str], bounds: dict[str, tuple[float, float]]) -> None:
+    for unit in (1e-12, 1.0, 1e9):
+        found = mbfmu.optimize(
+            line(), 1.0, f"{unit}*(last(y) - 2)**2", ["c"], subject=condition, bounds=bounds, step=0.05
+        )
+        assert found["c"] == pytest.approx(2.0, abs=1e-6)
+        assert not found.notices
+
+
+def test_the_scale_of_an_effort_that_begins_at_zero_is_that_of_its_first_values() -> None:
+    efforts = [mbfmu.optimize(mass(), 1.0, f"{unit}*rms(u)**2", knots={"u": 5}, **TRANSFER) for unit in (1e-9, 1e9)]
+    small, large = (found.trajectories["u"].values for found in efforts)
+    assert small == pytest.approx(large, rel=1e-5)
+    assert not any(found.notices for found in efforts)
+
+
+def test_a_minimum_ten_orders_below_the_start_is_found() -> None:
+    goal = "exp(5*last(y)) + exp(-5*last(y))"
+    found = mbfmu.optimize(line(5.0), 1.0, goal, ["c"], bounds={"c": (-6.0, 7.0)}, step=0.05)
+    assert found["c"] == pytest.approx(0.0, abs=1e-5)
+    assert not found.notices
+
+
+def test_a_search_from_a_minimum_stays_there() -> None:
+    goal, more = "(last(y) - 2)**2 + c**2", {"bounds": {"c": (-5.0, 5.0)}, "step": 0.05}
+    found = mbfmu.optimize(line(1.0 + 1e-9), 1.0, goal, ["c"], **more)
+    assert found["c"] == pytest.approx(1.0, abs=1e-8)
+    assert not found.notices
+
+
+def test_a_gradient_of_zero_at_the_start_is_told() -> None:
+    found = mbfmu.optimize(line(0.0), 1.0, "-last(y)**2", ["c"], step=0.05)
+    assert found["c"] == 0.0
+    assert found.notices[0].startswith("the search went nowhere: where it begins, the gradient of -last(y)**2 is 0")
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_what_knots_give_to_an_input_and_take_from_it_are_transposes(hold: bool) -> None:
+    numbers = np.random.default_rng(2)
+    knots = Knots("u", "N", np.array([0.1, 0.4, 0.5, 0.9]), np.zeros(4), hold, secants=False)
+    times, values, weights = np.array([0.0, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0]), numbers.random(4), numbers.random(7)
+    given = knots.at(times, values)
+    table = knots.course(values)
+    assert given == pytest.approx([table.at(time) for time in times.tolist()])
+    assert weights @ given == pytest.approx(knots.gathered(times, weights) @ values)
+
+
+def test_many_knots_take_no_matrix_of_their_size() -> None:
+    knots = Knots("u", "N", np.linspace(0.0, 1.0, 100_000), np.zeros(100_000), hold=False, secants=False)
+    assert knots.gathered(np.array([0.3, 1.0]), np.ones(2)).sum() == pytest.approx(2.0)
+
+
 def test_bounds_of_an_input_hold_at_all_knots() -> None:
     found = mbfmu.optimize(mass(), 1.0, "-last(place)", knots={"u": 5}, bounds={"u": (-2.0, 2.0)}, step=0.01)
     assert found.trajectories["u"].values[:-1] == pytest.approx([2.0] * 4)
     assert found.least == pytest.approx(-1.0, rel=1e-6)
 
 
-def test_conditions_that_no_run_meets_are_told() -> None:
-    found = mbfmu.optimize(line(), 1.0, "last(y)**2", ["c"], subject=["last(y) = 1", "last(y) = 2"], step=0.05)
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_conditions_that_no_run_meets_are_told(unit: float) -> None:
+    subject = [f"{unit}*last(y) = {unit}", f"{unit}*last(y) = {2 * unit}"]
+    found = mbfmu.optimize(line(), 1.0, "last(y)**2", ["c"], subject=subject, step=0.05)
     assert any("instead of 0" in notice for notice in found.notices)
 
 
@@ -176,8 +243,13 @@ def test_conditions_that_no_run_meets_are_told() -> None:
         ({}, "nothing is free"),
         ({"knots": {"w": 3}}, "has no input 'w'"),
         ({"knots": {"u": 1}}, "give at least 2"),
+        ({"knots": {"u": 200_000}}, "at most 100000"),
+        ({"knots": {"u": 3000}, "subject": ["last(y) = 1"]}, "takes at most 2000"),
         ({"knots": {"u": [0.0, 0.5, 0.5]}}, "times that increase"),
         ({"knots": {"u": 3}, "subject": ["last(y)"]}, "is no condition"),
+        ({"knots": {"u": 3}, "subject": ["0 < last(y) <= 1"]}, "is no condition"),
+        ({"knots": {"u": 3}, "subject": ["(last(y) <= 1)"]}, "is no condition"),
+        ({"knots": {"u": 3}, "subject": ["last(y) <= "]}, "is no condition"),
         ({"knots": {"u": 3}, "subject": ["last(q) = 1"]}, "'q' is neither"),
         ({"knots": {"u": 3}, "subject": ["1 <= 2"]}, "measures no output"),
         ({"knots": {"u": 3}, "bounds": {"v": (0.0, 1.0)}}, "'v' is not free"),
@@ -202,6 +274,44 @@ def test_inputs_over_time_are_written_by_the_command(
     columns = read_table(tmp_path / "u.csv")
     assert columns["elbow.tau"].tolist() == document["inputs"]["elbow.tau"]["values"]
     assert columns["time"] == pytest.approx([0.0, 0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("-o folder.toml --free l1", "cannot write 'folder.toml'"),
+        ("--write-inputs folder.csv --knots elbow.tau=3", "cannot write 'folder.csv'"),
+        ("--write-inputs u.csv --free l1", "no input is free over time"),
+    ],
+)
+def test_files_that_cannot_be_written_are_told_before_the_search(
+    more: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mbfmu, "optimize", lambda *_, **__: pytest.fail("the search began"))
+    for name in ("folder.toml", "folder.csv"):
+        (tmp_path / name).mkdir()
+    given = ["optimize", "two_link", "--stop", "0.1", "--minimize", "last(elbow.phi)", *more.split()]
+    monkeypatch.setattr(sys, "argv", ["mbfmu", *given])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_what_was_found_is_shown_even_if_it_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["optimize", "two_link", "--stop", "0.1", "--step", "1e-2", "--knots", "elbow.tau=3", "--json"]
+    given += ["--minimize", "rms(elbow.tau)", "--write-inputs", "/dev/full"]
+    monkeypatch.setattr(sys, "argv", ["mbfmu", *given])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 1
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["wrote"] == []
+    assert "cannot write '/dev/full'" in shown.err
 
 
 def test_a_value_that_was_not_free_is_an_unknown_name() -> None:

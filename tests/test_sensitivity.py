@@ -10,7 +10,7 @@ from harness import thorough
 
 import mbfmu
 from mbfmu import Sensitivity
-from mbfmu.errors import StepError, UnknownNameError, UsageError
+from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.prepared.prepare import prepare
@@ -258,3 +258,17 @@ def test_a_kernel_without_derivatives_has_none_of_their_code() -> None:
     sources = c_sources(prepared.bundle)
     assert set(sources) == {"elementary.h", "circular.h", "arithmetic.h", "matrix.h", "step.c", "rest.c"}
     assert "ADJOINT" not in sources["step.c"]
+
+
+@pytest.mark.parametrize("free", ["a", "der(phi)"])
+def test_values_that_start_values_contradict_after_a_change_have_no_derivative(free: str) -> None:
+    choices: dict[str, Any] = {"step": 0.005, "output_interval": 0.05}
+    run = Sensitivity("rolling_disk", 0.1, [free], **choices)
+    weights = np.ones_like(run.outputs())
+    with pytest.raises(StartError, match="contradict the constraints"):
+        run.outputs(run.values + 1e-6)
+    for found in (run.jacobian, lambda: run.gradient(weights)):
+        with pytest.raises(UsageError, match=r"no derivative with respect to .* der\(x\), der\(y\) contradict"):
+            found()
+    rolling = Sensitivity(mbfmu.load("rolling_disk", free=["der(x)", "der(y)"]), 0.1, [free], **choices)
+    assert near(rolling.gradient(weights).values, differences(rolling, weights), 1e-8)

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from mbfmu.errors import MbfmuError
 from mbfmu.files import is_standard_output
 
 PAGE = 150
@@ -39,6 +40,7 @@ class Report:
         wrote: files that were written.
         notices: facts that deserve attention.
         failed: whether the exit status is 1.
+        writes: files to write, with the functions that do so: the result is shown even if one cannot be written.
     """
 
     data: Any
@@ -46,6 +48,7 @@ class Report:
     wrote: tuple[Path, ...] = ()
     notices: tuple[str, ...] = ()
     failed: bool = False
+    writes: tuple[tuple[Path, Callable[[Path], object]], ...] = ()
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="print the result as one JSON document")]
@@ -69,7 +72,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             warnings.showwarning = _warn
             if quiet:
                 warnings.simplefilter("ignore")
-            report = function(tell, **given)
+            report, fault = _written(function(tell, **given))
         for text in () if quiet else report.notices:
             notice(text)
         if as_json:
@@ -77,6 +80,8 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             sys.stdout.write(f"{json.dumps(plain(data), indent=2, allow_nan=False)}\n")
         else:
             _show(report)
+        if fault:
+            raise fault
         if report.failed:
             raise typer.Exit(1)
 
@@ -90,6 +95,17 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
     run.__dict__["__signature__"] = told
     run.__annotations__ = {name: item.annotation for name, item in told.parameters.items()}
     return run
+
+
+def _written(report: Report) -> tuple[Report, MbfmuError | None]:
+    """Return a report whose files are written until one fails, and the error of this one."""
+    for path, write in report.writes:
+        try:
+            write(path)
+        except MbfmuError as error:
+            return report, error
+        report = replace(report, wrote=(*report.wrote, path))
+    return report, None
 
 
 def plain(value: Any) -> Any:

@@ -86,11 +86,12 @@ def fit(
 ) -> Report:
     """Compute parameters and start values of a model that fit measured outputs."""
     from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import ending_of, refuse_overwriting, refuse_unwritable
 
     if output:
         ending_of(output, ENDINGS)
     refuse_overwriting((output,), (model, data, *pairs(inputs).values(), *present(start)))
+    refuse_unwritable((output,))
 
     given = begun(start, values)
 
@@ -113,8 +114,6 @@ def fit(
         coordinates=coordinates,
         progress=told,
     )
-    if output:
-        write_start(output, {**given, **found.values})
     return Report(
         {
             "model": found.name,
@@ -128,8 +127,8 @@ def fit(
             "runs": found.runs,
         },
         (_values(found), _residuals(found), f"{found.points} measured values, {found.runs} runs"),
-        present(output),
-        found.notices,
+        notices=found.notices,
+        writes=tuple((path, lambda path: write_start(path, {**given, **found.values})) for path in present(output)),
     )
 
 

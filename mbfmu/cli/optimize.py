@@ -1,5 +1,6 @@
 """mbfmu optimize."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +71,7 @@ def optimize(
         typer.Option(
             "--subject-to",
             metavar="CONDITION",
-            help="such as 'last(NAME) = 1.5' or 'max(NAME) <= 2'; may be repeated",
+            help="such as 'last(NAME) = 1.5' or '0 <= max(NAME) <= 2'; may be repeated",
         ),
     ] = None,
     bounds: Bounds = None,
@@ -97,14 +98,17 @@ def optimize(
 ) -> Report:
     """Compute parameters, start values and inputs for which an expression of measures of a run is least."""
     from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import ending_of, refuse_overwriting, refuse_unwritable
     from mbfmu.formats import format_of
 
     if output:
         ending_of(output, ENDINGS)
     if write_inputs:
         format_of(write_inputs)
+        if not knots:
+            raise UsageError("--write-inputs: no input is free over time: give knots of one (--knots)")
     refuse_overwriting((output, write_inputs), (model, *pairs(inputs).values(), *present(start)))
+    refuse_unwritable((output, write_inputs))
     given = begun(start, values)
     found = mbfmu.optimize(
         mbfmu.load(model, given, (), robot),
@@ -124,10 +128,6 @@ def optimize(
         coordinates=coordinates,
         progress=lambda runs, value: tell(f"optimize: run {runs}, {value:.6g}", 0.0),
     )
-    if output:
-        write_start(output, {**given, **found.values})
-    if write_inputs:
-        found.write_inputs(write_inputs)
     table = Table(title=found.name, title_justify="left")
     for heading in ("value", "unit", "best", "at the start", ""):
         table.add_column(heading, justify="right" if heading in {"best", "at the start"} else "left")
@@ -149,7 +149,12 @@ def optimize(
     }
     if found.trajectories:
         data["inputs"] = found.trajectories
-    return Report(data, (table, line), present(output, write_inputs), found.notices)
+    writes: list[tuple[Path, Callable[[Path], object]]] = []
+    if output:
+        writes.append((output, lambda path: write_start(path, {**given, **found.values})))
+    if write_inputs:
+        writes.append((write_inputs, found.write_inputs))
+    return Report(data, (table, line), notices=found.notices, writes=tuple(writes))
 
 
 def _count(name: str, text: str) -> int:

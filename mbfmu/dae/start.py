@@ -60,6 +60,8 @@ SHARE = 1e-3
 """Smallest share of a joint in a redundant combination of rows for a message to name it."""
 TOLERANCE = 1e-9
 """Largest residual of the constraints that counts as consistent."""
+BEYOND = 1e-6
+"""Part of a change of the equations of a start, beyond which no change of coordinates and rates makes up for it."""
 DIGITS = 1e-8
 """Largest difference between a coordinate or rate and its start value, relative to that if it is larger than 1, for
 which the start value counts as met: that of nine digits."""
@@ -366,6 +368,48 @@ def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64
     """
     residual = _column(dae.assembly.positions(q, s, p, t))
     return np.abs(residual) / _column(dae.assembly.sizes(s, p, t))[: len(residual)]
+
+
+def start_slopes(dae: Dae, free: Sequence[tuple[bool, int]]) -> Any:
+    """Return the Function (q, v, s, p, t) -> derivatives of the equations of a start.
+
+    They are those of constraints and start values, with respect to [q; v], and with respect to some values.
+
+    Args:
+        dae: the equations.
+        free: whether each value is a parameter, and its place among them or among the start values.
+    """
+    q, v, s, p, t = _symbols(dae)
+    of, states = dae.assembly, ca.SX.sym("z", len(dae.starts) - s.numel())  # which no equation asks for
+    rows = ca.vertcat(of.closing(q, p, t), of.positions(q, s, p, t), _bound(dae, q, v, p, t), of.rates(q, v, s, p, t))
+    changed = ca.vertcat(*((p if kind else ca.vertcat(s, states))[k] for kind, k in free))
+    slopes = [ca.densify(ca.jacobian(rows, item)) for item in (ca.vertcat(q, v), changed)]
+    return merged("start_slopes", [q, v, s, p, t], slopes)
+
+
+def contradicted(dae: Dae, slopes: Sequence[Any]) -> tuple[int, tuple[str, ...]] | None:
+    """Return the number of a value, and the start values that contradict the constraints after its smallest change.
+
+    Args:
+        dae: the equations.
+        slopes: of `start_slopes` at a consistent start.
+    """
+    rows, changes = (np.array(item) for item in slopes)
+    if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(changes))):
+        return None
+    lengths = _lengths(np.linalg.norm(rows, axis=1))[:, None]
+    rows, changes = rows / lengths, changes / lengths
+    left = np.abs(changes - rows @ np.linalg.lstsq(rows, changes, rcond=RANK)[0])
+    wrong = left.max(axis=0, initial=0.0) > BEYOND * np.abs(changes).max(axis=0, initial=0.0)
+    if not wrong.any():
+        return None
+    number = int(wrong.argmax())
+    part = left[:, number].tolist()
+    of = dae.assembly
+    closing, bound = [""] * of.closing.numel_out(0), [""] * dae.g.numel_out(0)
+    names = (*closing, *of.position_names, *closing, *bound, *of.rate_names)
+    involved = sorted(zip(part, names, strict=True), reverse=True)
+    return number, tuple(dict.fromkeys(name for size, name in involved if name and size > SHARE * max(part)))
 
 
 def _column(value: Any) -> npt.NDArray[np.float64]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mbfmu.arguments import checked
 from mbfmu.dae import ParameterSignal
+from mbfmu.dae.start import contradicted, start_slopes
 from mbfmu.drives import Drives
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
@@ -149,6 +150,7 @@ class Sensitivity:
         self._places = [_place(outline, name) for name in free]
         self.knots = knots_of(outline, given, float(self.time[-1]), knots, knots_hold)
         self.free = tuple(item.name for item in self.signals)
+        self._has_slopes = False
 
     @property
     def signals(self) -> tuple[ParameterSignal, ...]:
@@ -239,6 +241,7 @@ class Sensitivity:
         kernel = self._recording
         s, p, drives = self._given(values)
         x = self._prepared.initial_state(drives.at(0.0), s, p)
+        self._refuse_contradicted(x, s, p)
         run = RecordedRun(kernel, drives, s, p, x, self._memory)
 
         def back(weights: Array) -> tuple[Array, Array]:
@@ -266,7 +269,8 @@ class Sensitivity:
             values: see `outputs`.
 
         Raises:
-            UsageError, UnknownNameError: a value is invalid, or the weights have another shape.
+            UsageError, UnknownNameError: a value is invalid, the weights have another shape, or the start values
+                contradict the constraints after the smallest change of a value.
             StartError, StepError: there is no start, a step failed, or a derivative is unknown.
             KernelError: there is no C compiler.
         """
@@ -280,13 +284,15 @@ class Sensitivity:
             values: see `outputs`.
 
         Raises:
-            UsageError, UnknownNameError: a value is invalid.
+            UsageError, UnknownNameError: a value is invalid, or the start values contradict the constraints after the
+                smallest change of one.
             StartError, StepError: there is no start, a step failed, or a derivative is unknown, as after an event.
             KernelError: there is no C compiler.
         """
         kernel = self._following
         given = self._given(values)
         s, p, drives = given
+        self._refuse_contradicted(self._prepared.initial_state(drives.at(0.0), s, p), s, p)
         step, tolerance = self._prepared.step, self._prepared.tolerance
         changes = [self._unit(kernel, number) for number in range(len(self.free))]
         u, (_, end, *_) = drives.at(0.0), drives.between(0)[0]
@@ -352,6 +358,33 @@ class Sensitivity:
         shown(x, u, times[-1], times[-1])
         rows.append(kernel.outputs(x, u, p, times[-1]))
         return np.array(rows)
+
+    def _refuse_contradicted(self, x: Any, s: Any, p: Any) -> None:
+        """Raise an error if a start has no derivative with respect to a free value.
+
+        Args:
+            x: the state there.
+            s: start values, as a vector of the kernel.
+            p: parameters, as a vector of the kernel.
+
+        Raises:
+            UsageError: after the smallest change of it, the start values contradict the constraints.
+        """
+        dae, scheme = self._prepared.dae, self._prepared.scheme
+        if self._has_slopes or not (dae.n and self._places):
+            return
+        whole = dae.extended(list(p))
+        q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], whole, 0.0)
+        given = list(s)[: len(dae.assembly.starts)]
+        found = contradicted(dae, start_slopes(dae, self._places)(q, v, given, whole, 0.0))
+        if found:
+            number, names = found
+            raise UsageError(
+                f"{dae.name}: a run has no derivative with respect to {self.free[number]}: after its smallest change "
+                f"the start values {', '.join(names)} contradict the constraints; leave some of them free "
+                "(mbfmu.load(MODEL, free=[NAME]))"
+            )
+        self._has_slopes = True  # so it has at other values, as which equations repeat others does not change
 
     def _known(self, t: float, found: tuple[Any, Unknown | None]) -> Any:
         """Return a tangent, if it is known."""

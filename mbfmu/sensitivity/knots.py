@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +53,33 @@ class Knots:
         """Return the input for values at the knots, shape (n,)."""
         return Table(self.name, self.times, values, self.hold)
 
-    def shares(self, times: Array) -> Array:
-        """Return the derivatives of the input at some times with respect to its values, shape (n_t, n)."""
-        if self.hold:
-            held = np.searchsorted(self.times, times * (1 + CLOSE), side="right") - 1
-            found: Array = np.eye(len(self.times))[np.maximum(held, 0)]
-        else:
-            found = np.array([np.interp(times, self.times, row) for row in np.eye(len(self.times))]).T
+    def at(self, times: Array, values: Array) -> Array:
+        """Return the input at some times, shape (n_t,), for values at the knots, shape (n,)."""
+        before, after, part = self._between(times)
+        found: Array = (1 - part) * values[before] + part * values[after]
         return found
+
+    def gathered(self, times: Array, weights: Array) -> Array:
+        """Return the derivatives with respect to its values, shape (n,), from those with respect to the input.
+
+        Args:
+            times: s, shape (n_t,).
+            weights: derivatives with respect to the input at these times, shape (n_t,).
+        """
+        before, after, part = self._between(times)
+        found: Array = np.zeros(len(self.times))
+        np.add.at(found, before, (1 - part) * weights)
+        np.add.at(found, after, part * weights)
+        return found
+
+    def _between(self, times: Array) -> tuple[Any, Any, Array]:
+        """Return the knots before and after some times, and how far from the one to the other these are, 0 to 1."""
+        after = np.searchsorted(self.times, times * (1 + CLOSE) if self.hold else times, side="right")
+        before, after = np.maximum(after - 1, 0), np.minimum(after, len(self.times) - 1)
+        if self.hold:
+            return before, before, np.zeros(len(times))
+        length = self.times[after] - self.times[before]  # none before the first and after the last
+        return before, after, (times - self.times[before]) / np.where(length > 0, length, np.inf)
 
     def changes(self, start: float, end: float) -> tuple[Array, Array]:
         """Return the derivatives of the input at the start of a line, and of its rate, each of shape (n,).
@@ -68,7 +88,8 @@ class Knots:
             start: of the line, s.
             end: of the line, s; the start for the end of the run.
         """
-        first, last = self.shares(np.array([(start + end) / 2 if self.hold and not self.secants else start, end]))
+        begun = (start + end) / 2 if self.hold and not self.secants else start
+        first, last = (self.gathered(np.array([time]), np.ones(1)) for time in (begun, end))
         return first, np.zeros_like(first) if self.hold or start == end else (last - first) / (end - start)
 
     def weights(self, lines: Sequence[Line], u: Array, du: Array) -> Array:
@@ -80,10 +101,11 @@ class Knots:
             du: derivatives with respect to its rate along each line, shape (n_lines,).
         """
         start, end = (np.array([getattr(line, which) for line in lines]) for which in ("t", "end"))
-        shares = self.shares((start + end) / 2 if self.hold and not self.secants else start)
-        found: Array = u[:-1] @ shares + u[-1] * self.shares(end[-1:])[0]
+        begun = (start + end) / 2 if self.hold and not self.secants else start
+        found = self.gathered(begun, u[:-1]) + self.gathered(end[-1:], u[-1:])
         if not self.hold:
-            found += du @ ((self.shares(end) - shares) / (end - start)[:, None])
+            rate = du / (end - start)
+            found += self.gathered(end, rate) - self.gathered(begun, rate)
         return found
 
 
@@ -123,8 +145,8 @@ def knots_of(
 def _times(name: str, places: int | Sequence[float], stop: float, hold: bool) -> Array:
     """Return the times of knots."""
     if isinstance(places, int):
-        if places < 2 - hold:
-            raise UsageError(f"knots of {name} = {places}: give at least {2 - hold}")
+        if not 2 - hold <= places <= 1 / APART:
+            raise UsageError(f"knots of {name} = {places}: give at least {2 - hold} and at most {1 / APART:.0f}")
         return np.linspace(0.0, stop, places + hold)[:places]
     times = np.array(places, dtype=np.float64)
     inside = len(times) and times[0] >= 0 and times[-1] <= stop
