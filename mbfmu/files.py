@@ -58,20 +58,6 @@ def _check_target(target: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
-def refuse_unwritable(paths: Iterable[Path | None]) -> None:
-    """Raise an error before the work for files begins, if it is known already that one cannot be written.
-
-    Raises:
-        MbfmuError: a path leads to a folder, or writing there is not allowed.
-    """
-    for path in paths:
-        if path is not None and not (is_stream(path) or is_standard_output(path)):
-            try:
-                _check_target(Path(os.path.realpath(path)))
-            except OSError as error:
-                raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None
-
-
 def refuse_existing(folder: Path) -> None:
     """Raise an error if a folder to be made holds something already, or is a file.
 
@@ -161,14 +147,21 @@ def ending_of(path: Path, endings: Sequence[str]) -> str:
     raise UsageError(f"'{path}' must end in {allowed}")
 
 
-def refuse_overwriting(outputs: Iterable[Path | None], sources: Iterable[str | os.PathLike[str]]) -> None:
-    """Raise an error if a file to be written is one that is read.
+def check_outputs(outputs: Iterable[Path | None], sources: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise an error before work begins, if a file to be written is one that is read, or cannot be written.
 
     Raises:
         UsageError: a path of `outputs` leads to the file of a path of `sources`.
+        MbfmuError: it leads to a folder, or writing there is not allowed.
     """
     read = [source for source in sources if os.path.isfile(source)]
     for path in outputs:
+        if path is None or is_stream(path) or is_standard_output(path):
+            continue
         for source in read:
-            if path is not None and path.exists() and os.path.samefile(path, source):
+            if path.exists() and os.path.samefile(path, source):
                 raise UsageError(f"'{path}' would overwrite '{source}', which is read: name another file")
+        try:
+            _check_target(Path(os.path.realpath(path)))
+        except OSError as error:
+            raise MbfmuError(f"cannot write '{path}': {error.strerror or error}") from None

@@ -917,3 +917,14 @@ def test_check_lists_what_is_wrong_and_ends_with_status_one(
     assert first.split()[:2] == ["fail", rule]
     assert not any(line.startswith("fail") for line in others)
     assert last.startswith(f"{name}: 1 problem; ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["simulate two_link --stop 1e6", "sweep two_link --vary l1=1:2:9 --stop 1e6 --measure e=last(energy.total)"],
+)
+def test_a_file_that_cannot_be_written_is_told_before_the_work(
+    command: str, said: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    assert "cannot write 'folder.csv': Is a directory" in said(*command.split(), "-o", "folder.csv")

@@ -20,7 +20,7 @@ from scipy.io import loadmat, savemat
 
 import mbfmu
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.files import ending_of, is_stream, refuse_overwriting, write_aside
+from mbfmu.files import check_outputs, ending_of, is_stream, write_aside
 from mbfmu.formats import FORMATS, read_columns, write_columns
 from mbfmu.result import Result, read_table
 
@@ -145,8 +145,8 @@ def test_a_file_that_is_read_is_not_overwritten_by_any_of_its_names(tmp_path: Pa
     other.symlink_to("model.toml")
     for path in (source, other, tmp_path / "." / "model.toml"):
         with pytest.raises(UsageError, match=r"would overwrite '.*model\.toml', which is read"):
-            refuse_overwriting((None, path), ("two_link", source))
-    refuse_overwriting((tmp_path / "new.csv", None), (source, "2*sin(time)", "two_link"))
+            check_outputs((None, path), ("two_link", source))
+    check_outputs((tmp_path / "new.csv", None), (source, "2*sin(time)", "two_link"))
 
 
 # -- endings --------------------------------------------------------------------------------------------------------

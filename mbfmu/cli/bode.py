@@ -92,7 +92,7 @@ def bode(
     robot: Any = None,
 ) -> Report:
     """Compute gain and phase from inputs to outputs over the frequency, with their margins; draw and write them."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.formats import format_of
     from mbfmu.linearization.response import spread
     from mbfmu.model.library import is_fmu
@@ -103,7 +103,7 @@ def bode(
         from mbfmu.plot import picture_format, plot_bode
 
         picture_format(plot)
-    refuse_overwriting((output, plot), (model, *pairs(inputs).values(), *present(start)))
+    check_outputs((output, plot), (model, *pairs(inputs).values(), *present(start)))
     packed = is_fmu(model)
     if packed:
         if robot:

@@ -41,11 +41,11 @@ def compare(
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
     from mbfmu.comparison import ENDINGS, compare, shown
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output, plot), (model,))
+    check_outputs((output, plot), (model,))
     if plot:
         from mbfmu.plot import picture_format, plot_comparison
 

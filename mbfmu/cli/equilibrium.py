@@ -38,11 +38,11 @@ def equilibrium(
 ) -> Report:
     """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
     from mbfmu.equilibria import ENDINGS
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model, *present(start)))
+    check_outputs((output,), (model, *present(start)))
     given = begun(start, values)
     tell("equilibrium", 0.0)
     found = mbfmu.equilibrium(

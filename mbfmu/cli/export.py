@@ -101,7 +101,7 @@ def export(
     robot: Any = None,
 ) -> Report:
     """Write a model with its stepper as an FMU."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs, ending_of
     from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
 
@@ -118,7 +118,8 @@ def export(
         fmi=fmi,
     )
     path = output or Path(f"{Path(model).stem}{'_inverse' if kind == 'inverse' else ''}.fmu")
-    refuse_overwriting((path,), (model, recipe.model, *present(start)))
+    ending_of(path, (".fmu",))
+    check_outputs((path,), (model, recipe.model, *present(start)))
     mbfmu.export(
         mbfmu.load(recipe.model, {**recipe.values, **begun(start, values)}, free or (), robot),
         path,

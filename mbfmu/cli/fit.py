@@ -86,12 +86,11 @@ def fit(
 ) -> Report:
     """Compute parameters and start values of a model that fit measured outputs."""
     from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import ending_of, refuse_overwriting, refuse_unwritable
+    from mbfmu.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model, data, *pairs(inputs).values(), *present(start)))
-    refuse_unwritable((output,))
+    check_outputs((output,), (model, data, *pairs(inputs).values(), *present(start)))
 
     given = begun(start, values)
 

@@ -61,7 +61,7 @@ def inverse(
     robot: Any = None,
 ) -> Report:
     """Compute the efforts of the drives, and the reactions, that a given motion takes."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.formats import format_of
 
     if output:
@@ -71,7 +71,7 @@ def inverse(
 
         picture_format(plot)
     given = given_motion(motion)
-    refuse_overwriting((output, plot), (model, *([given] if isinstance(given, str) else []), *present(start)))
+    check_outputs((output, plot), (model, *([given] if isinstance(given, str) else []), *present(start)))
     tell("inverse dynamics", 0.0)
     result = mbfmu.inverse(
         mbfmu.load(model, begun(start, values), (), robot),

@@ -71,7 +71,7 @@ def kinematics(
     robot: Any = None,
 ) -> Report:
     """Compute positions, rates and accelerations that follow from driven axes, or the workspace of a frame."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.formats import format_of
     from mbfmu.study.points import grid as spread
 
@@ -84,7 +84,7 @@ def kinematics(
     if bool(motion) == bool(frame):
         raise UsageError("give the motion of the driven axes (--motion), or the frame of a workspace (--frame, --grid)")
     given = given_motion(motion) if motion else ""
-    refuse_overwriting((output, plot), (model, *([given] if given and isinstance(given, str) else []), *present(start)))
+    check_outputs((output, plot), (model, *([given] if given and isinstance(given, str) else []), *present(start)))
     system, name = mbfmu.load(model, begun(start, values), (), robot), Path(model).stem
     if frame:
         if stop is not None or output_interval is not None or show:

@@ -91,13 +91,13 @@ def linearize(
     robot: Any = None,
 ) -> Report:
     """Show the modes about a start or a later state: frequencies, damping, shapes; write A, B, C, D."""
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import check_outputs, ending_of
     from mbfmu.linearization import ENDINGS
     from mbfmu.model.library import is_fmu
 
     if output:
         ending_of(output, ENDINGS)
-    refuse_overwriting((output,), (model, *pairs(inputs).values(), *present(start)))
+    check_outputs((output,), (model, *pairs(inputs).values(), *present(start)))
     packed = is_fmu(model)
     if packed:
         if robot:

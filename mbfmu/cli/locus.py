@@ -46,7 +46,7 @@ def locus(
     robot: Any = None,
 ) -> Report:
     """Compute the eigenvalues over a parameter, and the values at which one becomes stable or unstable."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.formats import format_of
     from mbfmu.study.points import grid
 
@@ -56,7 +56,7 @@ def locus(
         from mbfmu.plot import picture_format, plot_locus
 
         picture_format(plot)
-    refuse_overwriting((output, plot), (model, *present(start)))
+    check_outputs((output, plot), (model, *present(start)))
     name, equals, span = (part.strip() for part in parameter.partition("="))
     if not (name and equals):
         raise UsageError(f"'{parameter}' is not NAME=START:STOP:N, such as v=0:10:101")

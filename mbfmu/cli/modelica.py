@@ -21,12 +21,12 @@ def modelica(
     own: Annotated[bool, typer.Option("--own-connectors", help="do without the Modelica Standard Library")] = False,
 ) -> Report:
     """Write a Modelica package that gives FMUs flanges, and calls those for model exchange if it is a folder."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.fmu.modelica import write_modelica
     from mbfmu.fmu.ssp import components
 
     found = components(parts)
-    refuse_overwriting((output,), found.values())
+    check_outputs((output,) if output.suffix else (), found.values())  # else it is a folder, which may be there
     alone = len(parts) == 1 and "=" not in parts[0]
     fmus = next(iter(found.values())) if alone else found
     return Report(

@@ -46,7 +46,7 @@ def modes(
     robot: Any = None,
 ) -> Report:
     """Show frequencies, damping and mode shapes about an equilibrium or a steady motion, and what takes part."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
 
     if mode is not None and animate is None:
         raise UsageError("--mode is the number of the mode on a page: give --animate PAGE.html too")
@@ -54,7 +54,7 @@ def modes(
         from mbfmu.viewer import refuse_page
 
         refuse_page(animate)
-    refuse_overwriting((animate,), (model, *present(start)))
+    check_outputs((animate,), (model, *present(start)))
     given = begun(start, values)
     system = mbfmu.load(model, given, (), robot)
     tell("modes", 0.0)

@@ -98,7 +98,7 @@ def optimize(
 ) -> Report:
     """Compute parameters, start values and inputs for which an expression of measures of a run is least."""
     from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import ending_of, refuse_overwriting, refuse_unwritable
+    from mbfmu.files import check_outputs, ending_of
     from mbfmu.formats import format_of
 
     if output:
@@ -107,8 +107,7 @@ def optimize(
         format_of(write_inputs)
         if not knots:
             raise UsageError("--write-inputs: no input is free over time: give knots of one (--knots)")
-    refuse_overwriting((output, write_inputs), (model, *pairs(inputs).values(), *present(start)))
-    refuse_unwritable((output, write_inputs))
+    check_outputs((output, write_inputs), (model, *pairs(inputs).values(), *present(start)))
     given = begun(start, values)
     found = mbfmu.optimize(
         mbfmu.load(model, given, (), robot),

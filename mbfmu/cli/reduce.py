@@ -72,7 +72,7 @@ def reduce(
 ) -> Report:
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
     from mbfmu.errors import UsageError
-    from mbfmu.files import ending_of, refuse_overwriting
+    from mbfmu.files import check_outputs, ending_of
     from mbfmu.model import write_modal
     from mbfmu.model.flexible.modal_data import ENDINGS
     from mbfmu.model.flexible.sid import SID
@@ -80,7 +80,7 @@ def reduce(
 
     if ending_of(output, ENDINGS) == SID and stress:
         raise UsageError(f"a {SID} file holds no stresses that are outputs: write a .npz file, or leave out --stress")
-    refuse_overwriting((output, plot), (source, *present(mass, nodes)))
+    check_outputs((output, plot), (source, *present(mass, nodes)))
     if plot:
         from mbfmu.plot import picture_format
 

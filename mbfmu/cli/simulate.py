@@ -79,7 +79,7 @@ def simulate(
     robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.formats import format_of
 
     if output:
@@ -90,7 +90,7 @@ def simulate(
         picture_format(plot)
     file = Path(start) if start and Path(start).suffix in {".json", ".toml"} else None
     time = number("--start", start) if start and not file else None
-    refuse_overwriting((output, plot), (model, *pairs(inputs).values(), *present(file)))
+    check_outputs((output, plot), (model, *pairs(inputs).values(), *present(file)))
     if model.endswith(".fmu"):
         if robot:
             raise UsageError(f"'{model}' has its robot inside: options of a robot go with export")

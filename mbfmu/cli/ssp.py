@@ -38,12 +38,12 @@ def ssp(
     ] = None,
 ) -> Report:
     """Write several FMUs and their connections as one .ssp file."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.fmu.ssp import Coupling, assigned, components, read_coupling, wire, write_ssp
 
     told = len(parts) == 1 and parts[0].endswith(".toml")
     coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
-    refuse_overwriting((output,), (*parts, *coupling.components.values()))
+    check_outputs((output,), (*parts, *coupling.components.values()))
     path = write_ssp(
         output,
         coupling.components,

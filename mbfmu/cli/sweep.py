@@ -93,10 +93,10 @@ def sweep(
     robot: Any = None,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.study import grid, refuse_structure
 
-    refuse_overwriting((output,), (model, *pairs(inputs).values()))
+    check_outputs((output,), (model, *pairs(inputs).values()))
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}
     packed = model.endswith(".fmu")
     fixed: dict[str, Any] = dict(numbers(values) if packed else settings(values))

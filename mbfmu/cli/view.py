@@ -86,7 +86,7 @@ def view(
     robot: Any = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.files import refuse_overwriting
+    from mbfmu.files import check_outputs
     from mbfmu.model.library import is_fmu
     from mbfmu.viewer import refuse_page, view
 
@@ -95,7 +95,7 @@ def view(
     refuse_page(path)
     models = _models(geometry)
     read = (*models.values(),) if isinstance(models, dict) else (models,) if models else ()
-    refuse_overwriting((path,), (model, *read, *pairs(inputs).values(), *present(start)))
+    check_outputs((path,), (model, *read, *pairs(inputs).values(), *present(start)))
     if is_fmu(model):
         refuse_start(model, start)
         if not models:
