@@ -49,6 +49,8 @@ LARGEST, LEAST = 4.0, 0.2
 """Largest and smallest factor by which a step may change at once."""
 SHORTEST = 1e-9
 """Smallest ratio of a chosen step to the time of the run."""
+SOURCES = ("output", "local", "calculatedParameter")
+"""Causalities of the variables that inputs may follow."""
 
 
 @checked
@@ -73,8 +75,8 @@ def couple(
     Args:
         fmus: paths of .fmu files by the name of the component, which has no dot; in Gauss-Seidel order they step in
             this order.
-        connections: each from an output, ``component.variable``, to an input of the same type, times a factor if it is
-            a `Wire`.
+        connections: each from an output or a local variable, ``component.variable``, to an input of the same type,
+            times a factor if it is a `Wire`.
         stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
         order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
@@ -416,7 +418,7 @@ class _Run:
             part, name = self._input(parts, item.end)
             source, shown = _end(parts, item.start)
             where = f"connection {item.start}={item.end}"
-            refuse_source(where, item.start, source.variables[shown].causality)
+            refuse_source(where, item.start, source.variables[shown].causality, SOURCES)
             refuse_types(where, source.variables[shown].type, part.variables[name].type, item.factor)
             self.lines[item.end] = _Line(part, name, (source, shown, item.factor))
         for end, signal in inputs.items():

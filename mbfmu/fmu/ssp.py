@@ -42,7 +42,7 @@ VERSIONS = {"1.0": (("2.0",), ("cs",)), "2.0": (("2.0", "3.0"), ("cs", "me"))}
 """Versions of SSP, with the versions and uses of the FMUs that they take here."""
 ADVICE = {"1.0": "; SSP 2.0 takes others, if the master knows it: --ssp 2.0", "2.0": ""}
 SOURCES = ("output", "calculatedParameter")
-"""Causalities of the variables that give values to others."""
+"""Causalities of the variables that give values to others in a system structure."""
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -222,15 +222,16 @@ def assigned(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def refuse_source(where: str, start: str, causality: str) -> None:
+def refuse_source(where: str, start: str, causality: str, sources: Collection[str]) -> None:
     """Raise a UsageError unless a variable of this causality gives values to others.
 
     Args:
         where: the connection, for the message.
         start: name of the variable.
         causality: as FMI names it.
+        sources: causalities of variables that do.
     """
-    if causality not in SOURCES:
+    if causality not in sources:
         raise UsageError(f"{where}: '{start}' is of causality {causality}; only outputs give values")
 
 
@@ -391,7 +392,7 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
         first, source, unit = _end(plan.fmus, item.start)
         second, sink, wanted = _end(plan.fmus, item.end)
         where = f"connection {item.start}={item.end}"
-        refuse_source(where, item.start, source.causality)
+        refuse_source(where, item.start, source.causality, SOURCES)
         if sink.causality != "input":
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
         refuse_types(where, source.type, sink.type, item.factor)
