@@ -26,7 +26,7 @@ def modelica(
     from mbfmu.fmu.ssp import components
 
     found = components(parts)
-    check_outputs((output,) if output.suffix else (), found.values())  # else it is a folder, which may be there
+    check_outputs((output,) if output and output.suffix else (), found.values())  # a folder may be there
     alone = len(parts) == 1 and "=" not in parts[0]
     fmus = next(iter(found.values())) if alone else found
     return Report(
