@@ -241,7 +241,8 @@ class Sensitivity:
         kernel = self._recording
         s, p, drives = self._given(values)
         x = self._prepared.initial_state(drives.at(0.0), s, p)
-        self._refuse_contradicted(x, s, p)
+        if not self._has_slopes:
+            self._refuse_contradicted(x, s, p)
         run = RecordedRun(kernel, drives, s, p, x, self._memory)
 
         def back(weights: Array) -> tuple[Array, Array]:
@@ -292,7 +293,8 @@ class Sensitivity:
         kernel = self._following
         given = self._given(values)
         s, p, drives = given
-        self._refuse_contradicted(self._prepared.initial_state(drives.at(0.0), s, p), s, p)
+        if not self._has_slopes:
+            self._refuse_contradicted(self._prepared.initial_state(drives.at(0.0), s, p), s, p)
         step, tolerance = self._prepared.step, self._prepared.tolerance
         changes = [self._unit(kernel, number) for number in range(len(self.free))]
         u, (_, end, *_) = drives.at(0.0), drives.between(0)[0]
@@ -371,19 +373,17 @@ class Sensitivity:
             UsageError: after the smallest change of it, the start values contradict the constraints.
         """
         dae, scheme = self._prepared.dae, self._prepared.scheme
-        if self._has_slopes or not (dae.n and self._places):
-            return
-        whole = dae.extended(list(p))
-        q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], whole, 0.0)
-        given = list(s)[: len(dae.assembly.starts)]
-        found = contradicted(dae, start_slopes(dae, self._places)(q, v, given, whole, 0.0))
-        if found:
-            number, names = found
-            raise UsageError(
-                f"{dae.name}: a run has no derivative with respect to {self.free[number]}: after its smallest change "
-                f"the start values {', '.join(names)} contradict the constraints; leave some of them free "
-                "(mbfmu.load(MODEL, free=[NAME]))"
-            )
+        if dae.n and self._places:
+            whole = dae.extended(list(p))
+            q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], whole, 0.0)
+            given = list(s)[: len(dae.assembly.starts)]
+            if found := contradicted(dae, start_slopes(dae, self._places)(q, v, given, whole, 0.0)):
+                number, names = found
+                raise UsageError(
+                    f"{dae.name}: a run has no derivative with respect to {self.free[number]}: after its smallest "
+                    f"change the start values {', '.join(names)} contradict the constraints; leave some of them free "
+                    "(mbfmu.load(MODEL, free=[NAME]))"
+                )
         self._has_slopes = True  # so it has at other values, as which equations repeat others does not change
 
     def _known(self, t: float, found: tuple[Any, Unknown | None]) -> Any:
