@@ -282,7 +282,7 @@ class Circle(Joint):
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         rest = (0.0,) * (1 if p.planar else 2)
-        return Pose(ca.SX([0.8, *rest]), ca.SX(0) if p.planar else ca.SX([1, 0, 0, 0]))
+        return Pose(ca.SX([0.8, *rest]), 0 if p.planar else ca.SX([1, 0, 0, 0]))
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ def traced(formula: Formula) -> Formula:
     as numbers.
 
     Args:
-        formula: function of SX that gives an SX or a tuple of them.
+        formula: function of SX that gives an SX or a tuple of them; the arguments of calls may be numbers, too.
     """
     known: dict[tuple[tuple[int, int], ...], Any] = {}
 
     @wraps(formula)
-    def replayed(*given: Any) -> Any:
+    def replayed(*arguments: Any) -> Any:
+        given = [ca.SX(item) if isinstance(item, (int, float)) else item for item in arguments]
         shapes = tuple(item.shape for item in given)
         if shapes not in known:
             symbols = [ca.SX.sym("x", *shape) for shape in shapes]
