@@ -425,6 +425,13 @@ def test_a_tendon_with_a_limit_and_several_actuators_is_told(tmp_path: Path) -> 
     assert [(item.f_least, item.f_greatest) for item in of(system, AffineDrive)[1:]] == [(-1, 2)] * 2
 
 
+def test_a_tendon_over_a_joint_whose_effort_is_limited_is_told(tmp_path: Path) -> None:
+    text = MECHANISM.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 2"', 1)
+    text = text.replace("</actuator>", '<motor name="pull" tendon="both"/></actuator>')
+    with pytest.warns(UserWarning, match="limits the effort on one of them alone: 'pull'"):
+        mbfmu.load(written(tmp_path, text))
+
+
 def test_a_mesh_is_drawn_where_its_vertices_are(tmp_path: Path) -> None:
     written(tmp_path, "v 1 2 3\nv 2 2 3\nv 1 3 3\nv 1 2 4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4", "m.obj")
     text = """<mujoco><asset><mesh name="m" file="m.obj" scale="2 2 2" refpos="1 1 1" refquat="1 0 0 1"/></asset>

@@ -151,6 +151,14 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
         notices.append(
             f"limits of efforts on joints and tendons with several actuators hold for each: {first_of(several)}"
         )
+    whole = [
+        f"'{name}'"
+        for name, item in found.items()
+        if len(item.joints) > 1 and any(ends.joints[joint].efforts for joint in item.joints)
+    ]
+    if whole:
+        what = "actuators over several joints pull all of them less where MuJoCo limits the effort on one of them alone"
+        notices.append(f"{what}: {first_of(whole)}")
     return Actuators(_held(found, ends), idle, len(elements), places, tuple(notices))
 
 
