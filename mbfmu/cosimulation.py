@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_double, c_int, c_uint
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,6 +23,8 @@ import numpy as np
 from mbfmu.arguments import checked
 from mbfmu.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.conversion import conversion
+from mbfmu.fmu.reading import BASE, ScaledUnit
 from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
 from mbfmu.fmu_run import read_fmu, start_value, unit_of
 from mbfmu.inputs import Course, InputValue, as_type, courses
@@ -76,7 +78,8 @@ def couple(
         fmus: paths of .fmu files by the name of the component, which has no dot; in Gauss-Seidel order they step in
             this order.
         connections: each from an output or a local variable, ``component.variable``, to an input of the same type,
-            times a factor if it is a `Wire`.
+            times a factor if it is a `Wire`. A value changes to the input's unit on the way; numbers of the
+            unit 1, or without one, fit any.
         stop: end of the run, s.
         step: communication step, s; with a tolerance the longest.
         order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
@@ -232,6 +235,14 @@ class _Part:
         self._kinds: dict[str, str] = {name: KINDS.get(item.type, item.type) for name, item in self.variables.items()}
         self._values = {name: VALUES[item.type] for name, item in self.variables.items()}
         self._known: dict[tuple[str, ...], tuple[_Group, ...]] = {}
+        try:
+            self._units = {
+                unit.name: ScaledUnit(unit.name, tuple(getattr(base, item) for item in BASE), base.factor, base.offset)
+                for unit in self.description.unitDefinitions
+                if (base := unit.baseUnit) is not None
+            }
+        except ValueError as error:
+            raise FmuError(f"'{path}' cannot be read: {error}; see mbfmu check") from None
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
@@ -263,6 +274,12 @@ class _Part:
             values = self._call("a value", group.get, group.references)
             found.update(zip(group.names, map(float, values), strict=True))
         return found
+
+    def unit(self, name: str) -> tuple[str, ScaledUnit | None]:
+        """Return the name of a variable's unit, empty for none, and the unit by its base, None if it has none."""
+        variable = self.variables[name]
+        text = variable.unit or (variable.declaredType.unit if variable.declaredType is not None else None) or ""
+        return text, self._units.get(text)
 
     def is_real(self, name: str) -> bool:
         """Return whether a variable is of type Real."""
@@ -367,13 +384,32 @@ class _Shown:
         return [found[part][name] for part, name in self._ends]
 
 
-@dataclass
-class _Line:
-    """The source of an input: an output of another FMU times a factor, or a function of the time."""
+class _Source(NamedTuple):
+    """The output that an input follows.
+
+    Args:
+        part: its FMU.
+        name: its name.
+        factor, offset: what makes the input's value of its own, units included.
+    """
 
     part: _Part
     name: str
-    source: tuple[_Part, str, float] | None = None
+    factor: float
+    offset: float
+
+    def of(self, value: float) -> float:
+        """Return the value of the input for one of the output."""
+        return self.factor * value + self.offset
+
+
+@dataclass
+class _Line:
+    """The source of an input: an output of another FMU, or a function of the time."""
+
+    part: _Part
+    name: str
+    source: _Source | None = None
     signal: Course | None = None
     past: tuple[float, float] | None = None  # time and value at the last communication point
 
@@ -382,8 +418,7 @@ class _Line:
         if self.source is None:
             assert self.signal is not None
             return self.signal.at(time)
-        part, name, factor = self.source
-        return factor * part.get((name,))[0]
+        return self.source.of(self.source.part.get((self.source.name,))[0])
 
 
 class _Saved(NamedTuple):
@@ -414,20 +449,26 @@ class _Run:
     ) -> None:
         self.parts, self.extrapolation, self.passes = parts, extrapolation, passes
         self.lines: dict[str, _Line] = {}
+        plain: list[Wire] = []  # the connections as factors of plain numbers
         for item in connections:
             part, name = self._input(parts, item.end)
             source, shown = _end(parts, item.start)
             where = f"connection {item.start}={item.end}"
             refuse_source(where, item.start, source.variables[shown].causality, SOURCES)
             refuse_types(where, source.variables[shown].type, part.variables[name].type, item.factor)
-            self.lines[item.end] = _Line(part, name, (source, shown, item.factor))
+            if not math.isfinite(item.factor):
+                raise UsageError(f"{where}: the factor is {item.factor}; it must be a finite number")
+            (given, unit), (taken, wanted) = source.unit(shown), part.unit(name)
+            factor, offset = conversion(where, given, taken, unit, wanted, item.factor, plain=True)
+            self.lines[item.end] = _Line(part, name, _Source(source, shown, factor, offset))
+            plain.append(replace(item, factor=factor))
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
             self.lines[end] = _Line(part, name, signal=as_type(signal, part.variables[name].type))
         self.sources = {end: line.source for end, line in self.lines.items() if line.source}
-        self.shown = _Shown([(part, name) for part, name, _ in self.sources.values()])
+        self.shown = _Shown([(source.part, source.name) for source in self.sources.values()])
         self.needed_later = self._needed_later() if order == "gauss_seidel" else {}
-        self.tallies = [Tally(bond) for bond in bonds_of(connections, self._unit)]
+        self.tallies = [Tally(bond) for bond in bonds_of(plain, self._unit)]
         self.powers: dict[str, tuple[str, ...]] = dict.fromkeys(parts, ())  # outputs that make powers, by component
         for tally in self.tallies:
             for start in (tally.bond.effort.start, tally.bond.rate.start):
@@ -442,7 +483,9 @@ class _Run:
         """Return the outputs of each FMU that FMUs stepped after it follow."""
         place = {part: k for k, part in enumerate(self.parts.values())}
         return _by_part(
-            (part, name) for end, (part, name, _) in self.sources.items() if place[part] < place[self.lines[end].part]
+            (source.part, source.name)
+            for end, source in self.sources.items()
+            if place[source.part] < place[self.lines[end].part]
         )
 
     def sums(self) -> list[tuple[float, float, float]]:
@@ -495,7 +538,7 @@ class _Run:
     def _values(self, time: float) -> dict[str, float]:
         """Return the values of all sources at a time, which all FMUs have reached."""
         given = zip(self.sources.items(), self.shown.values(), strict=True)
-        followed = {end: factor * value for (end, (_, _, factor)), value in given}
+        followed = {end: source.of(value) for (end, source), value in given}
         return {end: followed[end] if line.source else line.value(time) for end, line in self.lines.items()}
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
@@ -546,9 +589,8 @@ class _Run:
         if not line.part.is_real(line.name):
             return now, 0.0
         found = None
-        if line.source is not None and line.source[0] in reached:
-            part, name, factor = line.source
-            found = factor * reached[part][name]
+        if line.source is not None and line.source.part in reached:
+            found = line.source.of(reached[line.source.part][line.source.name])
         if ahead is not None:
             return now, ((ahead if found is None else found) - now) / size
         if line.signal is not None:

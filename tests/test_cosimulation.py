@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from test_ssp import altered
 
 import mbfmu
 from mbfmu.bonds import bonds_of
@@ -92,13 +94,10 @@ def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
     assert found.units["a.rail.s"] == "m"
 
 
-def test_a_number_is_an_input_that_stays_and_a_pair_of_names_is_a_connection(masses: dict[str, Path]) -> None:
+def test_a_number_is_an_input_that_stays(masses: dict[str, Path]) -> None:
     """x'' = 2 from rest."""
     found = couple({"a": masses["a"]}, (), 1.0, 0.1, inputs={"a.rail.f": 2}, values={"a.rail.s": 0.0})
     np.testing.assert_allclose(found["a.rail.s"], found.time**2, atol=1e-9)
-    pairs = [(wire.start, wire.end) for wire in CROSSED]
-    runs = [couple(masses, ends, 0.1, 0.01) for ends in (pairs, [Wire(*pair) for pair in pairs])]
-    assert np.array_equal(runs[0].values, runs[1].values)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +119,16 @@ def test_a_number_is_an_input_that_stays_and_a_pair_of_names_is_a_connection(mas
             "'a.rail.f' is of causality input; only outputs give",
         ),
         ({"connections": (("a.body.m", "b.rail.f"),)}, UsageError, "of causality parameter; only outputs give values"),
+        (
+            {"connections": (("a.rail.s", "b.rail.f"),)},
+            UsageError,
+            r"'m' \(m\) cannot go to 'N' \(kg\.m\.s-2\); a factor other than 1 may carry the units",
+        ),
+        (
+            {"connections": (Wire("a.rail.s", "b.rail.f", math.nan),)},
+            UsageError,
+            "the factor is nan; it must",
+        ),
         ({"fmus": {"a.b": "mass.fmu"}}, UsageError, "the component 'a.b' has a dot in its name"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),
         (
@@ -168,6 +177,43 @@ def spring() -> Block:
 def sprung(masses: dict[str, Path]) -> dict[str, Path]:
     """The mass and the spring."""
     return {"mass": masses["a"], "spring": masses["a"].with_name("spring.fmu")}
+
+
+def test_a_pair_of_names_is_a_connection(sprung: dict[str, Path]) -> None:
+    pairs = [(wire.start, wire.end) for wire in SPRUNG]
+    runs = [couple(sprung, ends, 0.1, 0.01) for ends in (pairs, SPRUNG)]
+    assert np.array_equal(runs[0].values, runs[1].values)
+
+
+def test_a_value_changes_to_the_unit_of_the_input_it_goes_to(sprung: dict[str, Path], tmp_path: Path) -> None:
+    """A spring that takes its velocity in mm/s gets that number; the energy of the bond is that of the plain number."""
+    old = '<BaseUnit m="1" s="-1" />'
+    fine = altered(sprung["spring"], tmp_path / "fine.fmu", [(old, '<BaseUnit m="1" s="-1" factor="0.001" />')])
+    force, speed = SPRUNG
+    how: dict[str, Any] = {"stop": 0.5, "step": 0.01, "values": {"spring.c": 0.1}}
+    scaled = couple({**sprung, "spring": fine}, SPRUNG, **how)
+    given = couple(sprung, (force, replace(speed, factor=1 / 0.001)), **how)
+    assert np.ptp(given["mass.rail.s"]) > 1e-3
+    np.testing.assert_array_equal(scaled.values, given.values)
+    np.testing.assert_array_equal(scaled.bonds[0].made, given.bonds[0].made)
+
+
+def test_numbers_of_the_unit_1_fit_any(sprung: dict[str, Path], tmp_path: Path) -> None:
+    other = altered(
+        sprung["spring"], tmp_path / "plain.fmu", [('<BaseUnit m="1" s="-1" />', "<BaseUnit />"), ('"m/s"', '"one"')]
+    )
+    found, given = (couple({**sprung, "spring": fmu}, SPRUNG, 0.1, 0.01) for fmu in (other, sprung["spring"]))
+    np.testing.assert_array_equal(found.values, given.values)
+
+
+def test_a_unit_may_have_an_offset(sprung: dict[str, Path], tmp_path: Path) -> None:
+    """Base value = 2 value + 6: a mass at rest is seen at -3 m/s, so the spring's force grows by 300 N a second."""
+    old = '<BaseUnit m="1" s="-1" />'
+    shifted = altered(
+        sprung["spring"], tmp_path / "shifted.fmu", [(old, '<BaseUnit m="1" s="-1" factor="2" offset="6" />')]
+    )
+    found = couple({**sprung, "spring": shifted}, SPRUNG[1:], 0.1, 0.01)
+    np.testing.assert_allclose(found["spring.f"], 100 * (3 * found.time - 1), atol=1e-10)
 
 
 def energy_of(found: CoupledResult) -> Any:

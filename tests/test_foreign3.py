@@ -20,6 +20,7 @@ from mbfmu.checker.probe import steps3
 from mbfmu.checker.probe.scalars import MOST
 from mbfmu.cross_check import write_cross_check
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+from mbfmu.fmu.ssp import Wire
 from mbfmu.fmu_run import read_fmu
 from mbfmu.model import Model
 from mbfmu.study.measures import measure
@@ -86,7 +87,7 @@ def test_both_versions_have_the_same_state_space_form() -> None:
 
 @pytest.mark.parametrize("how", [{}, {"passes": 2}, {"tolerance": 1e-4}])
 def test_both_versions_are_coupled_to_the_same_bits(how: dict[str, Any]) -> None:
-    wires = [("a.elbow.w", "b.shoulder.tau"), ("b.elbow.w", "a.shoulder.tau")]
+    wires = [Wire("a.elbow.w", "b.shoulder.tau", 0.5), Wire("b.elbow.w", "a.shoulder.tau", 0.5)]
     two, three = both("two_link")
     found = [
         mbfmu.couple({"a": a, "b": b}, wires, 0.1, 0.01, **how, outputs=["a.elbow.phi"]).values

@@ -160,7 +160,7 @@ def test_a_recorded_run_moves_the_models_geometry_as_the_model_does(name: str, t
 
 
 def test_a_run_of_coupled_fmus_shows_each_mechanism(two_link_fmu: Path) -> None:
-    wire = Wire("one.shoulder.phi", "two.shoulder.tau", 1.0)
+    wire = Wire("one.shoulder.phi", "two.shoulder.tau", -0.5)
     run = mbfmu.couple({"one": two_link_fmu, "two": two_link_fmu}, [wire], 0.02, 0.01)
     assert [body["name"] for body in data(mbfmu.view(run, model="two_link"))["bodies"]] == ["link1", "link2"]
     bodies = data(mbfmu.view(run, model={"one": "two_link", "two": "two_link"}))["bodies"]

@@ -39,12 +39,20 @@ class ScaledUnit:
         name: as the FMU writes it.
         exponents: of the base units, in the order of `BASE`.
         factor, offset: see above.
+
+    Raises:
+        ValueError: factor or offset is not finite, or the factor is zero.
     """
 
     name: str
     exponents: tuple[int, ...]
     factor: float = 1.0
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check factor and offset."""
+        if not (math.isfinite(self.factor) and math.isfinite(self.offset) and self.factor):
+            raise ValueError(f"factor {self.factor} and offset {self.offset} of the unit '{self.name}'")
 
 
 @dataclass(frozen=True)
@@ -201,8 +209,6 @@ def _units(root: Any) -> Iterator[ScaledUnit]:
         if base is not None:
             exponents = tuple(int(base.get(name, "0")) for name in BASE)
             factor, offset = float(base.get("factor", "1")), float(base.get("offset", "0"))
-            if not (math.isfinite(factor) and math.isfinite(offset) and factor):
-                raise ValueError(f"factor {factor} and offset {offset} of a unit")
             yield ScaledUnit(unit.attrib["name"], exponents, factor, offset)
 
 

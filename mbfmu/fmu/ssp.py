@@ -21,8 +21,9 @@ import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
+from mbfmu.fmu.conversion import conversion, said
 from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set, written
-from mbfmu.fmu.reading import BASE, OuterFmu, Port, ScaledUnit, parse_fmu
+from mbfmu.fmu.reading import OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -407,10 +408,12 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
                 f"{where}: '{item.end}' is connected to '{driven[item.end]}' already; an input takes one value"
             )
         driven[item.end] = item.start
-        factor, offset = _transformation(where, source, sink, unit, wanted, item.factor)
+        if not (math.isfinite(item.factor) and item.factor):
+            raise UsageError(f"{where}: the factor is {item.factor}; it must be a number other than zero")
+        factor, offset = conversion(where, source.unit, sink.unit, unit, wanted, item.factor)
         for one in (unit, wanted):
             if one is not None and units.setdefault(one.name, one) != one:
-                raise FmuError(f"{where}: {_said(one)} is {_said(units[one.name])} elsewhere in the coupling")
+                raise FmuError(f"{where}: {said(one)} is {said(units[one.name])} elsewhere in the coupling")
         head = {"startElement": first, "startConnector": source.name, "endElement": second, "endConnector": sink.name}
         node = Element("ssd:Connection", head)
         if (factor, offset) != (1.0, 0.0):
@@ -431,28 +434,3 @@ def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, Port, ScaledUnit
         raise UnknownNameError(f"'{text}': '{name}' has no variable '{variable}'; {nearest(variable, fmu.ports)}")
     port = fmu.ports[variable]
     return name, port, fmu.units.get(port.unit)
-
-
-def _transformation(
-    where: str, source: Port, sink: Port, unit: ScaledUnit | None, wanted: ScaledUnit | None, factor: float
-) -> tuple[float, float]:
-    """Return factor and offset that convert a value from its unit to that of the input; an unknown unit fits any."""
-    if not (math.isfinite(factor) and factor):
-        raise UsageError(f"{where}: the factor is {factor}; it must be a number other than zero")
-    if unit is None or wanted is None:
-        if source.unit and sink.unit and source.unit != sink.unit:
-            raise UsageError(f"{where}: '{source.unit}' and '{sink.unit}', of which one has no base, are not the same")
-        return factor, 0.0
-    if unit.exponents != wanted.exponents:
-        raise UsageError(f"{where}: {_said(unit)} cannot go to {_said(wanted)}")
-    scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
-    return factor * scale, (factor * unit.offset - wanted.offset) / wanted.factor
-
-
-def _said(unit: ScaledUnit) -> str:
-    """Return a unit with its base, such as ``deg (0.0174533 rad)``."""
-    powers = zip(BASE, unit.exponents, strict=True)
-    base = ".".join(f"{text}{power if power != 1 else ''}" for text, power in powers if power) or "1"
-    scale = f"{unit.factor:g} " if unit.factor != 1.0 else ""
-    shift = f" + {unit.offset:g}" if unit.offset else ""
-    return f"'{unit.name}' ({scale}{base}{shift})"
