@@ -588,13 +588,14 @@ class _Run:
         """Return the value at the step's start, and the slope over the step, of an input."""
         if not line.part.is_real(line.name):
             return now, 0.0
+        if line.signal is not None:
+            (value,), (rate,) = line.signal.secants((time, time + size))
+            return value, rate if self.extrapolation or ahead is not None else 0.0
         found = None
         if line.source is not None and line.source.part in reached:
             found = line.source.of(reached[line.source.part][line.source.name])
         if ahead is not None:
             return now, ((ahead if found is None else found) - now) / size
-        if line.signal is not None:
-            return now, (line.value(time + size) - now) / size if self.extrapolation else 0.0
         if found is not None:
             return (now, (found - now) / size) if self.extrapolation else (found, 0.0)
         if self.extrapolation and line.past is not None:

@@ -214,8 +214,19 @@ class Table(Course):
         return [value for value, _ in found], [rate for _, rate in found]
 
     def secants(self, times: Sequence[float]) -> tuple[list[float], list[float]]:
-        values, rates = super().secants(times)
-        return values, [0.0] * len(rates) if self.hold else rates
+        if self.hold:
+            return [self.at(time) for time in times[:-1]], [0.0] * (len(times) - 1)
+        if not self.jumps:
+            return super().secants(times)
+        found = [self._secant(start, end) for start, end in pairwise(times)]
+        return [value for value, _ in found], [rate for _, rate in found]
+
+    def _secant(self, start: float, end: float) -> tuple[float, float]:
+        """Return value and rate from what acts after a time to what acts before another: jumps at them do not count."""
+        near = APART * (end - start)
+        value, _ = self._line(start, start + near)
+        last, rate = self._line(end - near, end)
+        return value, (last + rate * near - value) / (end - start)
 
     def _line(self, start: float, end: float) -> tuple[float, float]:
         k = self._before((start + end) / 2)

@@ -94,6 +94,19 @@ def test_inputs_may_follow_the_time(masses: dict[str, Path]) -> None:
     assert found.units["a.rail.s"] == "m"
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_an_input_that_jumps_at_a_communication_point_jumps_there(
+    masses: dict[str, Path], tmp_path: Path, passes: int
+) -> None:
+    """x'' = 1 from t = 0.5 s on."""
+    path = tmp_path / "jump.csv"
+    path.write_text("time,a.rail.f\n0,0\n0.5,0\n0.5,1\n1,1\n", encoding="utf-8")
+    found = couple(
+        {"a": masses["a"]}, (), 1.0, 0.25, passes=passes, inputs={"a.rail.f": str(path)}, values={"a.rail.s": 0.0}
+    )
+    np.testing.assert_allclose(found["a.rail.s"], np.maximum(found.time - 0.5, 0.0) ** 2 / 2, atol=1e-9)
+
+
 def test_a_number_is_an_input_that_stays(masses: dict[str, Path]) -> None:
     """x'' = 2 from rest."""
     found = couple({"a": masses["a"]}, (), 1.0, 0.1, inputs={"a.rail.f": 2}, values={"a.rail.s": 0.0})

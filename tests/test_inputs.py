@@ -258,6 +258,18 @@ def test_pieces_end_at_corners_and_corners_at_round_off_count_as_one(tmp_path: P
     assert pieces([], 0.0, 1.0, 1e-3, False) == [0.0, 1.0]
 
 
+def test_a_line_over_a_step_leaves_out_the_jumps_at_its_ends(tmp_path: Path) -> None:
+    """Whatever round-off puts the ends of the steps beside the jumps, which are at tenths."""
+    path = tmp_path / "u.csv"
+    rows = "".join(f"0.{k},{k - 1}\n0.{k},{-k}\n" for k in range(1, 10))
+    path.write_text(f"time,u\n0,0\n{rows}1,9\n", encoding="utf-8")
+    for grid in ([k / 10 for k in range(11)], [k * 0.1 for k in range(11)], [1 - (10 - k) * 0.1 for k in range(11)]):
+        values, rates = course("u", str(path)).secants(grid)
+        assert values == pytest.approx([-k for k in range(10)], abs=1e-12)
+        ends = [value + rate * (b - a) for value, rate, (a, b) in zip(values, rates, pairwise(grid), strict=True)]
+        assert ends == pytest.approx(range(10), abs=1e-12)
+
+
 # -- FMUs -----------------------------------------------------------------------------------------------------------
 
 
