@@ -562,6 +562,15 @@ def test_a_step_with_updates_stops_at_the_event_of_one_without() -> None:
     assert calls[-1] == times[1][3]
 
 
+def test_a_step_with_updates_stops_at_each_sampling_though_inner_steps_end_there() -> None:
+    rows = []
+    for update in (None, lambda *_: None):
+        with Instance3(unpacked("low_pass"), events=True, early=True, update=update).start({PERIOD: 2 * H}) as run:
+            rows.append(run_with_events(run, 20 * H, 20 * H))
+    assert rows[0] == pytest.approx(rows[1], rel=1e-12)
+    assert rows[1] == pytest.approx([2 * H * k for k in range(1, 11)], rel=1e-12)
+
+
 def test_a_model_without_events_declares_nothing_of_them() -> None:
     texts = [(unpacked(name).folder / "sources" / "kernel.h").read_text() for name in ("two_link", "ball")]
     assert ["mbfmu_stride" in text for text in texts] == [False, True]

@@ -717,8 +717,11 @@ static double update(struct component *m, double end, int last) {
     return early > now ? early : now;
 }
 
+/* Whether a step stops where something waits to act. */
+static int stops(const struct component *m) { return m->master.event_mode && m->master.early_return; }
+
 static enum outcome advance(struct component *m, double t, double H) {
-    return m->master.event_mode && m->master.early_return ? core_stride(&m->core, t, H) : core_step(&m->core, t, H);
+    return stops(m) ? core_stride(&m->core, t, H) : core_step(&m->core, t, H);
 }
 
 /* Step by step, with a call of the importer at the beginning and after each. Steps chosen for a tolerance are one part.
@@ -736,12 +739,14 @@ static enum outcome step_with_updates(struct component *m, double t, double H) {
     *before = *now;
     now->time = t; /* which may be another one by round-off, and no update is before it */
     double end = update(m, t + H, 0);
-    for (long long k = 0; k < parts && outcome == DONE; ++k) {
+    for (long long k = 0, ended = 0; k < parts && !ended; ++k) {
         const double at = t + k * size, left = end - at;
         if (left <= 0) break;
         outcome = advance(m, at, end < t + H && left < size ? left : size);
         if (outcome != DONE) break;
-        if (now->time < at + size) end = fmin(end, now->time); /* at an event, or where the importer wants to end */
+        /* at an event, where the importer wants to end, or where a part has ended at a sampling */
+        ended = now->time < at + size || (k < parts - 1 && stops(m) && core_waiting(&m->core) != NO_EVENT);
+        if (ended) end = fmin(end, now->time);
         if (k == parts - 1 && end == t + H) now->time = end; /* as a step in one part has it */
         end = update(m, end, k == parts - 1 || now->time >= end);
     }
