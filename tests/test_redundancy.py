@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from states import (
 import mbfmu
 from mbfmu.dae import COORDINATES, Dae, derive
 from mbfmu.dae.redundancy import independent
-from mbfmu.errors import ModelError, StartError
+from mbfmu.errors import FmuError, ModelError, StartError
 from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe
 from mbfmu.listing import description
@@ -565,3 +566,14 @@ def test_parameters_with_which_rows_that_were_left_out_are_needed_are_refused() 
     assert [bool(row.failure) for row in rows] == [False, True]
     longer = mbfmu.Simulation(model, batch=3, values={"l": np.array([0.24, 0.2, 0.3]), "A.phi": np.array([1.2, 1, 2])})
     assert not longer.failures
+
+
+@pytest.mark.parametrize("how", [{}, {"backend": "native"}, {"backend": "native", "fmi": "3.0", "kind": "me"}])
+def test_an_fmu_refuses_parameters_with_which_rows_that_were_left_out_are_needed(
+    how: dict[str, Any], tmp_path: Path
+) -> None:
+    path = mbfmu.export(tilted_four_bar(), tmp_path / "tilted.fmu", **how)
+    with pytest.raises(FmuError, match="need constraints that are redundant with the model's own and were left out"):
+        mbfmu.simulate(path, 0.1, values={"eps": 0.1})
+    longer = mbfmu.simulate(path, 0.1, values={"l": 0.3, "A.phi": 2.0})
+    assert longer["A.phi"][-1] != pytest.approx(2.0, abs=1e-3)

@@ -50,6 +50,8 @@ RANK = 1e-9
 """Singular value of the constraint Jacobian, relative to the largest, below which it counts as zero."""
 SINGULAR = 1e-5
 """The same at the start, where coordinates are known only to the root of the round-off if rows become dependent."""
+PROJECTIONS = 3
+"""Number of times that a row is projected onto the space that others leave."""
 FEW = 400
 """Number of rows up to which all singular values are computed."""
 CLOSE = 1e-3
@@ -70,7 +72,8 @@ which the start value counts as met: that of nine digits."""
 def start_formula(dae: Dae) -> Formula:
     """Return the formula s -> [q; v; z; counted angles; residual].
 
-    The residual is the largest one of the constraints, or of the start values times TOLERANCE / DIGITS.
+    The residual is the largest one of the constraints, or of the start values times TOLERANCE / DIGITS; or what rows
+    that were left out as redundant constrain beyond the others (`_excess`).
     """
     given = arguments(len(dae.inputs), dae.n_p, ca.MX)
     every = ca.MX.sym("s", len(dae.starts))
@@ -83,12 +86,47 @@ def start_formula(dae: Dae) -> Formula:
     dv = _least_change(over_mass, *rates)
     v_guess = dae.assembly.rate_guess(s, p, t) if dae.assembly.rate_guess else ca.MX.zeros(dae.n)
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
+    residual = _residual(dae)(positions[1], rates[1], s, p, t)
+    if dae.dropped:
+        residual = ca.fmax(residual, _excess(dae, q, p, t))
     return Formula(
         every,
         given,
         (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, v_guess, correction=dv)),
-        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), _residual(dae)(positions[1], rates[1], s, p, t)),
+        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), residual),
     )
+
+
+def _excess(dae: Dae, q: Any, p: Any, t: Any) -> Any:
+    """Return the largest entry of what unit rows that were left out as redundant have beyond the space of the others.
+
+    0 up to SINGULAR. With other parameters than those of the model it may not be: then these rows are needed. Each
+    projection takes a part of the rest, as C C^T has twice the digits of C.
+
+    Args:
+        dae: equations from which rows were left out.
+        q: coordinates, MX, shape (n,).
+        p: parameters, MX, shape (n_p,).
+        t: time, s, MX.
+    """
+    C, out = _unit_rows(dae)(q, p, t)
+    square, rest = C @ C.T, out.T
+    for _ in range(PROJECTIONS):
+        rest = rest - C.T @ ca.horzcat(*(solve_linear(square, C @ column) for column in ca.horzsplit(rest)))
+    entries = ca.SX.sym("rest", *rest.shape)
+    largest = ca.mmax(ca.fabs(entries))
+    return merged("excess", [entries], [ca.if_else(largest > SINGULAR, largest, 0)])(rest)
+
+
+def _unit_rows(dae: Dae) -> Any:
+    """Return the Function (q, p, t) -> [Phi_q; G] and the rows that were left out as redundant, each of length one."""
+    q, _, _, p, t = _symbols(dae)
+    out = ca.jacobian(dae.assembly.closing(q, p, t), q)[list(dae.dropped), :]
+
+    def scaled(rows: Any) -> Any:
+        return ca.diag(1 / ca.sqrt(ca.sum2(rows**2))) @ rows
+
+    return merged("unit_rows", [q, p, t], [scaled(dae.C(q, p, t)), ca.densify(scaled(out))])
 
 
 def _symbols(dae: Dae) -> tuple[SX, SX, SX, SX, SX]:
@@ -201,6 +239,11 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     if open_by <= TOLERANCE and missed_by <= DIGITS:
         if singular := singularity(dae, q, p, t):
             return StartError(singular)
+        if dae.dropped and float(_excess(dae, *map(ca.DM, (q, p, t)))) > 0:
+            return StartError(
+                f"{dae.name}: constraints that are redundant with the model's own parameters, and were left out, are "
+                "not with these: give the model itself these parameters"
+            )
         return StartError(
             f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free "
             "(--free NAME)"

@@ -17,10 +17,12 @@ KEEPERS = ("rattle", "projected")
 """Steppers that keep the constraints."""
 DRIFTED, ENERGY, ENERGY_CHOSEN = "DRIFTED", "ENERGY", "ENERGY_CHOSEN"
 """Keys of the advice against violated constraints, and against an error of the energy in equal and in chosen steps."""
+IMPOSSIBLE = "INCONSISTENT_START"
+"""Key of what an impossible start may be due to."""
 
 
 def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
-    """Return advice by the outcome of a step; it names no stepper and no setting that is in use, or out of reach.
+    """Return advice by the outcome of a step or start; it names no stepper or setting that is in use, or out of reach.
 
     Args:
         prepared: the model with its stepper.
@@ -33,12 +35,14 @@ def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
     keeper = f", such as '{able[0]}'" if able else ""
     shorter = "take a smaller solver.step"
     ended = f"perhaps {', or '.join(dae.ends)}; else " if dae.ends else ""
+    needed = ", or need constraints that are redundant with the model's own and were left out" if dae.dropped else ""
     chosen = "" if scheme.multistep or corrections else ", or set solver.tolerance"
     return {
         "NOT_CONVERGED": ended + (f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"]),
         "NOT_FINITE": ended + (f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"]),
         "NOT_ACCURATE": "take a larger one" + (", or a stepper of higher order" if scheme.order < HIGHEST else ""),
         "OUTPUTS_NOT_FINITE": REMEDIES["OUTPUTS_NOT_FINITE"],
+        IMPOSSIBLE: f"start values contradict the constraints, or the parameters leave a loop open{needed}",
         DRIFTED: f"{shorter}, or a stepper that keeps them{keeper}" if able else shorter,
         ENERGY: f"{shorter}{chosen}",
         ENERGY_CHOSEN: "take a smaller solver.tolerance",

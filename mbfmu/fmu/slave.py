@@ -238,10 +238,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             if status.code == STARTS_INSIDE:
                 return str(self._facts.message(status))
             if status.code != OK:
-                return (
-                    f"{self._name}: no consistent start at t = {self._time:.9g} s: start values contradict "
-                    f"the constraints, or the parameters leave a loop open (last correction {status.correction:.2g})"
-                )
+                reason = f"{self._facts.remedies['INCONSISTENT_START']} (last correction {status.correction:.2g})"
+                return f"{self._name}: no consistent start at t = {self._time:.9g} s: {reason}"
         y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
         if self._phase != RUNNING and not finite:
             return f"{self._name}: the start values give outputs that are not finite"

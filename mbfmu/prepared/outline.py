@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
-from mbfmu.dae.start import dependent
 from mbfmu.dae.vibration import Vibration, quickest
 from mbfmu.stepper import Scheme, usual_stepper
 from mbfmu.stepper import steppers as families
@@ -30,8 +28,7 @@ class Outline(Layout):
         formulas: names of the inputs that are formulas of the time in the equations.
         multistep: whether the stepper takes steps of one length best (see `Scheme`).
         notices: what a user should know about the start with the default values.
-        rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n), and, if rows were left out as
-            redundant, Phi_q with all of them; None without constraints.
+        rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
@@ -77,23 +74,10 @@ class Outline(Layout):
 
     def jacobian(self, x: Any, p: Any) -> Any:
         """Return [Phi_q; G] at t = 0, DM, shape (m + k, n), for a state x and parameters p of the kernel."""
-        return self._rows_at(x, p)[0] if self.rows else ca.DM(0, 0)
-
-    def misses(self, x: Any, p: Any) -> bool:
-        """Return whether rows that were left out as redundant are not, at t = 0.
-
-        Args:
-            x: state of the kernel, at which the rows that remain are independent.
-            p: its parameters.
-        """
-        if self.rows is None or self.rows.n_out() == 1:
-            return False
-        C, every = map(np.array, self._rows_at(x, p))
-        return dependent(np.vstack([C, every])) < len(every)
-
-    def _rows_at(self, x: Any, p: Any) -> Any:
+        if self.rows is None:
+            return ca.DM(0, 0)
         state = list(x)[: self.rows.size1_in(0)]
-        return self.rows.call([state, [*p, *[0.0] * self.sampled], 0.0])
+        return self.rows(state, [*p, *[0.0] * self.sampled], 0.0)
 
 
 def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
@@ -112,6 +96,4 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
     q, _, _ = scheme.read(x, p, t)
-    every = ca.MX.sym("q", dae.n)
-    closing = ca.Function("closing", [every, p, t], [ca.jacobian(dae.assembly.closing(every, p, t), every)])
-    return ca.Function("rows", [x, p, t], [dae.C(q, p, t), *([closing(q, p, t)] if dae.dropped else [])])
+    return ca.Function("rows", [x, p, t], [dae.C(q, p, t)])

@@ -206,11 +206,6 @@ class Prepared:
         if status.code == OK:
             if are_dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
-            if not own and self.outline.misses(x, p):
-                raise StartError(
-                    f"{self.outline.name}: constraints that are redundant with the model's own parameters, and were "
-                    "left out, are not with these: give the model itself these parameters"
-                )
             bounded = () if self.tolerance or not stepping else self.outline.bounded(self.step)
             for text in (*self.outline.notices, *bounded) if own else ():
                 warnings.warn(text, stacklevel=2)

@@ -234,10 +234,8 @@ static int refresh(struct core *m, struct text *t) {
         }
 #endif
         if (code != OK) {
-            add(t,
-                "%s: no consistent start at t = %.9g s: start values contradict the constraints, or the parameters "
-                "leave a loop open (last correction %.2g)",
-                MODEL_NAME, now->time, status[S_CORRECTION]);
+            add(t, "%s: no consistent start at t = %.9g s: %s (last correction %.2g)", MODEL_NAME, now->time,
+                REMEDY_INCONSISTENT_START, status[S_CORRECTION]);
             return 0;
         }
         memcpy(now->x, m->x1, sizeof now->x);
