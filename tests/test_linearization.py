@@ -14,7 +14,7 @@ from harness import thorough
 from test_moves import swing
 
 import mbfmu
-from mbfmu.errors import FmuError, UnknownNameError, UsageError
+from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError
 from mbfmu.linearization import Linear
 from mbfmu.model import Block, Defined, RotationalDamper, Sampled, Subsystem, System
 
@@ -265,6 +265,20 @@ def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_pa
         mbfmu.linearize(path, at=1.0)
     with pytest.raises(UnknownNameError, match=r"has no variable 'elbow\.fi'"):
         mbfmu.linearize(path, {"elbow.fi": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("model", "fmi", "told"),
+    [
+        ("hydraulic_monolith", "2.0", r"states whose time derivatives are no variables \(p1, p2, u, du\)"),
+        ("bouncing_ball", "2.0", r"has events \(ground\.closed, ground\.impacts, events\.count\)"),
+        ("sampled_pid", "3.0", r"has events \(.*\.clock"),
+    ],
+)
+def test_an_fmu_tells_of_what_its_form_leaves_out(model: str, fmi: str, told: str, tmp_path: Path) -> None:
+    path = mbfmu.export(mbfmu.load(model), tmp_path / "left_out.fmu", backend="native", fmi=fmi)
+    with pytest.warns(ResultWarning, match=told):
+        mbfmu.linearize(path)
 
 
 # -- sampled data --------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ x' = A x + B u follows from the derivatives of x' by x and u.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,22 @@ import numpy as np
 from mbfmu.checker.archive import DESCRIPTION, read_archive
 from mbfmu.checker.fmu import claims
 from mbfmu.checker.static import parse_description
-from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError, nearest
 from mbfmu.fmu_run import read_fmu, start_value
 from mbfmu.inputs import Course, as_type
 from mbfmu.linearization.linear import Array, Linear
 from mbfmu.model.mechanism import FIXED
+
+SHOWN = 6
+"""Largest number of variables that a warning names."""
 
 
 def linearize_fmu(
     path: Path, values: Mapping[str, float], given: Mapping[str, Course], outputs: tuple[str, ...]
 ) -> Linear:
     """Return the state-space form of an FMU about its start.
+
+    Gives a `ResultWarning` if variables tell of states that the form does not contain, or of events.
 
     Args:
         path: path of the .fmu file.
@@ -109,6 +115,8 @@ def linearize_fmu(
             call(instance.exitInitializationMode)
         finally:
             instance.freeInstance()
+    for text in _left_out(every.values(), {*rate_of, *rates}):
+        warnings.warn(f"'{path}' {text}", ResultWarning, stacklevel=2)
     count = len(states)
     return Linear(
         by_x[:count], by_u[:count], by_x[count:], by_u[count:], states=tuple(states), inputs=tuple(inputs),
@@ -116,6 +124,32 @@ def linearize_fmu(
         rest=float(np.abs(rest[[name not in states for name in rates]]).max(initial=0.0)),
         coordinates=(), q0=np.zeros(0), V=np.zeros((0, count)),
     )  # fmt: skip
+
+
+def _left_out(variables: Iterable[Any], differentiated: Collection[str]) -> Iterator[str]:
+    """Give what a form in some states and their rates leaves out, as the variables tell.
+
+    Args:
+        variables: all of them.
+        differentiated: names of those that are, or have, the time derivative of another.
+    """
+    found = [item for item in variables if item.causality in {"output", "local"} or item.type == "Clock"]
+    discrete = [item.name for item in found if item.variability == "discrete" or item.type == "Clock"]
+    known = {*discrete, *differentiated}
+    held = [item.name for item in found if item.initial == "exact" and item.name not in known]
+    if held:
+        yield (
+            f"has states whose time derivatives are no variables ({_some(held)}), and this form holds them as they "
+            "are; linearize the model itself"
+        )
+    if discrete:
+        yield f"has events ({_some(discrete)}), and this form is that of the motion between them"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names of some, and how many more there are."""
+    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return ", ".join([*names[:SHOWN], *more])
 
 
 def _has_derivatives(path: Path, description: Any) -> bool:
