@@ -22,7 +22,7 @@ REFERENCES = Path(__file__).parent / "references"
 GIVEN = os.environ.get(LEVEL)
 """Level of optimisation that the environment asks for."""
 REPRESENTED = "represented"
-"""Mark of the cases of a matrix, and of the pages, that other tests stand for."""
+"""Mark of the cases of a matrix, and of pages and studies, that other tests stand for; its argument names a group."""
 LEFT_OUT = ("slow", "further", REPRESENTED)
 """Marks of the tests that run only with `--all`."""
 
@@ -85,7 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     def wanted(item: pytest.Item) -> bool:
         if not everything:
             return not any(item.get_closest_marker(mark) for mark in LEFT_OUT)
-        return item.get_closest_marker(REPRESENTED) is None or zlib.crc32(item.nodeid.encode()) % n == k - 1
+        mark = item.get_closest_marker(REPRESENTED)
+        return mark is None or zlib.crc32("".join(mark.args or (item.nodeid,)).encode()) % n == k - 1
 
     left = [item for item in items if not wanted(item)]
     if left:

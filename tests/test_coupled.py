@@ -16,7 +16,10 @@ from examples import report
 from examples.coupled import accuracy, arm, axes, crane, excavator, manipulator, masters, platform, split
 
 pytestmark = pytest.mark.long
-EXAMPLES = (accuracy, arm, axes, crane, excavator, manipulator, masters, platform)
+EXAMPLES = (arm, crane, manipulator, masters, platform)
+"""Examples that each run of the whole suite has; the others measure the same parts at more length."""
+ACCURACY, MACHINES, EXCAVATOR = (pytest.mark.represented(example.__name__) for example in (accuracy, axes, excavator))
+STUDIES = ((accuracy, ACCURACY), (axes, MACHINES), (excavator, EXCAVATOR))
 
 SOURCE = Path(__file__).parent / "references" / "hydraulic_manipulator.json"
 REFERENCE = json.loads(SOURCE.read_text(encoding="utf-8"))
@@ -66,7 +69,11 @@ def found(example: ModuleType) -> report.Found:
 
 
 @pytest.mark.further
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.rpartition(".")[2])
+@pytest.mark.parametrize(
+    "example",
+    [*EXAMPLES, *(pytest.param(example, marks=mark) for example, mark in STUDIES)],
+    ids=lambda example: example.__name__.rpartition(".")[2],
+)
 def test_every_example_prints_its_table_and_draws_its_figure(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +95,7 @@ def test_mechanics_and_oil_as_two_fmus_keep_the_cylinders_length_within_a_microm
     assert numbers["lift"] > 0.09
 
 
-@pytest.mark.further
+@ACCURACY
 def test_every_way_of_coupling_has_its_order() -> None:
     numbers = found(accuracy).numbers
     for way, (_, how) in accuracy.WAYS.items():
@@ -98,7 +105,7 @@ def test_every_way_of_coupling_has_its_order() -> None:
     assert numbers["done twice, 1 ms"] < 0.5 * numbers["one after the other, lines, 1 ms"]
 
 
-@pytest.mark.further
+@ACCURACY
 def test_steps_chosen_by_rollback_are_few_where_little_happens_and_short_where_the_valve_moves() -> None:
     numbers = found(accuracy).numbers
     for tolerance in accuracy.TOLERANCES:
@@ -145,7 +152,7 @@ def test_the_tip_of_the_crane_and_the_platform_go_where_they_should() -> None:
     assert found(platform).numbers["hold"] < 1e-6  # all legs alike at home
 
 
-@pytest.mark.further
+@EXCAVATOR
 def test_the_excavator_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_the_splits() -> None:
     numbers = found(excavator).numbers
     for way, order in excavator.STUDY.ways.items():
@@ -158,7 +165,7 @@ def test_the_excavator_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_
     assert all(numbers[f"{way}, 2 ms"] > 1e-4 for way in excavator.STUDY.ways)
 
 
-@pytest.mark.further
+@MACHINES
 @pytest.mark.parametrize("name", axes.STUDIES)
 def test_a_machine_on_six_axes_in_parts_comes_to_the_whole_in_the_order_of_what_crosses_the_splits(name: str) -> None:
     numbers, study = found(axes).numbers, axes.STUDIES[name]
