@@ -269,6 +269,64 @@ def test_a_slider_with_play_hits_its_guide_in_the_order_and_at_the_times_of_the_
             assert found[k].y["rear_bottom.closed"] == found[k].y["front_bottom.closed"] == 1
 
 
+# -- plastic impacts without a load ----------------------------------------------------------------------------------
+
+
+def pressed(force: float, pull: float, v: float) -> LagrangianSystem:
+    """A mass that flies against a wall, and is pressed and pulled along it by forces that grow from 1 s on."""
+    return LagrangianSystem(
+        "pressed", (Coordinate("x", "m", 0.0, 1.0), Coordinate("y", "m", 0.0, v)), "(der(x)**2 + der(y)**2)/2",
+        f"-({force}*x + {pull}*y)*max(0, time - 1)",
+        contacts=(Contact("wall", gap="0.3 - x", slide="y", sliding="0.5*normal"),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [1e-2, 1e-4])
+def test_masses_that_meet_without_restitution_go_on_together(step: float) -> None:
+    system = LagrangianSystem(
+        "train", (Coordinate("a", "m", 0.0, 1.0), Coordinate("b", "m"), Coordinate("c", "m")),
+        "der(a)**2/2 + der(b)**2/2 + der(c)**2",
+        contacts=(Contact("front", gap="b - a + 0.1"), Contact("rear", gap="c - b + 0.2")),
+    )  # fmt: skip
+    run = mbfmu.simulate(system, 2.0, step=step)
+    assert run["events.count"][-1] == 2
+    assert run["events.time"][-1] == pytest.approx(0.5, abs=1e-12)
+    for name in "abc":
+        assert run[f"der({name})"][-1] == pytest.approx(0.25, abs=1e-12)
+    assert np.abs(run["front.gap"][run.time > 0.5]).max() < 1e-14
+    assert run["front.closed"][-1] == run["rear.closed"][-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("force", "pull", "v", "wanted", "count"),
+    [
+        (1.0, 0.3, 0.0, (0.0, 0.0), 1),  # it sticks
+        (1.0, 0.8, 0.0, (0.0, 0.15), 2),  # it slides
+        (1.0, 0.0, 1.0, (0.0, 0.25), 1),  # it slides after the impact, and is braked by what presses it later
+        (-1.0, 0.0, 0.0, (-0.5, 0.0), 2),  # it is taken off
+    ],
+)
+def test_what_rests_at_a_wall_without_a_load_waits_for_one(
+    force: float, pull: float, v: float, wanted: tuple[float, float], count: int
+) -> None:
+    run = mbfmu.simulate(pressed(force, pull, v), 2.0, step=1e-2)
+    assert (run["der(x)"][-1], run["der(y)"][-1]) == pytest.approx(wanted, abs=1e-12)
+    assert run["events.count"][-1] == count
+
+
+@pytest.mark.parametrize("load", [1e-13, 1e-11])
+def test_a_load_next_to_nothing_holds_no_run(load: float) -> None:
+    system = LagrangianSystem(
+        "wall",
+        (Coordinate("x", "m", 0.0, 1.0),),
+        "der(x)**2/2",
+        f"{load}*x",
+        contacts=(Contact("wall", gap="0.3 - x"),),
+    )
+    run = mbfmu.simulate(system, 2.0, step=1e-2)
+    assert run["x"][-1] == pytest.approx(0.3, abs=1e-9)
+
+
 # -- other names and dissipation of Lagrangian systems --------------------------------------------------------------
 
 

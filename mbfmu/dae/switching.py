@@ -19,6 +19,9 @@ Modes, with accelerations a and forces lambda along gaps that touch with gdot+ =
     -pull <= lambda_N  and  gddot >= 0, one of them at its bound
     |lambda_T| <= F_s(N),  gamma' = 0 or at the limit, against gamma', where gamma+ = 0; else lambda_T slides
 
+A gap that arrives or was closed, and has neither a force nor an acceleration, is closed, as it would fall below 0 by
+round-off if it were open; its friction sticks with a limit of 0.
+
 The pull is that of a gap which was closed before or arrives, else 0: what has opened is not caught again at rest. What
 opens at this event still has it, so that the accelerations are unique (the cohesive law of Jean, Acary & Monerie, Phil.
 Trans. R. Soc. A 359, 2001); impulses are above any pull, and have none.
@@ -68,6 +71,9 @@ AGREED = 1e-6
 more has no solution that was found."""
 SWEPT = 1e-12
 """Relative change in a pass at which the sweeps end."""
+IDLE = 1e-14
+"""Acceleration of a gap, relative to 1 and those without contact forces, that is round-off: a gap that comes to rest
+without a load is closed, and waits for one."""
 STILL = 1e-14
 """Largest rate after an event, relative to 1 and the largest one before, that is round-off."""
 ROUND_OFF = 1e-15
@@ -271,7 +277,7 @@ class _Event:
         )
         pressed = ca.SX.sym("pressed", r_N)
         choices, resting_N, resting_T = [], [], []
-        noise = STEADY * (1 + ca.norm_inf(gain_0))
+        noise, idle = STEADY * (1 + ca.norm_inf(gain_0)), IDLE * (1 + ca.norm_inf(gain_0))
         quiet = ca.SX(1)  # whether nothing hits harder than round-off
         for i in range(r_N):
             quiet = ca.logic_and(quiet, ca.logic_not(hits[i]))
@@ -281,13 +287,14 @@ class _Event:
             still = ca.logic_or(speed_N[i] <= slowly, ca.logic_and(hidden, self.rows.gap_rate[i] >= 0))
             slow = ca.logic_and(self.touching[i], still)
             resting = ca.logic_and(slow, ca.logic_not(modes.closed[i] * self.fallen_N[i]))
+            round_off = ca.if_else(ca.logic_or(modes.closed[i], self.arrives(i, hits[i])), idle, 0)
             if switches.gaps[i].holds:
                 least = ca.if_else(slow, -held[i] / self.own[i], 0)
-                holds = ca.logic_and(resting, x[i] - gain[i] > (1 - TIED) * least)
+                holds = ca.logic_and(resting, x[i] - gain[i] > (1 - TIED) * least - round_off)
                 choices.append(_Choice((i,), holds, gain[i], base=least))
                 slow = resting
             else:
-                choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > 0), gain[i]))
+                choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > -round_off), gain[i]))
             steady = ca.logic_and(speed_N[i] >= -self.least[i], ca.fabs(gain[i]) <= noise)
             resting_N.append(ca.logic_and(slow, steady))
         for group in switches.groups:
@@ -298,7 +305,10 @@ class _Event:
             if len(group) > 1:
                 slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
             on = ca.SX(1) if gap is None else pressed[gap]
-            firm = ca.logic_and(static[j] > 0, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
+            able = static[j] > 0
+            if gap is not None:  # what has no load sticks until it has one
+                able = ca.logic_or(able, N[j] <= 0)
+            firm = ca.logic_and(able, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
             still = ca.logic_and(on, slow)
             if frictions[j].breaks:
                 whole = ca.logic_or(modes.sticks[j], self.begins)
@@ -353,8 +363,12 @@ class _Event:
         """Return the pull up to which a gap may hold at this event; hits: whether it closes in an impact."""
         if not self.switches.gaps[i].holds:
             return 0
-        arrives = ca.logic_or(hits, ca.logic_and(self.fallen_N[i], ca.logic_not(self.modes.closed[i])))
-        return ca.if_else(ca.logic_or(ca.logic_or(self.modes.closed[i], arrives), self.begins), self.pull[i], 0)
+        touches = ca.logic_or(self.modes.closed[i], self.arrives(i, hits))
+        return ca.if_else(ca.logic_or(touches, self.begins), self.pull[i], 0)
+
+    def arrives(self, i: int, hits: SX) -> SX:
+        """Return whether a gap closes at this event; hits: whether in an impact."""
+        return ca.logic_or(hits, ca.logic_and(self.fallen_N[i], ca.logic_not(self.modes.closed[i])))
 
     def solved(
         self, name: str, x: SX, pressed: SX, choices: "list[_Choice]"
