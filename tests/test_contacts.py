@@ -22,9 +22,12 @@ from mbfmu.model import (
     CircleOnCircle,
     CircleOnLine,
     Component,
+    Contact,
+    Coordinate,
     FixedTranslation,
     FreeMotion,
     GuideFriction,
+    LagrangianSystem,
     PinInHole,
     Planar,
     PointOnHeightField,
@@ -176,6 +179,41 @@ def test_a_turning_body_stops_where_stribecks_law_lets_it(coordinates: str) -> N
     assert found.last("events.time", "hinge.phi") == pytest.approx(stop, abs=ROUND_OFF)
     assert found.last("hinge.w", "rub.sticks") == [0, 1]
     assert found["rub.f_t"][1] == pytest.approx(-f(found["hinge.w"][1]), abs=ROUND_OFF)
+
+
+@pytest.mark.parametrize("stepper", ["projected", "moreau"])
+def test_friction_that_sticks_holds_at_least_what_it_has_while_it_slides(stepper: str) -> None:
+    """A body of 2 kg that slides along a guide, up a slope of sin(alpha) = 0.6 that mu = 1 holds, and stays there."""
+    load, speed = 2.0 * g * 0.6, 1.0
+    slope = World("world", g=g, n=(-0.6, -0.8))
+    stop = speed**2 / 2 / (g * 0.6 + g * 0.8)
+    for rub in (
+        GuideFriction("rub", joint="slide", mu=1.0), GuideFriction("rub", joint="slide", mu=1.0, mu_s=0.5),
+        TranslationalDryFriction("rub", joint="slide", F_c=2.0 * g * 0.8),
+        TranslationalDryFriction("rub", joint="slide", F_c=2.0 * g * 0.8, F_s=1.0),
+    ):  # fmt: skip
+        system = on_joint(Prismatic("slide", s=0.0, v=speed), rub, world=slope)
+        run = mbfmu.simulate(system, 1.0, stepper=stepper, step=1e-3)
+        assert run["slide.s"][-1] == pytest.approx(stop, abs=1e-12 if stepper == "projected" else 1e-3)
+        assert run["rub.f_t"][-1] == pytest.approx(load, rel=1e-12)
+    plane = Contact("plane", slide="x", sliding="16", static="1")
+    system = LagrangianSystem("s", (Coordinate("x", "m", 0.0, 0.0),), "der(x)**2", "12*x", contacts=(plane,))
+    run = mbfmu.simulate(system, 1.0, stepper=stepper, step=1e-2)
+    assert np.abs(run["x"]).max() < 1e-15
+    assert run["plane.f_t"][-1] == pytest.approx(12.0, rel=1e-12)
+
+
+@both
+def test_a_bearing_without_a_coefficient_of_its_own_while_it_sticks_holds_with_that_of_its_sliding(
+    coordinates: str,
+) -> None:
+    """A torque of 0.3 N.m at a bearing of 20 mm that carries 2 kg, with mu = 0.8: 0.314 N.m hold it."""
+    rub = BearingFriction("rub", joint="hinge", radius=0.02, mu=0.8)
+    joint = Revolute("hinge", phi=0.0, w=0.5, actuated=True)
+    system = on_joint(joint, rub, world=World("world", g=g, n=(0.0, -1.0)), input_starts={"hinge.tau": 0.3})
+    found = Course(system, (0.0, 100.0), coordinates, step=0.1)
+    assert found.last("hinge.w", "rub.sticks") == [0, 1]
+    assert found.last("rub.f_t") == pytest.approx([-0.3], abs=ROUND_OFF)
 
 
 def incline(alpha: float, v: float, planar: bool) -> System:

@@ -170,7 +170,12 @@ class _Contacts:
             return ca.SX(text.evaluate(lambda name: own[name] if name in own else self._values[name]))
 
         sliding = _column(law(Expression(item.sliding or "0"), j, speed[j]) for j, item in enumerate(self._rubbing))
-        static = _column(law(item.limit, j, ca.SX(0)) for j, item in enumerate(self._rubbing))
+        slowest = ca.substitute(sliding, speed, ca.SX.zeros(r_T))
+        limits = (law(item.limit, j, ca.SX(0)) for j, item in enumerate(self._rubbing))
+        static = _column(
+            ca.fmax(limit, slowest[j]) if item.static else limit
+            for j, (item, limit) in enumerate(zip(self._rubbing, limits, strict=True))
+        )
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
             return merged(name, arguments, [ca.densify(result)])

@@ -38,7 +38,8 @@ class Contact(Description):
         slide: the place whose rate is the slip rate, of the same; empty: `slip` gives the rate.
         slip: slip rate, linear in the rates, where it is the rate of no place, as that of rolling in space.
         sliding: size of the friction, N or N.m, of parameters, ``speed`` (the size of the slip rate) and ``normal``.
-        static: largest size while it sticks, of parameters and ``normal``; empty: `sliding` at a speed of 0.
+        static: largest size while it sticks, of parameters and ``normal``; empty, or less than that: `sliding` at a
+            speed of 0.
         strength: force or torque, N or N.m, beyond which what holds the slide breaks, of parameters and ``time``; in
             place of `sliding`.
         normal: normal force where there is no gap, of coordinates, rates and parameters.

@@ -176,6 +176,7 @@ class SurfaceContact(FrameContact):
     """Base of contacts of two surfaces with Coulomb's friction: override `gap` and `friction`.
 
     While it slides, ``|f| = mu f_n`` against the slip; while it sticks, the force is what it takes, up to ``mu_s f_n``.
+    A `mu_s` below `mu` counts as that.
 
     Args:
         e: restitution, from 0 to 1.

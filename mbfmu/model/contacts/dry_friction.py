@@ -20,18 +20,19 @@ class AxisDryFriction(AxisContact):
     """Base of friction of a given size that sticks; derived for each kind of axis.
 
     While it slides, ``|f| = F_c + (F_s - F_c) exp(-(v/v_s)^2) + F_v |v|`` (Stribeck, with Coulomb and viscous
-    friction); while it sticks, the force is what it takes, up to ``F_s``.
+    friction); while it sticks, the force is what it takes, up to ``F_s``. An ``F_s`` below ``F_c`` counts as that.
     """
 
     parts: ClassVar[tuple[str, ...]] = ()
     rubs: ClassVar[bool] = True
 
     def frictions(self, p: Any, s: SX, v: SX) -> tuple[Friction, ...]:
+        F_s = ca.fmax(p.F_s, p.F_c)
         return (
             Friction(
                 v,
-                lambda speed, _: p.F_c + (p.F_s - p.F_c) * ca.exp(-((speed / p.v_s) ** 2)) + p.F_v * speed,
-                lambda _: p.F_s,
+                lambda speed, _: p.F_c + (F_s - p.F_c) * ca.exp(-((speed / p.v_s) ** 2)) + p.F_v * speed,
+                lambda _: F_s,
                 s,
                 unit=self.axis_unit,
             ),
@@ -43,7 +44,7 @@ class RotationalDryFriction(AxisDryFriction):
     """Dry friction of a revolute joint that sticks.
 
     Args:
-        F_s: largest torque while it sticks, N.m.
+        F_s: largest torque while it sticks, N.m; 0: F_c.
         F_c: Coulomb torque, N.m.
         v_s: Stribeck speed, rad/s, at which the excess over Coulomb torque has fallen to 1/e.
         F_v: viscous constant, N.m.s/rad.
@@ -61,7 +62,7 @@ class TranslationalDryFriction(AxisDryFriction):
     """Dry friction of a prismatic joint that sticks.
 
     Args:
-        F_s: largest force while it sticks, N.
+        F_s: largest force while it sticks, N; 0: F_c.
         F_c: Coulomb force, N.
         v_s: Stribeck speed, m/s, at which the excess over Coulomb force has fallen to 1/e.
         F_v: viscous constant, N.s/m.
@@ -79,11 +80,11 @@ class GuideFriction(AxisContact):
     """Friction of a prismatic joint in proportion to the force across its axis, which the motion decides with it.
 
     ``|f| = mu |N|`` while it slides, up to ``mu_s |N|`` while it sticks, with the cut force N across the axis. The
-    moment in the guide adds nothing.
+    moment in the guide adds nothing. A `mu_s` below `mu` counts as that.
 
     Args:
         mu: coefficient while it slides.
-        mu_s: coefficient while it sticks.
+        mu_s: coefficient while it sticks; 0: that of `mu`.
     """
 
     mu: Value = quantity(0.0, "1", "coefficient while it slides", min=0)
@@ -99,7 +100,7 @@ class GuideFriction(AxisContact):
 
         return (
             Friction(
-                v, lambda _, N: p.mu * N, lambda N: p.mu_s * N, s,
+                v, lambda _, N: p.mu * N, lambda N: ca.fmax(p.mu, p.mu_s) * N, s,
                 normal=across, signed=p.planar, unit=self.axis_unit,
             ),
         )  # fmt: skip
@@ -110,13 +111,13 @@ class BearingFriction(AxisContact):
     """Friction of a revolute joint in proportion to the force across its axis, which the motion decides with it.
 
     ``|tau| = mu radius N`` while it slides, up to ``mu_s radius N`` while it sticks, with the size N of the cut force
-    across the axis. Its force along the axis and its moments add nothing. If `mu` is so large that no force, or more
-    than one, fits the motion (Painleve), the step fails.
+    across the axis. Its force along the axis and its moments add nothing. A `mu_s` below `mu` counts as that. If `mu`
+    is so large that no force, or more than one, fits the motion (Painleve), the step fails.
 
     Args:
         radius: radius of the bearing, m.
         mu: coefficient while it slides.
-        mu_s: coefficient while it sticks.
+        mu_s: coefficient while it sticks; 0: that of `mu`.
     """
 
     radius: Value = quantity(0.0, "m", "radius of the bearing", min=0)
@@ -135,8 +136,8 @@ class BearingFriction(AxisContact):
 
         return (
             Friction(
-                v, lambda _, N: p.mu * p.radius * N, lambda N: p.mu_s * p.radius * N, s, normal=across,
-                unit=self.axis_unit,
+                v, lambda _, N: p.mu * p.radius * N, lambda N: ca.fmax(p.mu, p.mu_s) * p.radius * N, s,
+                normal=across, unit=self.axis_unit,
             ),
         )  # fmt: skip
 
