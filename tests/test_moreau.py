@@ -11,7 +11,19 @@ from harness import Array
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.kernel import vector
-from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter, System
+from mbfmu.model import (
+    Body,
+    Cable,
+    Contact,
+    Coordinate,
+    FreeMotion,
+    LagrangianSystem,
+    Parameter,
+    PinInHole,
+    System,
+    World,
+    connect,
+)
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper.energy_limit import energy_limit
 
@@ -68,6 +80,22 @@ def test_impulses_step_by_step_converge_at_first_order_to_the_run_from_event_to_
     errors = [np.mean(np.abs(states(make(), "moreau", h, times) - exact)) for h in (4e-3, 1e-3, 2.5e-4)]
     assert errors[2] < errors[0] / 12
     assert errors[2] < 3e-4
+
+
+def test_a_pin_may_start_in_the_middle_of_its_hole_and_a_cable_where_it_is_fixed() -> None:
+    """Their gaps have no slope there."""
+    for contact in (PinInHole("joint", radius=0.1, clearance=0.01, mu=0.1), Cable("joint", length=0.01)):
+        system = System(
+            "hung", planar=True,
+            components=(World(n=(0.0, -1.0)), FreeMotion("free"), Body("b", m=1.0, I_33=0.1), contact),
+            connections=(
+                connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "b.frame_a"),
+                connect("world.frame_b", "joint.frame_a"), connect("b.frame_a", "joint.frame_b"),
+            ),
+        )  # fmt: skip
+        run = mbfmu.simulate(system, 1.0, stepper="moreau", step=1e-2)
+        assert (run["free.r_rel[1]"][-1], run["free.r_rel[2]"][-1]) == pytest.approx((0.0, -0.01), abs=1e-14)
+        assert run["joint.f_n"][-1] == pytest.approx(9.81, rel=1e-12)
 
 
 STEPS = 300

@@ -278,7 +278,7 @@ def _discrete(W: SX, way: SX, gaps: Callable[[SX], SX]) -> SX:
 
 
 def _own_masses(W: SX, Y: SX, free: SX, switches: Switches) -> SX:
-    """Return the mass that each row moves on its own, one for both rows of a pair."""
+    """Return the mass that each row moves on its own, one for both rows of a pair; 1 kg where it moves nothing."""
     r_N = len(switches.gaps)
     inverse = [ca.fmax(ca.dot(W[i, :].T, Y[:, i]), LOCKED * ca.dot(W[i, :].T, free[:, i])) for i in range(W.shape[0])]
     for group in switches.groups:
@@ -287,7 +287,7 @@ def _own_masses(W: SX, Y: SX, free: SX, switches: Switches) -> SX:
             largest = ca.fmax(largest, inverse[r_N + j])
         for j in group:
             inverse[r_N + j] = largest
-    return ca.vertcat(ca.SX(0, 1), *(1 / item for item in inverse))
+    return ca.vertcat(ca.SX(0, 1), *(1 / ca.if_else(item > 0, item, 1) for item in inverse))
 
 
 def _nonzeros(matrix: SX) -> SX:
