@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import mbfmu
+from mbfmu.dae import derive
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError
 from mbfmu.model import Contact, Coordinate, LagrangianSystem, Parameter
 
@@ -360,6 +361,54 @@ def test_a_wrong_contact_is_refused() -> None:
         Contact("c")
     with pytest.raises(ModelError, match="belong together"):
         Contact("c", gap="x", slide="y")
+    with pytest.raises(ModelError, match="gives the normal force"):
+        Contact("c", gap="x", slide="y", sliding="normal", normal="1")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"restitution": 2.0}, "restitution of contact 'c' = 2.0 is outside"),
+        ({"restitution": math.nan}, "restitution of contact 'c' = nan must be a finite number"),
+        ({"restitution": True}, "restitution of contact 'c' = True is not a value"),
+        ({"tangential": -2.0}, "tangential of contact 'c' = -2.0 is outside"),
+        ({"rest": -1.0}, "rest of contact 'c' = -1.0 is outside"),
+        ({"gap": 3.0}, "'c': gap = 3.0 is no text"),
+        ({"unit": "mm"}, "'c': unit = 'mm'; take 'm' or 'rad'"),
+        (
+            {"gap": "der(y)"},
+            r"gap = 'der\(y\)' depends on 'der\(y\)': it may depend on parameters, coordinates, time alone",
+        ),
+        ({"gap": "c"}, "there is no 'c'"),
+        ({"gap": "1 - time"}, "gap = '1 - time' depends on no coordinate"),
+        ({"restitution": "y"}, "restitution = 'y' depends on 'y': it may depend on parameters alone"),
+        ({"pull": "y"}, "pull = 'y' depends on 'y'"),
+        ({"sliding": "y*normal"}, r"sliding = 'y\*normal' depends on 'y'"),
+        ({"slide": "", "slip": "x"}, "slip = 'x' depends on no rate"),
+        ({"slide": "", "slip": "der(x)**2"}, "is not linear in the rates"),
+    ],
+)
+def test_an_expression_or_number_that_a_contact_cannot_have_is_refused_by_name(
+    fields: dict[str, Any], words: str
+) -> None:
+    whole: dict[str, Any] = {"gap": "y", "slide": "x", "sliding": "normal", **fields}
+    with pytest.raises(ModelError, match=words):
+        derive(
+            LagrangianSystem(
+                "s", (Coordinate("x", "m"), Coordinate("y", "m")), "der(x)**2 + der(y)**2",
+                contacts=(Contact("c", **whole),),
+            )
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("stepper", ["projected", "moreau"])
+def test_a_normal_force_below_zero_brakes_as_one_above(stepper: str) -> None:
+    """The rate of a mass of 1 kg falls by mu times the integral of the normal force's size."""
+    for normal, taken in (("-5", 4.5), ("5*cos(pi*time)", 10 / math.pi - 5 / math.pi * math.sin(0.1 * math.pi))):
+        plane = Contact("plane", slide="x", sliding="0.2*normal", normal=normal)
+        system = LagrangianSystem("s", (Coordinate("x", "m", 0.0, 3.0),), "der(x)**2/2", contacts=(plane,))
+        run = mbfmu.simulate(system, 0.9, stepper=stepper, step=1e-2)
+        assert run["der(x)"][-1] == pytest.approx(3.0 - 0.2 * taken, abs=1e-9 if stepper == "projected" else 1e-2)
 
 
 MODELS = (

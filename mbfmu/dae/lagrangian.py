@@ -27,7 +27,8 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         formulas: inputs that are given as expressions of ``time``, by name.
 
     Raises:
-        ModelError: a coordinate has no inertia in the kinetic energy, or parameters are defined in a circle.
+        ModelError: a coordinate has no inertia in the kinetic energy, a slip is not linear in the rates, or parameters
+            are defined in a circle.
     """
     names = [item.name for item in system.coordinates]
     q = ca.vertcat(*(ca.SX.sym(name) for name in names))
@@ -143,7 +144,16 @@ class _Contacts:
         self._slide = _column(read(item.slide) if item.slide else 0 for item in self._rubbing)
         rates = ca.jtimes(self._slide, q, v) + ca.jacobian(self._slide, t)
         self._slip = _column(read(item.slip) if item.slip else rates[j] for j, item in enumerate(self._rubbing))
-        self._normal = _column(0 if item.gap else read(item.normal) for item in self._rubbing)
+        for j, item in enumerate(self._rubbing):
+            if ca.depends_on(ca.jacobian(self._slip[j], v), v):
+                raise ModelError(
+                    f"contact '{item.name}' of '{system.name}': slip = '{item.slip}' is not linear in the rates"
+                )
+        normals = [ca.SX(0 if item.gap else read(item.normal)) for item in self._rubbing]
+        self._turns = [bool(ca.depends_on(normal, ca.vertcat(q, v, t))) for normal in normals]
+        self._normal = _column(
+            normal if turns else ca.fabs(normal) for normal, turns in zip(normals, self._turns, strict=True)
+        )
         self._e, self._rest = (
             _column(read(str(getattr(item, name))) for item in self._gaps) for name in ("restitution", "rest")
         )
@@ -188,7 +198,7 @@ class _Contacts:
             frictions=tuple(
                 FrictionSignal(
                     item.name, item.slip_unit, place + r_N + j,
-                    self._gaps.index(item) if item.gap else None, bool(item.slide), False,
+                    self._gaps.index(item) if item.gap else None, bool(item.slide), self._turns[j],
                     breaks=item.strength != "", rebounds=item.tangential != 0,
                 )
                 for j, item in enumerate(self._rubbing)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from mbfmu.errors import ModelError, NameInUseError
-from mbfmu.model.component import is_name
+from mbfmu.model.component import Quantity, check_value, is_name
 from mbfmu.model.description import Description
 from mbfmu.model.expression import Expression
 
@@ -15,6 +15,46 @@ REST = 1e-10
 ImpactLaw: TypeAlias = Literal["newton", "poisson"]
 """A law of restitution: Newton's for the speeds before and after an impact, or Poisson's for the impulses of its
 compression and expansion."""
+NUMBERS = {
+    "restitution": Quantity("1", "restitution", min=0, max=1),
+    "tangential": Quantity("1", "tangential restitution", min=-1, max=1),
+    "rest": Quantity("m/s or rad/s", "speed of rest", min=0),
+}
+"""Units and bounds of the fields that may be numbers."""
+UNITS = ("m", "rad")
+"""Units of gaps and slips."""
+TEXTS = {
+    "gap": ("coordinate", "time"),
+    "slide": ("coordinate", "time"),
+    "slip": ("coordinate", "rate", "time"),
+    "normal": ("coordinate", "rate", "time"),
+    "sliding": ("speed", "normal", "time"),
+    "static": ("normal", "time"),
+    "strength": ("time",),
+    "pull": ("time",),
+    "restitution": (),
+    "tangential": (),
+    "rest": (),
+}
+"""Kinds of quantities that each expression may depend on, besides parameters."""
+NEEDED = {"gap": "coordinate", "slide": "coordinate", "slip": "rate"}
+"""Kind of quantity that an expression has to depend on."""
+
+
+class ContactText(NamedTuple):
+    """An expression of a contact.
+
+    Args:
+        what: name of the field.
+        text: the expression.
+        kinds: what it may depend on, besides parameters: ``coordinate``, ``rate``, ``time``, ``speed`` or ``normal``.
+        needed: which of these it has to depend on; empty: none.
+    """
+
+    what: str
+    text: str
+    kinds: tuple[str, ...]
+    needed: str
 
 
 @dataclass(frozen=True)
@@ -42,13 +82,15 @@ class Contact(Description):
             speed of 0.
         strength: force or torque, N or N.m, beyond which what holds the slide breaks, of parameters and ``time``; in
             place of `sliding`.
-        normal: normal force where there is no gap, of coordinates, rates and parameters.
+        normal: normal force where there is no gap, of coordinates, rates, parameters and ``time``; below 0 it presses
+            on the other side, as hard.
         rest: speed of approach, m/s or rad/s, below which the gap closes for good.
         unit: SI unit of the gap, ``m`` or ``rad``.
         slip_unit: SI unit of the slip, ``m`` or ``rad``.
 
     Raises:
-        ModelError: it has neither gap nor slip, both `slide` and `slip`, or something that needs what it does not have.
+        ModelError: it has neither gap nor slip, both `slide` and `slip`, or something that needs what it does not have;
+            or a number or unit is none that a contact can have.
         NameInUseError: the name is no identifier.
     """
 
@@ -73,6 +115,17 @@ class Contact(Description):
             raise NameInUseError(
                 f"'{self.name}' cannot name a contact: use letters (a to z, A to Z), digits and underscores"
             )
+        for what in ("gap", "slide", "slip", "sliding", "static", "normal", "strength"):
+            text = getattr(self, what)
+            if not isinstance(text, str):
+                raise ModelError(
+                    f"contact '{self.name}': {what} = {text!r} is no text: give an expression, such as \"x\""
+                )
+        for what in ("unit", "slip_unit"):
+            if getattr(self, what) not in UNITS:
+                raise ModelError(f"contact '{self.name}': {what} = {getattr(self, what)!r}; take 'm' or 'rad'")
+        for what, declared in NUMBERS.items():
+            check_value(f"{what} of contact '{self.name}'", getattr(self, what), declared)
         if not (self.gap or self.slides):
             raise ModelError(f"contact '{self.name}' has neither a gap nor a slip: give one")
         if self.slide and self.slip:
@@ -89,6 +142,8 @@ class Contact(Description):
             raise ModelError(f"contact '{self.name}': impact_law is '{self.impact_law}'; take {known}")
         if not isinstance(self.pull, str) and not 0 <= self.pull < inf:
             raise ModelError(f"contact '{self.name}': a pull of {self.pull} is none; give 0 or a positive number")
+        if self.gap and self.normal != "0":
+            raise ModelError(f"contact '{self.name}': its gap gives the normal force; leave normal out")
         if self.pull != 0 and not self.gap:
             raise ModelError(f"contact '{self.name}': a pull holds a gap, and there is none: give the gap too")
         if self.tangential != 0 and not (self.gap and self.slides and self.impact_law == "newton"):
@@ -101,15 +156,12 @@ class Contact(Description):
         """Return whether it has friction."""
         return bool(self.slide or self.slip)
 
-    def texts(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """Yield each expression, and the names it may have besides those of the system."""
-        numbers = (self.restitution, self.rest, self.pull, self.tangential)
-        for text in (self.gap, self.slide, self.slip, self.normal, self.strength, *map(str, numbers)):
+    def texts(self) -> Iterator[ContactText]:
+        """Yield each expression, and what it may depend on."""
+        for what, kinds in TEXTS.items():
+            text = str(getattr(self, what))
             if text:
-                yield text, frozenset()
-        for text, more in ((self.sliding, {"speed", "normal"}), (self.static, {"normal"})):
-            if text:
-                yield text, frozenset(more)
+                yield ContactText(what, text, kinds, NEEDED.get(what, ""))
 
     @property
     def limit(self) -> Expression:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mbfmu.errors import NameInUseError, UnknownNameError, nearest
+from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
 from mbfmu.model.contact import Contact
 from mbfmu.model.description import Description, check_items
@@ -12,6 +12,9 @@ from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.system import check_input_starts, check_other_names
 from mbfmu.model.values import replace_values
+
+PLURALS = {"coordinate": "coordinates", "rate": "rates"}
+"""Plurals of kinds of quantities."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class LagrangianSystem(Description):
         NameInUseError: two things share a name.
         UnknownNameError: a text refers to a name that does not exist.
         ExpressionError: a text cannot be read.
+        ModelError: an expression of a contact depends on what it cannot depend on, or not on what it has to.
     """
 
     name: str
@@ -120,13 +124,24 @@ class LagrangianSystem(Description):
             seen.add(name)
         check_other_names(self.name, self.names, seen)
         own = {item.name for item in self.coordinates}
-        known = seen | {f"der({name})" for name in own}
+        kinds = {"time": "time"} | dict.fromkeys(own, "coordinate") | {f"der({name})": "rate" for name in own}
+        known = {*kinds, *(item.name for item in self.parameters)}
         energies = (self.kinetic, self.potential, self.dissipation)
         texts = [(text, frozenset[str]()) for text in (*energies, *self.position, *self.velocity)]
-        texts += [pair for item in self.contacts for pair in item.texts()]
+        written = [(contact.name, item) for contact in self.contacts for item in contact.texts()]
+        texts += [(item.text, frozenset(item.kinds)) for _, item in written]
         for text, more in texts:
             for name in sorted(Expression(text).names - known - more):
                 raise UnknownNameError(f"'{text}' of '{self.name}': there is no '{name}'; {nearest(name, known)}")
+        for contact, item in written:
+            names = Expression(item.text).names
+            where = f"contact '{contact}' of '{self.name}': {item.what} = '{item.text}'"
+            for name in sorted(names & kinds.keys() - {*item.kinds}):
+                if kinds[name] not in item.kinds:
+                    allowed = ", ".join(("parameters", *(PLURALS.get(kind, kind) for kind in item.kinds)))
+                    raise ModelError(f"{where} depends on '{name}': it may depend on {allowed} alone")
+            if item.needed and item.needed not in {kinds.get(name) for name in names}:
+                raise ModelError(f"{where} depends on no {item.needed}: write one into it")
         for name in self.inputs:
             if name not in own:
                 raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
