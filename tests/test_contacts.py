@@ -121,6 +121,15 @@ def test_a_mass_between_two_stops_loses_the_same_part_of_its_speed_at_each(coord
 
 
 @both
+@pytest.mark.parametrize("given", [{}, {"s": 0.1}, {"v": 1.0}, {"s": "guess(0.1)", "v": 1.0}, {"s": 0.1, "v": 1.0}])
+def test_a_model_with_contacts_starts_from_any_of_its_start_values(coordinates: str, given: dict[str, Any]) -> None:
+    stop = TranslationalEndStop("stop", joint="slide", upper=1e3)
+    found = Course(on_joint(Prismatic("slide", **given), stop), (0.0, 1.0), coordinates)
+    s, v = 0.1 if "s" in given else 0.0, given.get("v", 0.0)
+    assert found.last("slide.s", "slide.v") == pytest.approx([s + v, v], abs=ROUND_OFF)
+
+
+@both
 def test_a_turning_body_stays_at_its_stop_and_leaves_it_when_the_load_turns(coordinates: str) -> None:
     """The weight of a rod, turned by a constant torque: up against the stop, and back as gravity wins."""
     swing = 3.0

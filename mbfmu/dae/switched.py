@@ -549,8 +549,8 @@ class _Switched:
         q_0, v_0, p_0 = self.q_0, self.v_0, self.modes.given
         s = ca.SX.sym("s", len(plain.starts))
         ones = ca.SX.ones(self.r)
-        sizes = plain.sizes(s, p_0, t)
-        count = plain.positions.numel_out(0)
+        found = plain.sizes(s, p_0, t)
+        sizes, rate_sizes = ca.vertsplit(found, [0, plain.positions.numel_out(0), found.numel()])
         names = self.slack_names
 
         def function(name: str, arguments: list[SX], result: SX) -> Any:
@@ -564,7 +564,7 @@ class _Switched:
             closing=function("closing", [q, p, t], plain.closing(q_0, p_0, t)),
             positions=function("positions", [q, s, p, t], ca.vertcat(plain.positions(q_0, s, p_0, t), self.s_q)),
             rates=function("rates", [q, v, s, p, t], ca.vertcat(plain.rates(q_0, v_0, s, p_0, t), self.s_v)),
-            sizes=function("sizes", [s, p, t], ca.vertcat(sizes[:count], ones, sizes[count:], ones)),
+            sizes=function("sizes", [s, p, t], ca.vertcat(sizes, ones, rate_sizes, ones)),
             leanings=function("leanings", [q, s, p, t], plain.leanings(q_0, s, p_0, t)),
             guess=begun("guess", plain.guess(s, p_0, t)),
             rate_guess=plain.rate_guess and begun("rate_guess", plain.rate_guess(s, p_0, t)),
