@@ -2,14 +2,17 @@
 
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from harness import Array
+from masters import Instance, Unpacked, refused
 
 import mbfmu
 from mbfmu.dae import derive
+from mbfmu.errors import StartError
 from mbfmu.kernel import vector
 from mbfmu.model import (
     Body,
@@ -96,6 +99,23 @@ def test_a_pin_may_start_in_the_middle_of_its_hole_and_a_cable_where_it_is_fixed
         run = mbfmu.simulate(system, 1.0, stepper="moreau", step=1e-2)
         assert (run["free.r_rel[1]"][-1], run["free.r_rel[2]"][-1]) == pytest.approx((0.0, -0.01), abs=1e-14)
         assert run["joint.f_n"][-1] == pytest.approx(9.81, rel=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_start_inside_a_gap_is_refused_by_name(backend: str, tmp_path: Path) -> None:
+    floor = Contact("floor", gap="y - h")
+    system = lagrangian("sunk", (Coordinate("y", "m", 1.0, 0.0),), "der(y)**2/2", "9.81*y", (floor,), h=0.0)
+    with pytest.raises(StartError, match=r"sunk: 'floor' starts 0\.5 m inside: its gap must be 0 or more; raise y"):
+        mbfmu.simulate(system, 0.1, stepper="moreau", values={"h": 1.5})
+    balls = mbfmu.Simulation(system, batch=2, stepper="moreau", values={"h": np.array([0.5, 1.0])})
+    with pytest.raises(StartError, match=r"instance 1: sunk: 'floor' starts 0\.25 m inside"):
+        balls.restart([1], values={"h": 1.25})
+    native = {"platforms": ["linux64"]} if backend == "native" else {}
+    path = mbfmu.export(system, tmp_path / "sunk.fmu", stepper="moreau", backend=backend, **native)
+    with Instance(Unpacked(path, tmp_path / "sunk")) as run:
+        run.enter({"h": 1.5})
+        refused(run.slave.exitInitializationMode)
+    assert any("floor.gap = -0.5 m is below 0" in item.form for item in run.messages)
 
 
 STEPS = 300

@@ -281,8 +281,8 @@ def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, number: int) -> st
         t: time, s.
         number: of the gap.
     """
-    assert dae.switching is not None
-    plain, switches = dae.switching.plain, dae.switching.switches
+    plain, switches = dae.switching.plain if dae.switching else dae, dae.switches
+    assert switches is not None
     x = ca.SX.sym("x", plain.n)
     given, gap = list(p)[: plain.n_p], switches.gap
     slopes = ca.Function("slopes", [x], [ca.densify(ca.jacobian(gap(x, given, t), x))])

@@ -24,6 +24,7 @@ from pythonfmu.enums import Fmi2Status
 from mbfmu.fmu.loader import end_once
 from mbfmu.kernel.failure import Facts, Quantity
 from mbfmu.kernel.runtime import (
+    CONSISTENT,
     DRIFTED,
     MOST_STEPS,
     OK,
@@ -243,6 +244,12 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
         if self._phase != RUNNING and not finite:
             return f"{self._name}: the start values give outputs that are not finite"
+        inside = next((gap for gap in self._facts.gaps if y[gap.place] < -CONSISTENT), None)
+        if self._phase != RUNNING and inside:
+            return (
+                f"{self._name}: no consistent start at t = {self._time:.9g} s: {inside.shown(y[inside.place])} is "
+                "below 0; change the start values it depends on"
+            )
         self._y, self._stale = y, False
         return ""
 

@@ -31,6 +31,7 @@ class Outline(Layout):
         rows: Function (x, p, t) -> [Phi_q; G] at a state of the scheme, shape (m + k, n); None without constraints.
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
+        gaps: places among the outputs of gaps that the stepper takes without events, and may not begin below 0.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
         coordinates: names of q.
     """
@@ -49,6 +50,7 @@ class Outline(Layout):
     rows: Any
     constant: Conserved
     guards: tuple[str, ...]
+    gaps: tuple[int, ...]
     quickest: Vibration | None
     coordinates: tuple[str, ...]
 
@@ -88,9 +90,19 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
         dae.name, stepper, usual_stepper(dae)[1], dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
+        _gaps(dae),
         quickest(dae) if dae.flexible and scheme.name in families() and families()[scheme.name].explicit else None,
         dae.coordinates,
     )  # fmt: skip
+
+
+def _gaps(dae: Dae) -> tuple[int, ...]:
+    if dae.switches is None or dae.switching:
+        return ()
+    called = {full: name for name, full in dae.switches.names}
+    places = {item.name: place for place, item in enumerate(dae.outputs)}
+    names = (f"{gap.name}.gap" for gap in dae.switches.gaps)
+    return tuple(places[called.get(name, name)] for name in names)
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

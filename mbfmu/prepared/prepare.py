@@ -202,7 +202,11 @@ class Prepared:
         s = vector(self.outline.s_default()) if s is None else s
         p = vector(self.outline.p_default()) if p is None else p
         u = vector(self.outline.u_default()) if u is None else u
-        x, status = (kernel or self.kernel).initialize(s, u, p, 0.0, self.step)
+        kernel = kernel or self.kernel
+        x, status = kernel.initialize(s, u, p, 0.0, self.step)
+        inside = self.inside(kernel.outputs(x, u, p, 0.0)) if status.code == OK and self.outline.gaps else None
+        if inside is not None:
+            raise self._gap_error(x, p, inside)
         if status.code == OK:
             if are_dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
@@ -211,8 +215,7 @@ class Prepared:
                 warnings.warn(text, stacklevel=2)
             return x
         if status.code == STARTS_INSIDE:
-            q = self.coordinates_of(x, p)
-            raise StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, int(status.substeps)))
+            raise self._gap_error(x, p, int(status.substeps))
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
             ended = f"perhaps {', or '.join(self.dae.ends)}; else " if self.dae.ends else ""
             raise StartError(
@@ -220,6 +223,14 @@ class Prepared:
                 f"{self.step:g} s; {ended}take a smaller step"
             )
         raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
+
+    def inside(self, y: Any) -> int | None:
+        """Return the number of a gap without events that begins below 0, None if there is none; y: outputs."""
+        return next((number for number, place in enumerate(self.outline.gaps) if y[place] < -CONSISTENT), None)
+
+    def _gap_error(self, x: Any, p: Any, number: int) -> StartError:
+        q = self.coordinates_of(x, p)
+        return StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, number))
 
     def _singularity(self, x: Any, p: Any) -> str:
         return singularity(self.mechanism, self.coordinates_of(x, p), list(self.mechanism.extended(p)), 0.0)

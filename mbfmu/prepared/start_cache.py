@@ -196,6 +196,7 @@ def load(key: str) -> CachedStart | None:
             found["rows"] and ca.Function.deserialize(found["rows"]),
             Conserved(*found["constant"]),
             tuple(found["guards"]),
+            tuple(found["gaps"]),
             found["quickest"] and Vibration(*found["quickest"]),
             tuple(found["coordinates"]),
         ),
@@ -224,6 +225,7 @@ def store(key: str, start: CachedStart) -> None:
         "rows": view.rows and view.rows.serialize(),
         "constant": view.constant,
         "guards": view.guards,
+        "gaps": view.gaps,
         "quickest": view.quickest,
         "coordinates": view.coordinates,
     }

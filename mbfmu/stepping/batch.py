@@ -257,10 +257,11 @@ class BatchSimulation(Simulation):
         for k, number in enumerate(chosen.tolist()):
             given = vector(s[k]), vector(u[k]), vector(p[k])
             x, status = prepared.kernel.initialize(*given, self._time, self._step)
-            if status.code != OK:
-                self._start(number, given[1], given[0], given[2])  # raises an error that names the joints
+            y = prepared.kernel.outputs(x, *given[1:], self._time) if status.code == OK else None
+            if y is None or prepared.inside(y) is not None:
+                self._start(number, given[1], given[0], given[2])  # raises an error that names the joints or the gap
                 raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
-            starts.append((x, prepared.kernel.outputs(x, *given[1:], self._time)))
+            starts.append((x, y))
         self._y, self._rows = self._y.copy(), self._rows.copy()  # a user may hold the one, and the other be `_made_u`
         for k, (number, (x, y)) in enumerate(zip(chosen.tolist(), starts, strict=True)):
             for blocks, own in ((self._x, x), (self._u, u[k]), (self._p, p[k])):

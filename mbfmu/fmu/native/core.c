@@ -255,6 +255,13 @@ static int refresh(struct core *m, struct text *t) {
         add(t, "%s: the start values give outputs that are not finite", MODEL_NAME);
         return 0;
     }
+    for (const struct quantity *gap = GAPPING; now->phase < RUNNING && gap->name; ++gap)
+        if (m->y1[gap->place] < -CONSISTENT) {
+            add(t, "%s: no consistent start at t = %.9g s: ", MODEL_NAME, now->time);
+            add_quantity(t, gap, m->y1[gap->place]);
+            add(t, " is below 0; change the start values it depends on");
+            return 0;
+        }
     swap_outputs(m);
     return 1;
 }
