@@ -8,6 +8,7 @@ equations of a row are solved together by least squares and must agree,
     C a = gamma,        Y a = y''(t) - Y' v                     the accelerations.
 """
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from scipy.interpolate import make_interp_spline
 
 from mbfmu.dae import Dae
+from mbfmu.dae.start import assembled
 from mbfmu.equilibria.newton import LONGEST, RANK
 from mbfmu.equilibria.problem import chains, column, whole
 from mbfmu.errors import UnknownNameError, UsageError, nearest
@@ -42,6 +44,12 @@ PRIME = "'"
 """Mark after the name of a coordinate whose derivative is given, whatever the joint calls its rate."""
 NAMED = 3
 """Largest number of names in a message."""
+STEP = 0.1
+"""Longest way of an axis between two poses that follow each other, m or rad."""
+FARTHEST = 1000.0
+"""Longest way of a driven axis from one value to the next, m or rad."""
+LOOKS = 16
+"""Number of parts of an interval at whose ends the axes are looked at."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,8 @@ class Motion:
         speeds: the same of rates.
         gains: the same of accelerations.
         notices: how rates and accelerations were found, if they are not those given.
-        course: function (time, s) -> the coordinates there, in the order of `places`, shape (number of them,); None:
-            the motion is known at its times only.
+        course: function (times, s) -> the coordinates there, in the order of `places`, shape (number of times, number
+            of places); None: the motion is known at its times only.
     """
 
     times: Array
@@ -63,7 +71,7 @@ class Motion:
     speeds: dict[str, Array]
     gains: dict[str, Array]
     notices: tuple[str, ...] = ()
-    course: Callable[[float], Array] | None = None
+    course: Callable[[Array], Array] | None = None
 
 
 def motion_of(
@@ -116,7 +124,11 @@ def from_expressions(dae: Dae, motion: Mapping[str, str | float], stop: float | 
     places, _, _ = chains(dae)
     times = communication_points(stop, 1e-3, interval)
     exact: list[Any] = []
-    found = Motion(times, {}, {}, {}, course=lambda time: np.array([float(item(time)[0]) for item in exact]))
+
+    def course(at: Array) -> Array:
+        return np.column_stack([np.array(item(at.reshape(1, -1)))[0] for item in exact])
+
+    found = Motion(times, {}, {}, {}, course=course)
     t = ca.SX.sym("time")
     for name, text in motion.items():
         _refuse_unknown(dae, name, places)
@@ -158,8 +170,9 @@ def from_table(dae: Dae, path: Path) -> Motion:
         rate = rate_of.get(name)
         if rate in found.speeds or (rate is None and _has_rates(name, found.speeds)):
             continue
-        first, second = _slopes(path, times, values, 2)
-        found.speeds[name + PRIME], found.gains[name + PRIME] = first, second
+        found.speeds[name + PRIME], second = _slopes(path, times, values, 2)
+        if rate_of.get(rate or "") not in found.gains:
+            found.gains[name + PRIME] = second
         differentiated.append(name)
     for name, values in [*found.speeds.items()]:
         gain = rate_of.get(name)
@@ -170,7 +183,7 @@ def from_table(dae: Dae, path: Path) -> Motion:
     notices = (text + listed(differentiated),) if differentiated else ()
     every = np.column_stack([*found.places.values()])
     course = make_interp_spline(times, every, k=DEGREE if len(times) > DEGREE else 1) if len(times) > 1 else None
-    return replace(found, notices=notices, course=lambda time: np.asarray(course(time) if course else every[0]))
+    return replace(found, notices=notices, course=course)
 
 
 def _has_rates(name: str, speeds: Mapping[str, Array]) -> bool:
@@ -254,6 +267,8 @@ class Kinematics:
             return ca.Function(name, arguments, [ca.densify(item) for item in results])
 
         self.place = function("place", given, y_q, ca.jacobian(y_q, q))
+        whole_turns = ca.vertcat(ca.SX(0, 1), *(place(name) for name in motion.places))
+        self.counted = function("counted", [*given, turned], whole_turns)
         self.speed = function("speed", given, ca.substitute(speeds, v, 0 * v), ca.jacobian(speeds, v))
         self.gain = function("gain", given, ca.substitute(gains, a, 0 * a), ca.jacobian(gains, a))
 
@@ -359,6 +374,95 @@ def pose_of(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: A
             f"{dae.name}: the motion leaves {found.missing} freedom(s) open at t = {time:g} s: give that of more joints"
         )
     return found.q
+
+
+def parts_of(dae: Dae, way: Array) -> int:
+    """Return the number of steps in which driven axes go a way.
+
+    Raises:
+        UsageError: it is too far.
+    """
+    farthest = float(np.max(np.abs(way), initial=0.0))
+    if not farthest <= FARTHEST:
+        raise UsageError(
+            f"{dae.name}: from one value to the next an axis goes {farthest:g} rad or m; at most {FARTHEST:g} can be "
+            "followed: begin nearer to the start, or take smaller ranges or more values"
+        )
+    return max(1, math.ceil(farthest / STEP))
+
+
+def between(dae: Dae, motion: Motion, begin: float, end: float, v: Array) -> list[float]:
+    """Return times between two of a motion, from one to the next of which no axis goes far.
+
+    Without them loops could close in another branch, and full turns of counted angles would be lost, if the points of a
+    motion are few. Where each coordinate is driven there is nothing to follow, and no time is needed.
+
+    Args:
+        dae: the equations.
+        motion: the motion.
+        begin: a time of the motion, s.
+        end: the next, s.
+        v: rates of the coordinates at the first, shape (n,).
+
+    Raises:
+        UsageError: an axis goes too far from one time to the next.
+    """
+    if motion.course is None or not (dae.m or dae.n_angles):
+        return []
+    way = np.abs(np.diff(motion.course(np.linspace(begin, end, LOOKS + 1)), axis=0)).sum(axis=0)
+    others = np.minimum(np.abs(v) * (end - begin), FARTHEST)  # which are fast next to a singular position
+    times = np.linspace(begin, end, parts_of(dae, np.concatenate([way, others])) + 1)
+    return [float(time) for time in times[1:-1]]
+
+
+def start_of(dae: Dae, rest: Rest, time: float) -> Array:
+    """Return the coordinates at the start of the model, shape (n,)."""
+    return column(assembled(dae, list(dae.s_default()), list(rest.p), time))
+
+
+def counted_at_start(dae: Dae, rest: Rest, time: float) -> Array:
+    """Return the counted angles at the start, rad."""
+    s = dae.s_default()
+    return column(dae.assembly.counted(start_of(dae, rest, time), s[: len(dae.assembly.starts)], rest.p, time))
+
+
+def counted_on(dae: Dae, rest: Rest, turned: Array, q: Array, time: float) -> Array:
+    """Return the counted angles in a pose that follows one in which they are known, rad."""
+    found: Array = turned + nearest_turn(column(dae.angles(q, rest.p, time)) - turned)
+    return found
+
+
+def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -> tuple[Pose, Array]:
+    """Return the pose at the beginning of a motion, with its counted angles, followed from the start of the model.
+
+    Loops close as they do at the start, and angles have the full turns that are asked for.
+
+    Args:
+        kinematics: functions of the motion.
+        rest: inputs and parameters.
+        time: s.
+        wanted: the coordinates that are given, in the order of the motion.
+
+    Raises:
+        UsageError: there is none, or freedoms are left open.
+    """
+    dae = kinematics.dae
+    q, turned = start_of(dae, rest, time), counted_at_start(dae, rest, time)
+    value = column(kinematics.counted(q, 0 * q, rest.z, rest.u, rest.p, time, turned))
+    way = wanted - value
+    pose = None
+    for part in np.linspace(0, 1, 1 + parts_of(dae, way)).tolist():
+        pose = closed_pose(kinematics, q, rest, time, value + part * way)
+        if not pose.closed:
+            break
+        q, turned = pose.q, counted_on(dae, rest, turned, pose.q, time)
+    assert pose is not None
+    if not (pose.closed and not pose.missing):
+        begin = start_of(dae, rest, time)
+        q = pose_of(kinematics, begin, rest, time, wanted)  # directly, or an error that says why
+        pose = closed_pose(kinematics, q, rest, time, wanted)
+        turned = counted_on(dae, rest, counted_at_start(dae, rest, time), pose.q, time)
+    return pose, turned
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,23 @@ import numpy.typing as npt
 from mbfmu.arguments import checked
 from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.dae.inverse import EFFORT_UNITS
-from mbfmu.dae.start import assembled
 from mbfmu.equilibria.newton import RANK
 from mbfmu.equilibria.problem import column, whole
 from mbfmu.errors import UnknownNameError, UsageError, nearest
-from mbfmu.given_motion import NAMED, Kinematics, Motion, Rest, listed, motion_of, moving_of, nearest_turn, pose_of
+from mbfmu.given_motion import (
+    NAMED,
+    Kinematics,
+    Motion,
+    Rest,
+    between,
+    closed_pose,
+    counted_on,
+    first_pose,
+    listed,
+    motion_of,
+    moving_of,
+    pose_of,
+)
 from mbfmu.model import Model
 from mbfmu.model.library import model_of
 from mbfmu.result import Result, matching, roles
@@ -83,18 +95,24 @@ def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tu
     """Return efforts and outputs of a motion; arguments and errors as for `inverse`."""
     drives = _Drives(dae, efforts)
     kinematics = Kinematics(dae, motion)
-    begin = float(motion.times[0])
-    s = dae.s_default()
-    q = column(assembled(dae, list(s), list(drives.p), begin))
-    turned = column(dae.assembly.counted(q, s[: len(dae.assembly.starts)], drives.p, begin))
-    rows = []
     rest = Rest(drives.z, drives.u, drives.p)
+    wanted = np.column_stack([*motion.places.values()])
+    pose, turned = first_pose(kinematics, rest, float(motion.times[0]), wanted[0])
+    q, v = pose.q, np.zeros(dae.n)
+    rows = []
     for number, time in enumerate(motion.times.tolist()):
-        q = pose_of(kinematics, q, rest, time, np.array([values[number] for values in motion.places.values()]))
+        for part in between(dae, motion, float(motion.times[number - 1]), time, v) if number else ():
+            assert motion.course is not None
+            pose = closed_pose(kinematics, q, rest, part, motion.course(np.array([part]))[0])
+            if not pose.closed:  # a table's coordinates agree at its own times only
+                break
+            q = pose.q
+            turned = counted_on(dae, rest, turned, q, part)
+        q = pose_of(kinematics, q, rest, time, wanted[number])
         moving = moving_of(kinematics, motion, number, q, rest)
         v, a = moving.v, moving.a
         lambda_, u = drives.balanced(moving.C, q, v, a, time)
-        turned = turned + nearest_turn(column(dae.angles(q, drives.p, time)) - turned)
+        turned = counted_on(dae, rest, turned, q, time)
         y = dae.output(q, v, drives.z, turned, a, lambda_, u, drives.p, time)
         rows.append([*u, *column(y)])
     signals = [*dae.inputs, *dae.outputs]

@@ -9,7 +9,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from mbfmu.arguments import checked
 from mbfmu.dae import Dae, derive
-from mbfmu.dae.start import assembled
 from mbfmu.equilibria.problem import chains, column
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.formats import write_columns
@@ -29,11 +28,16 @@ from mbfmu.given_motion import (
     Motion,
     Pose,
     Rest,
+    between,
     closed_pose,
+    counted_at_start,
+    counted_on,
+    first_pose,
     motion_of,
     moving_of,
     nearest_turn,
-    pose_of,
+    parts_of,
+    start_of,
 )
 from mbfmu.model import Model
 from mbfmu.model.library import model_of
@@ -52,10 +56,6 @@ MET = 1e-11
 """Largest gap of a pose by which the end of a motion is found, m or rad."""
 SINGULAR = 1e-6
 """Regularity, relative to the best of the motion, in a singular position."""
-STEP = 0.1
-"""Longest way of a driven axis between two poses that follow each other, m or rad."""
-FARTHEST = 1000.0
-"""Longest way of a driven axis from one value to the next, m or rad."""
 LISTED = 6
 """Largest number of singular positions that a notice names."""
 
@@ -107,8 +107,7 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     linkage, rest = Kinematics(dae, motion), Rest.of(dae)
     wanted = np.column_stack([*motion.places.values()])
     begin = float(motion.times[0])
-    pose = _first_pose(linkage, rest, begin, wanted[0])
-    turned = _counted(dae, rest, begin)
+    pose, turned = first_pose(linkage, rest, begin, wanted[0])
     signals = [item for item, decided in zip(dae.outputs, _decided(dae), strict=True) if decided]
     places = [dae.outputs.index(item) for item in signals]
     rows, passed = [], []
@@ -118,15 +117,18 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     best = _regularity(started.J, lengths)
     for number, time in enumerate(motion.times.tolist()):
         if way:
-            pose, crossing = way.to(time)
+            trail, crossing = way.to(time)
+            pose = trail[-1][1]
             passed += crossing
+            for there, item in trail[:-1]:
+                turned = counted_on(dae, rest, turned, item.q, there)
         regularity = _regularity(pose.J, lengths)
         best = max(best, regularity)
         if regularity <= SINGULAR * best:
             raise _singular(dae, time, pose, "rates and accelerations are not determined")
         moving = moving_of(linkage, motion, number, pose.q, rest)
         way = _Way(linkage, rest, motion, time, pose, moving.v, moving.a)
-        turned = turned + nearest_turn(column(dae.angles(pose.q, rest.p, time)) - turned)
+        turned = counted_on(dae, rest, turned, pose.q, time)
         y = dae.output(
             pose.q, moving.v, rest.z, turned, moving.a, np.zeros(dae.m + dae.k), rest.u, rest.p, time
         )  # fmt: skip
@@ -147,47 +149,9 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     )  # fmt: skip
 
 
-def _first_pose(linkage: Kinematics, rest: Rest, time: float, wanted: Array) -> Pose:
-    """Return the pose at the beginning of a motion, followed from the start so that loops close as there.
-
-    Raises:
-        UsageError: there is none, or freedoms are left open.
-    """
-    dae = linkage.dae
-    q = _start(dae, rest, time)
-    value = column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, time)[0])
-    way = np.where(linkage.angular, nearest_turn(wanted - value), wanted - value)
-    pose = None
-    for part in np.linspace(0, 1, 1 + _parts(dae, way)).tolist():
-        pose = closed_pose(linkage, q, rest, time, value + part * way)
-        if not pose.closed:
-            break
-        q = pose.q
-    assert pose is not None
-    if not (pose.closed and not pose.missing):
-        pose_of(linkage, _start(dae, rest, time), rest, time, wanted)  # directly, or an error that says why
-        pose = closed_pose(linkage, _start(dae, rest, time), rest, time, wanted)
-    return pose
-
-
-def _parts(dae: Dae, way: Array) -> int:
-    """Return the number of steps in which driven axes go a way.
-
-    Raises:
-        UsageError: it is too far.
-    """
-    farthest = float(np.max(np.abs(way), initial=0.0))
-    if not farthest <= FARTHEST:
-        raise UsageError(
-            f"{dae.name}: from one value to the next an axis goes {farthest:g} rad or m; at most {FARTHEST:g} can be "
-            "followed: begin nearer to the start, or take smaller ranges or more values"
-        )
-    return max(1, math.ceil(farthest / STEP))
-
-
 def _started(linkage: Kinematics, rest: Rest, time: float) -> Pose:
     """Return the pose at the start of the model."""
-    q = _start(linkage.dae, rest, time)
+    q = start_of(linkage.dae, rest, time)
     return closed_pose(linkage, q, rest, time, column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, time)[0]))
 
 
@@ -199,16 +163,6 @@ def _singular(dae: Dae, time: float, pose: Pose, so: str) -> UsageError:
         f"{dae.name}: at t = {time:.9g} s the position is singular (the driven axes do not determine {coordinate}), "
         f"and {so}: end the motion before, or drive another axis"
     )
-
-
-def _start(dae: Dae, rest: Rest, time: float) -> Array:
-    return column(assembled(dae, list(dae.s_default()), list(rest.p), time))
-
-
-def _counted(dae: Dae, rest: Rest, time: float) -> Array:
-    """Return the counted angles at the start, rad."""
-    s = dae.s_default()
-    return column(dae.assembly.counted(_start(dae, rest, time), s[: len(dae.assembly.starts)], rest.p, time))
 
 
 def _decided(dae: Dae) -> list[bool]:
@@ -267,21 +221,34 @@ class _Way:
         guess = self.pose.q + dt * self.v + dt**2 / 2 * self.a
         if wanted is None:
             assert self.motion.course is not None
-            wanted = self.motion.course(time)
+            wanted = self.motion.course(np.array([time]))[0]
         return closed_pose(self.linkage, guess, self.rest, time, wanted)
 
-    def to(self, time: float) -> tuple[Pose, list[float]]:
-        """Return the pose at the next time of the motion, and the times between at which positions are singular.
+    def to(self, time: float) -> tuple[list[tuple[float, Pose]], list[float]]:
+        """Return times with the poses on the way to the next of the motion, and the times of singular positions.
 
         Raises:
             UsageError: the motion does not go on until there.
         """
         number = int(np.searchsorted(self.motion.times, time))
-        pose = self.at(time, np.array([item[number] for item in self.motion.places.values()]))
+        way, trail, passed = self, [], []
+        for part in between(self.linkage.dae, self.motion, self.begin, time, self.v):
+            pose = way.at(part)
+            if not pose.closed or pose.missing:  # a table's coordinates agree at its own times only, or the motion ends
+                break
+            trail.append((part, pose))
+            passed += way._crossed(part, pose)
+            v = (pose.q - way.pose.q) / (part - way.begin)
+            way = replace(way, begin=part, pose=pose, v=v, a=0 * v)
+        pose = way.at(time, np.array([item[number] for item in self.motion.places.values()]))
         if not pose.closed or pose.missing:
-            raise self._ended(time, pose)
+            raise way._ended(time, pose)
+        return [*trail, (time, pose)], passed + way._crossed(time, pose)
+
+    def _crossed(self, time: float, pose: Pose) -> list[float]:
+        """Return the time of a singular position before a later pose, if there is one."""
         if _side(pose.J) * _side(self.pose.J) >= 0:
-            return pose, []
+            return []
         low, high = self.begin, time
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -289,7 +256,7 @@ class _Way:
             if not there.closed:
                 break
             low, high = (middle, high) if _side(there.J) == _side(self.pose.J) else (low, middle)
-        return pose, [(low + high) / 2]
+        return [(low + high) / 2]
 
     def _ended(self, time: float, failed: Pose) -> UsageError:
         """Return the error of a motion that does not go on to a time."""
@@ -399,7 +366,7 @@ def _spread(
 ) -> Workspace:
     dae, rest = linkage.dae, Rest.of(linkage.dae)
     shape = tuple(len(item) for item in axes.values())
-    q = _start(dae, rest, 0.0)
+    q = start_of(dae, rest, 0.0)
     here = column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, 0.0)[0])
     first = tuple(
         int(np.argmin(np.abs(nearest_turn(values - at) if turns else values - at)))
@@ -409,7 +376,8 @@ def _spread(
     def wanted(point: tuple[int, ...]) -> Array:
         return np.array([values[k] for values, k in zip(axes.values(), point, strict=True)])
 
-    begin = _first_pose(linkage, rest, 0.0, wanted(first))
+    way = np.where(linkage.angular, nearest_turn(wanted(first) - here), wanted(first) - here)
+    begin, _ = first_pose(linkage, rest, 0.0, here + way)
     side, lengths = _side(begin.J), _lengths(_started(linkage, rest, 0.0))
     poses: dict[tuple[int, ...], Array] = {first: begin.q}
     regularity, position = np.full(shape, np.nan), np.full((*shape, len(own)), np.nan)
@@ -429,7 +397,7 @@ def _spread(
                 regularity[beside] = _regularity(pose.J, lengths)
                 todo.append(beside)
     reached = np.zeros(shape, dtype=bool)
-    turned, still = _counted(dae, rest, 0.0), np.zeros(dae.n)
+    turned, still = counted_at_start(dae, rest, 0.0), np.zeros(dae.n)
     for point, q in poses.items():
         y = column(dae.output(q, still, rest.z, turned, still, np.zeros(dae.m + dae.k), rest.u, rest.p, 0.0))
         reached[point] = True
@@ -439,7 +407,7 @@ def _spread(
 
 def _stepped(linkage: Kinematics, rest: Rest, q: Array, one: Array, other: Array, side: float) -> Pose | None:
     """Return the pose at other values of the axes, followed from those at which q is; None if there is none."""
-    parts = _parts(linkage.dae, other - one)
+    parts = parts_of(linkage.dae, other - one)
     pose = None
     for part in range(1, parts + 1):
         pose = closed_pose(linkage, q, rest, 0.0, one + part / parts * (other - one))

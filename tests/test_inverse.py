@@ -246,6 +246,18 @@ def test_a_table_of_coordinates_alone_is_differentiated_by_the_spline_through_it
     assert "interpolating spline of degree 5" in found.notices[0]
 
 
+def test_accelerations_of_a_table_are_taken_where_its_rates_are_missing(two_link: System, tmp_path: Path) -> None:
+    """The spline's own accelerations are 1e-6 off, which is not to be a contradiction."""
+    t = np.linspace(0, 1, 21)
+    table = np.column_stack([t, np.sin(t), -np.sin(t), np.cos(t), -np.cos(t)])
+    head = "time,shoulder.phi,shoulder.a,elbow.phi,elbow.a"
+    np.savetxt(tmp_path / "points.csv", table, delimiter=",", header=head, comments="", fmt="%.17g")
+    found = mbfmu.inverse(two_link, tmp_path / "points.csv")
+    np.testing.assert_allclose(found["shoulder.a"], -np.sin(t), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found["elbow.a"], -np.cos(t), rtol=0, atol=1e-14)
+    assert found.notices
+
+
 def test_the_reactions_of_a_rod_that_turns_steadily_are_weight_and_centripetal_force(two_link: System) -> None:
     w = 3.0
     found = mbfmu.inverse(two_link, {"shoulder.phi": f"{w}*time", "elbow.phi": "0"}, 1.0, output_interval=0.1)

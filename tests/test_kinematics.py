@@ -79,6 +79,25 @@ def test_a_slider_follows_its_crank_by_the_textbook(coordinates: str) -> None:
     assert found.notices == ()
 
 
+@pytest.mark.parametrize("analysis", [mbfmu.kinematics, mbfmu.inverse])
+@pytest.mark.parametrize("interval", [0.5, 1.0])
+def test_a_motion_is_the_same_however_few_points_of_it_are_shown(analysis: Any, interval: float) -> None:
+    """The crank turns by 3 or 6 rad from point to point: the slider stays on its side, and nothing is singular."""
+    found = analysis("slider_crank", {"crank.phi": "6*time"}, 5.0, output_interval=interval)
+    phi = 6 * found.time
+    np.testing.assert_allclose(found["slider.s"], np.cos(phi) + np.sqrt(4 - np.sin(phi) ** 2), atol=1e-12)
+    assert found.notices == ()
+
+
+@pytest.mark.parametrize("analysis", [mbfmu.kinematics, mbfmu.inverse])
+def test_an_axis_has_the_full_turns_that_its_motion_asks_for(analysis: Any) -> None:
+    """In absolute coordinates its angle is counted: from the start to the first point, and from point to point."""
+    others = {f"joint{k}.phi": "0" for k in range(2, 7)}
+    motion = {"joint1.phi": "4 + 4*time", **others}
+    found = analysis("arm6", motion, 3.0, output_interval=1.0, coordinates="absolute")
+    np.testing.assert_allclose(found["joint1.phi"], [4, 8, 12, 16], atol=1e-12)
+
+
 @pytest.mark.parametrize("branch", [1, -1])
 def test_a_four_bar_stays_in_the_branch_in_which_it_starts(branch: int) -> None:
     start = {"rocker.phi": f"guess({float(rocker_of(math.pi / 3, branch))!r})"}
