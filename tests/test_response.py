@@ -204,6 +204,44 @@ def test_at_an_undamped_frequency_the_gain_is_infinite() -> None:
     )
 
 
+def two_oscillators() -> Block:
+    """An integrator and an oscillator of 1 rad/s beside each other, none of which hears of the other."""
+    return Block(
+        "beside",
+        inputs=(Port("u"), Port("w")),
+        states=(State("x", "2*u"), State("a", "b"), State("b", "-a + w"), State("c", "0.5*b - c")),
+        defined=(Defined("y", "x", output=True), Defined("z", "a", output=True), Defined("s", "c", output=True)),
+    )
+
+
+def test_what_an_undamped_mode_does_not_reach_keeps_its_response_where_that_resonates() -> None:
+    found = mbfmu.bode(two_oscillators(), outputs=["y", "z", "s"], frequency=[0.5 / math.tau, 1 / math.tau, 1.0])
+    at = found.response[1]
+    np.testing.assert_allclose(at[0], [2 / 1j, 0], rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(at[1:, 0], 0, atol=1e-14)
+    assert np.all(np.isinf(at[1:, 1]))
+    margins = {(item.input, item.output): item for item in found.margins()}
+    assert margins["u", "y"].phase == pytest.approx(90, rel=1e-12)  # its gain is 1 at 2 rad/s
+    assert margins["u", "y"].phase_frequency == pytest.approx(2 / math.tau, rel=1e-12)
+    assert margins["w", "z"].phase_frequency == pytest.approx(math.sqrt(2) / math.tau, rel=1e-12)
+
+
+def test_a_gain_that_is_1_at_a_given_frequency_has_its_margin_there() -> None:
+    """A gain of 2/w is exactly 1 at the frequency 2 rad/s, in the middle, at the beginning and at the end."""
+    ones = 2 / math.tau
+    for frequency in ([0.1, ones, 1.0], [ones, 1.0], [0.1, ones]):
+        (margin,) = mbfmu.bode(two_oscillators(), sources=["u"], outputs=["y"], frequency=frequency).margins()
+        assert (margin.phase_frequency, margin.phase) == (pytest.approx(ones, rel=1e-14), pytest.approx(90, rel=1e-12))
+
+
+def test_a_sampled_loop_that_oscillates_at_half_the_sampling_frequency_has_a_gain_margin() -> None:
+    """K T/(z - 1) with feedback has its pole at 1 - K T, which is -1 for K T = 2."""
+    block = Block("loop", inputs=(Port("u"),), states=(State("x", "5*u"),), defined=(Defined("y", "x", output=True),))
+    (margin,) = mbfmu.bode(block, period=0.1).margins()
+    assert margin.gain == pytest.approx(2 / 0.5, rel=1e-12)
+    assert margin.gain_frequency == pytest.approx(5.0, rel=1e-12)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
 def test_a_table_reads_back(ending: str, tmp_path: Path) -> None:
     found = mbfmu.bode("quarter_car", frequency=[0.5, 1.0, 2.0])

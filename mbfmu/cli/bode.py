@@ -176,7 +176,7 @@ def _shown(name: str, found: "FrequencyResponse", margins: "tuple[Margin, ...]")
         table.add_row(
             escape(item.input), escape(item.output), f"{gain[0]:.5g}", f"{gain[top]:.5g}",
             _number(float(found.frequency[top])), _number(item.gain), _number(item.gain_frequency),
-            "" if item.phase is None else f"{item.phase:.4g} deg", _number(item.phase_frequency),
+            "" if item.phase is None else f"{item.phase + 0.0:.4g} deg", _number(item.phase_frequency),
         )  # fmt: skip
     more = [f"and {len(margins) - ROWS} more pairs; choose some with --from and --to"] if len(margins) > ROWS else []
     return [table, *more]

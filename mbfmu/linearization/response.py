@@ -5,10 +5,12 @@ sampled data with G(z) at z = exp(i w T), for frequencies up to half of 1/T (Fra
 of Dynamic Systems, 1998, chapters 2 and 4).
 """
 
+import cmath
 import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,14 @@ NARROW = 1e6
 
 ROUND_OFF = 1e-9
 """Gain, relative to the largest, that counts as zero."""
+LOUD = 1e6
+"""Gain above which the search for a gain of 1 need not tell one from another, as next to an undamped mode."""
+REAL = 1e-13
+"""Imaginary part of G, relative to its size, that is round-off."""
+NYQUIST = 1e-12
+"""Difference of a frequency from half that of the sampling, as a part of it, up to which they are the same."""
+COUPLED = 1e-12
+"""Part of an undamped mode in a pair, relative to its output's and its input's slopes, that is round-off."""
 
 
 @dataclass(frozen=True)
@@ -131,24 +141,43 @@ class FrequencyResponse:
             return complex(response_of(self.linear, np.array([frequency]))[0][there])
 
         G = self.response[:, row, column]
-        ones = self._crossings(np.abs(G) - 1, lambda frequency: abs(at(frequency)) - 1)
-        backs = [
-            item
-            for item in self._crossings(G.imag, lambda frequency: at(frequency).imag)
-            if at(item).real < -ROUND_OFF * np.max(np.abs(G))  # neither the positive real axis nor a zero
-        ]
-        phases = [(math.degrees(np.angle(-at(item))), item) for item in ones]
+        real = np.abs(G.imag) <= REAL * np.abs(G)
+        backs = self._crossings(np.where(real, 0.0, G.imag), lambda frequency: at(frequency).imag)
+        if self._folds and not np.all(real):
+            backs.append(float(self.frequency[-1]))
+        least = -ROUND_OFF * np.max(np.abs(G[np.isfinite(G)]), initial=0.0)
+        backs = [item for item in backs if at(item).real < least]  # neither the positive real axis nor a zero
+        above = np.minimum(np.abs(G), LOUD) - 1
+        ones = self._crossings(above, lambda frequency: min(abs(at(frequency)), LOUD) - 1)
+        ones += [float(self.frequency[k]) for k in {0, len(above) - 1} if above[k] == 0]
+        phases = [(math.degrees(cmath.phase(-at(item))), item) for item in ones]
         gains = [(1 / abs(at(item)), item) for item in backs]
         phase = min(phases, key=lambda item: abs(item[0]), default=(None, None))
         gain = min((item for item in gains if item[0] > 1), default=(None, None))
         return Margin(self.inputs[column], self.outputs[row], *gain, *phase)
 
+    @property
+    def _folds(self) -> bool:
+        """Whether the frequencies end at half that of the sampling, where z = -1 and G is real."""
+        period = self.linear.period
+        return bool(period) and abs(2 * period * float(self.frequency[-1]) - 1) <= NYQUIST
+
     def _crossings(self, values: Array, function: Callable[[float], float]) -> list[float]:
-        """Return the frequencies at which a function of them crosses zero, one for each change of sign."""
+        """Return the frequencies at which a function of them crosses zero, one for each change of sign.
+
+        Args:
+            values: of the function at the frequencies, shape (n_f,); 0 where round-off hides their sign.
+            function: the function between the frequencies.
+        """
         found = []
-        for k in np.flatnonzero(np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] < 0)):
-            low, high = float(self.frequency[k]), float(self.frequency[k + 1])
-            if function(low) * function(high) < 0:
+        signed = np.flatnonzero(values)
+        for k, after in pairwise(signed.tolist()):
+            if not values[k] * values[after] < 0:
+                continue
+            low, high = float(self.frequency[k]), float(self.frequency[after])
+            if after > k + 1:  # it crosses at one of the frequencies
+                found.append(float(self.frequency[(k + after) // 2]))
+            elif function(low) * function(high) < 0:
                 found.append(float(brentq(function, low, high, xtol=1e-14 * high, rtol=1e-14)))
         return found
 
@@ -182,7 +211,7 @@ def frequency_response(
         raise UsageError("frequencies are positive numbers, in Hz")
     if np.any(np.diff(given) <= 0):
         raise UsageError("frequencies must rise")
-    if linear.period and given[-1] > 0.5 / linear.period * (1 + 1e-12):
+    if linear.period and given[-1] > 0.5 / linear.period * (1 + NYQUIST):
         raise UsageError(
             f"{given[-1]:g} Hz is beyond half the sampling frequency, {0.5 / linear.period:g} Hz: the sampled signal "
             "shows no faster oscillation"
@@ -193,7 +222,7 @@ def frequency_response(
 
 
 def response_of(linear: Linear, frequency: Array) -> npt.NDArray[np.complex128]:
-    """Return G of all inputs and outputs, complex, shape (n_f, n_y, n_u); infinite at an undamped eigenvalue.
+    """Return G of all inputs and outputs, complex, shape (n_f, n_y, n_u); infinite where an undamped mode resonates.
 
     Args:
         linear: the form.
@@ -207,8 +236,32 @@ def response_of(linear: Linear, frequency: Array) -> npt.NDArray[np.complex128]:
         try:
             found[k] = linear.C @ np.linalg.solve(point * unit - linear.A, linear.B) + linear.D
         except np.linalg.LinAlgError:
-            found[k] = complex(math.inf, 0.0)
+            found[k] = _at_pole(linear, point * unit - linear.A)
     return found
+
+
+def _at_pole(linear: Linear, M: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
+    """Return G where M = s 1 - A is singular: infinite in pairs in which the mode takes part, else its limit.
+
+    With U* M = 0, M V = 0 and s = s0 + d, (M + d) x = B is met by x = V a / d + x0 + ... where U* V a = U* B,
+    M x0 = B - V a and U* x0 = 0.
+
+    Args:
+        linear: the form.
+        M: shape (n_x, n_x).
+    """
+    left, values, right = np.linalg.svd(M)
+    count = max(1, int(np.sum(values <= len(M) * np.finfo(float).eps * values[0])))
+    U, V = left[:, -count:], right[-count:].conj().T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        try:
+            Va = V @ np.linalg.solve(U.conj().T @ V, U.conj().T @ linear.B)
+            x = right[:-count].conj().T @ ((left[:, :-count].conj().T @ (linear.B - Va)) / values[:-count, None])
+            x -= V @ np.linalg.solve(U.conj().T @ V, U.conj().T @ x)
+        except np.linalg.LinAlgError:  # a double eigenvalue with one shape
+            return np.full(linear.D.shape, complex(math.inf, 0.0))
+    least = COUPLED * np.outer(np.linalg.norm(linear.C, axis=1), np.linalg.norm(linear.B, axis=0))
+    return np.where(np.abs(linear.C @ Va) > least, complex(math.inf, 0.0), linear.C @ x + linear.D)
 
 
 def _usual(linear: Linear) -> Array:
