@@ -234,6 +234,18 @@ def test_the_stability_of_a_steady_motion_is_judged_in_joint_coordinates_only() 
     assert "judged in joint coordinates only" in absolute.notices[-1]
 
 
+@pytest.mark.parametrize("place", [-math.pi / 2, 0.5])
+def test_a_pendulum_that_passes_a_place_is_in_no_steady_motion(two_link: System, place: float) -> None:
+    """Its acceleration is zero there, at the lowest point by itself, but not where its rate leads."""
+    held = {"shoulder.w": 1.0, "elbow.phi": 0.0}
+    given = {"shoulder.phi": place, "elbow.phi": 0.0}
+    found = mbfmu.equilibrium(two_link, hold=held, free=["shoulder.tau", "elbow.tau"], values=given)
+    assert found["shoulder.a"] == pytest.approx(0.0, abs=1e-9)
+    assert found.eigenvalues.size == 0
+    assert found.stability == UNDECIDED
+    assert "steady at this place only, as forces change where shoulder.w leads" in found.notices[-1]
+
+
 def test_a_motor_turns_steadily_where_voltage_and_torque_hold_it() -> None:
     """u = R i + k_t w_m, k_t i = friction + tau/n, w = w_m/n."""
     k_t, n, tau, u = 0.0302, 156.0, 5.0, 12.0

@@ -44,8 +44,9 @@ def refuse_loose(problem: Problem, found: Found) -> None:
         ways.append(f"leave {freed[0]} out of --free")
     raise EquilibriumError(
         f"{dae.name}: {_counts(problem)}, and nothing determines {_listed(loose)}: "
-        + (f"hold {missing} of them" if len(loose) > 1 else "hold it")
-        + (f", such as {' or '.join(ways)}" if ways else "")
+        + (f"hold {missing} of them" if len(loose) > 1 else "hold it" if holdable or not freed else "")
+        + (", such as " if ways and (holdable or len(loose) > 1) else "")
+        + " or ".join(ways)
     )
 
 

@@ -23,7 +23,7 @@ from mbfmu.dae import Dae
 from mbfmu.dae.start import scaled_rows
 from mbfmu.equilibria.newton import RANK, Found
 from mbfmu.equilibria.problem import Problem, State, outputs_at, position_slopes, whole
-from mbfmu.equilibria.search import eigenvalues
+from mbfmu.equilibria.search import eigenvalues, lasts
 from mbfmu.errors import MbfmuError, UnknownNameError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.model import LagrangianSystem, Model, System
@@ -68,7 +68,8 @@ class Equilibrium:
             them.
         outputs: all outputs there, by name, such as the forces in springs and joints.
         eigenvalues: of the linearization there, 1/s, each conjugate pair once; parts that are round-off are 0. There
-            are none for a steady motion in coordinates of which more than those of the held rates move.
+            are none for a steady motion in coordinates of which more than those of the held rates move, or which is
+            steady at one place only.
         unknowns: names of what was solved for.
         equations: names of the equations.
         residual: what remains, at most: of accelerations, m/s2 or rad/s2, of rates of states in units of their nominal
@@ -200,7 +201,13 @@ def told(
     if _depends_on_time(dae):
         timed = (f"{dae.name}: the equations depend on the time: this is the balance at t = 0",)
     values_there = eigenvalues(problem, found)
-    if problem.moving and not values_there.size:
+    if not lasts(problem, found):
+        moved = ", ".join(name for name in problem.hold if problem.hold[name] and name in problem.rates)
+        timed += (
+            f"{dae.name}: the motion is steady at this place only, as forces change where {moved} leads: it does not "
+            "go on like this, and its stability is not judged",
+        )
+    elif problem.moving and not values_there.size:
         timed += (f"{dae.name}: the stability of a steady motion is judged in joint coordinates only",)
     return Equilibrium(
         name=dae.name,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mbfmu.equilibria.failures import failure, outside, refuse_loose
 from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
-from mbfmu.equilibria.problem import Problem, outputs_at, whole
+from mbfmu.equilibria.problem import Problem, column, outputs_at, whole
 from mbfmu.errors import UsageError
 from mbfmu.linearization.mechanism import Point, linearized
 
@@ -30,6 +30,10 @@ MOST_BRANCHES = 6
 """Largest number of further equilibria that are told."""
 AS_NEAR = 1.1
 """Largest ratio of the distances of two equilibria from the start that makes them equally near."""
+LATER = (0.0, 0.37, 1.1)
+"""Times at which a steady motion is looked at, s."""
+STEADY = 1e-6
+"""Largest change of accelerations, m/s2 or rad/s2, and of scaled rates of states, 1/s, in a steady motion."""
 QUATERNION = 4
 """Number of entries of a quaternion, which with all signs reversed is the same rotation."""
 
@@ -202,6 +206,8 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     several periods change it too.
     """
     dae, at = problem.dae, problem.at(found.x)
+    if not lasts(problem, found):
+        return np.zeros(0, dtype=np.complex128)
     if any(abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)):
         return np.zeros(0, dtype=np.complex128)
     try:
@@ -209,3 +215,26 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     except UsageError:  # several periods
         return np.zeros(0, dtype=np.complex128)
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
+
+
+def lasts(problem: Problem, found: Found) -> bool:
+    """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their places.
+
+    It is not judged where others move, such as quaternions, whose rates change.
+    """
+    dae, at = problem.dae, problem.at(found.x)
+    if not problem.moving or any(
+        abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)
+    ):
+        return True
+    p = whole(dae, at.u, at.p)
+    here, *later = (
+        np.concatenate(
+            [
+                column(dae.acceleration(there, at.v, at.z, at.u, p, 0.0)[0]),
+                column(dae.flow(there, at.v, at.z, at.u, p, 0.0)) / dae.nominal_states,
+            ]
+        )
+        for there in (at.q + time * at.v for time in LATER)
+    )
+    return all(bool(np.max(np.abs(item - here), initial=0.0) <= STEADY) for item in later)
