@@ -104,7 +104,7 @@ MOST_SHOWN = 30
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a clause that ends an error message: the known name nearest to a wrong one, or the known names."""
-    names = list(islice(known, MOST_NAMES))
+    names = list(dict.fromkeys(islice(known, MOST_NAMES)))
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{close[0]}'?"

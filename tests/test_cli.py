@@ -733,6 +733,7 @@ MISTAKES = {
     "modes two_link --mode 2": "give --animate PAGE.html too",
     "modes two_link --animate page.png": "page.png",
     "modes two_link --animate page.html --mode 9": "modes 1 to 2, and no mode 9",
+    "modes two_link --animate page.html --mode 0": "modes 1 to 2, and no mode 0",
     "modes two_link --hold shoulder.phi": "'shoulder.phi' is not NAME=VALUE",
     "bode two_link --frequency 1:2": "'1:2' is not LOW:HIGH:N",
     "bode two_link --frequency 0:1:3": "such as 0.1:100:400",

@@ -276,7 +276,10 @@ def _evaluated(where: str, text: str) -> float:
     try:
         return constant(text)
     except ModelError as error:
-        raise UsageError(f"{where}: '{text}' is not a number: {error}") from None
+        told = str(error)
+        raise UsageError(
+            f"{where}: " + (told if "is not a number" in told else f"'{text}' is not a number: {told}")
+        ) from None
 
 
 def present(*paths: Path | None) -> tuple[Path, ...]:

@@ -60,8 +60,9 @@ def modes(
     tell("modes", 0.0)
     found = mbfmu.modes(system, hold=held(hold), free=names(free), coordinates=coordinates)
     name = Path(model).stem
-    number = mode or next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
     if animate:
+        first = next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
+        number = first if mode is None else mode
         title = f"{name}: mode {number}"
         page = mbfmu.view(system, mode=number, title=title, values=found.values, coordinates=coordinates)
         page.write(animate)
