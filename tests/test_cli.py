@@ -245,6 +245,11 @@ def test_the_table_shows_what_is_driven_and_measured_first(tmp_path: Path, done:
     assert measured[3:7] == ["suspension.s", "suspension.v", "hub.s", "hub.v"]  # the joint with a drive first
 
 
+def test_the_page_of_a_mode_is_called_by_model_and_mode_once(tmp_path: Path, done: Callable[..., str]) -> None:
+    done("modes", "quarter_car", "--animate", "page.html", "--mode", "2", cwd=tmp_path)
+    assert "<title>quarter_car: mode 2</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_what_the_table_has_no_room_for_is_counted(tmp_path: Path, done: Callable[..., str]) -> None:
     text = done("simulate", "chain", "--set", "N=8", "--stop", "0.01", cwd=tmp_path)
     assert len(variables(text)) == 12 + len(MONITORED)

@@ -63,8 +63,7 @@ def modes(
     if animate:
         first = next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
         number = first if mode is None else mode
-        title = f"{name}: mode {number}"
-        page = mbfmu.view(system, mode=number, title=title, values=found.values, coordinates=coordinates)
+        page = mbfmu.view(system, mode=number, title=name, values=found.values, coordinates=coordinates)
         page.write(animate)
     there = found.equilibrium
     notices = there.notices if there else ()
