@@ -19,7 +19,7 @@ MbfmuError
 └── UsageError               a call or command with arguments that are invalid
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
@@ -100,6 +100,8 @@ MOST_NAMES = 1000
 """Largest number of known names that are compared with a wrong one."""
 MOST_SHOWN = 30
 """Largest number of known names that a message lists."""
+MOST_SAID = 3
+"""Usual largest number of other things that a message lists."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -108,5 +110,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{close[0]}'?"
-    shown = ", ".join(sorted(names, key=lambda item: (item.count("."), item))[:MOST_SHOWN]) or "none"
-    return f"known: {shown}{f' and {len(names) - MOST_SHOWN} more' if len(names) > MOST_SHOWN else ''}"
+    return f"known: {first_of(sorted(names, key=lambda item: (item.count('.'), item)), MOST_SHOWN) or 'none'}"
+
+
+def first_of(texts: Sequence[str], most: int = MOST_SAID) -> str:
+    """Return the first texts of a list, with commas, and the number of the others."""
+    return ", ".join(texts[:most]) + f" and {len(texts) - most} more" * (len(texts) > most)

@@ -24,7 +24,7 @@ from mbfmu.dae import Dae
 from mbfmu.dae.start import assembled
 from mbfmu.equilibria.newton import LONGEST, RANK
 from mbfmu.equilibria.problem import chains, column, whole
-from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.errors import UnknownNameError, UsageError, first_of, nearest
 from mbfmu.model.expression import Expression
 from mbfmu.model_run import communication_points
 from mbfmu.result import read_table
@@ -42,8 +42,6 @@ CLOSED = 1e-6
 """Largest gap, m or rad, and relative gap of rates and accelerations, between a motion and the constraints."""
 PRIME = "'"
 """Mark after the name of a coordinate whose derivative is given, whatever the joint calls its rate."""
-NAMED = 3
-"""Largest number of names in a message."""
 STEP = 0.1
 """Longest way of an axis between two poses that follow each other, m or rad."""
 FARTHEST = 1000.0
@@ -180,7 +178,7 @@ def from_table(dae: Dae, path: Path) -> Motion:
             found.gains[gain] = _slopes(path, times, values, 1)[0]
             differentiated.append(name)
     text = f"'{path}': derivatives of the interpolating spline of degree {DEGREE} stand for those of "
-    notices = (text + listed(differentiated),) if differentiated else ()
+    notices = (text + first_of(differentiated),) if differentiated else ()
     every = np.column_stack([*found.places.values()])
     course = make_interp_spline(times, every, k=DEGREE if len(times) > DEGREE else 1) if len(times) > 1 else None
     return replace(found, notices=notices, course=course)
@@ -529,9 +527,3 @@ def solved(dae: Dae, C: Array, drift: Array, rows: tuple[Any, Any], wanted: Arra
             f"{gap:.3g}: give only coordinates that do not follow from each other"
         )
     return found
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

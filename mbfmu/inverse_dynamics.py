@@ -21,9 +21,8 @@ from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.dae.inverse import EFFORT_UNITS
 from mbfmu.equilibria.newton import RANK
 from mbfmu.equilibria.problem import column, whole
-from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.errors import MOST_SAID, UnknownNameError, UsageError, first_of, nearest
 from mbfmu.given_motion import (
-    NAMED,
     Kinematics,
     Motion,
     Rest,
@@ -31,7 +30,6 @@ from mbfmu.given_motion import (
     closed_pose,
     counted_on,
     first_pose,
-    listed,
     motion_of,
     moving_of,
     pose_of,
@@ -139,7 +137,7 @@ class _Drives:
     def __init__(self, dae: Dae, efforts: tuple[str, ...]) -> None:
         if dae.pressed:
             raise UsageError(
-                f"'{dae.name}' has forces that depend on those of constraints ({listed(list(dae.pressed[:1]))} and "
+                f"'{dae.name}' has forces that depend on those of constraints ({first_of(list(dae.pressed[:1]))} and "
                 "others), such as creep forces of wheels: those of a given motion are not found; leave its track out"
             )
         self.dae = dae
@@ -158,7 +156,7 @@ class _Drives:
         force = dae.force(q, v, z, u, p, t)
         B = ca.jacobian(force, u)[:, self.driven]
         if dae.n_z and ca.depends_on(force, z):
-            own = listed([item.name for item in dae.states])
+            own = first_of([item.name for item in dae.states])
             raise UsageError(
                 f"'{dae.name}' has forces that depend on states of their own ({own}), which no motion gives"
             )
@@ -184,7 +182,7 @@ class _Drives:
         gap = np.abs(columns @ found - asked)
         size = max(1.0, *np.abs(force), *np.abs(inertia))
         if not np.max(gap, initial=0.0) <= BALANCED * size:
-            worst = [dae.coordinates[k] for k in np.argsort(-gap)[:NAMED] if gap[k] > BALANCED * size]
+            worst = [dae.coordinates[k] for k in np.argsort(-gap)[:MOST_SAID] if gap[k] > BALANCED * size]
             raise UsageError(
                 f"{dae.name}: nothing drives {', '.join(worst)} as the motion asks for at t = {time:g} s (by "
                 f"{np.max(gap):.3g}): make the joint actuated, name the inputs that drive it as efforts, or leave its "
@@ -195,7 +193,7 @@ class _Drives:
             free = [dae.inputs[k].name for k, share in zip(self.driven, loose, strict=True) if share > RANK]
             if free:
                 raise UsageError(
-                    f"{dae.name}: the motion does not determine {listed(free)} at t = {time:g} s: there are more "
+                    f"{dae.name}: the motion does not determine {first_of(free)} at t = {time:g} s: there are more "
                     "drives than freedoms (name some as efforts), or in this position they do not act on them"
                 )
         found, u = found / length, self.u.copy()
@@ -203,7 +201,7 @@ class _Drives:
         if self.limited:
             left = column(dae.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ found[:m]
             if not np.max(np.abs(left), initial=0.0) <= BALANCED * size:
-                given = listed([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
+                given = first_of([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
                 raise UsageError(
                     f"{dae.name}: at t = {time:g} s the motion asks for {given}, where these do not act as they do at "
                     "0: they are beyond their limits, or do not act linearly"

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from mbfmu.arguments import checked
 from mbfmu.dae import Dae, derive
 from mbfmu.equilibria.problem import chains, column
-from mbfmu.errors import UnknownNameError, UsageError, nearest
+from mbfmu.errors import UnknownNameError, UsageError, first_of, nearest
 from mbfmu.formats import write_columns
 from mbfmu.given_motion import (
     Kinematics,
@@ -136,10 +136,9 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     names = (*(item.name for item in signals), REGULARITY)
     notices = motion.notices
     if passed:
-        more = f" and {len(passed) - LISTED} more" if len(passed) > LISTED else ""
-        listed = ", ".join(f"{time:.6g} s" for time in passed[:LISTED])
+        times = first_of([f"{time:.6g} s" for time in passed], LISTED)
         notices += (
-            f"{dae.name}: the motion passes singular positions at t = {listed}{more}, where the driven axes do not "
+            f"{dae.name}: the motion passes singular positions at t = {times}, where the driven axes do not "
             "determine the others: it goes on smoothly",
         )
     return Result(

@@ -14,7 +14,7 @@ from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.equilibrium import value_text
 from mbfmu.cli.linearize import named_shares, polar
 from mbfmu.cli.robot import with_robot
-from mbfmu.errors import UsageError
+from mbfmu.errors import UsageError, first_of
 
 if TYPE_CHECKING:
     from mbfmu.modal import Modes, ModeShape
@@ -94,9 +94,8 @@ def _shown(name: str, found: "Modes") -> list[RenderableType]:
     lines: list[RenderableType] = []
     if found.equilibrium:
         places = [item for item in found.equilibrium.items if item.role != "held"]
-        told = ", ".join(f"{item.name} = {value_text(item, 6)}" for item in places[:SHAPES])
-        more = f" and {len(places) - SHAPES} more" if len(places) > SHAPES else ""
-        lines.append(f"about the equilibrium {told}{more}")
+        told = first_of([f"{item.name} = {value_text(item, 6)}" for item in places], SHAPES)
+        lines.append(f"about the equilibrium {told}")
     lines.append(_table(name, found))
     if any(item.bodies for item in found.shapes):
         more = f" of the first {SHAPES}; all with --json" if len(found) > SHAPES else ""

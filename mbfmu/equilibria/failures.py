@@ -1,19 +1,15 @@
 """The errors of a search: what nothing determines, and what remains unmet, with what mends it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from mbfmu.equilibria.newton import MET, RANK, Found, evaluated
 from mbfmu.equilibria.problem import Problem, State, outputs_at, position_slopes, whole
-from mbfmu.errors import EquilibriumError
+from mbfmu.errors import MOST_SAID, EquilibriumError, first_of
 
 SHARE = 0.1
 """Smallest share of an unknown in what nothing determines for a message to name it."""
 DECIMALS = 9
 """Number of decimals of a value that a message proposes."""
-NAMED = 3
-"""Largest number of names in a message."""
 
 
 def outside(problem: Problem, found: Found) -> str:
@@ -43,7 +39,7 @@ def refuse_loose(problem: Problem, found: Found) -> None:
     if freed:
         ways.append(f"leave {freed[0]} out of --free")
     raise EquilibriumError(
-        f"{dae.name}: {_counts(problem)}, and nothing determines {_listed(loose)}: "
+        f"{dae.name}: {_counts(problem)}, and nothing determines {first_of(loose)}: "
         + (f"hold {missing} of them" if len(loose) > 1 else "hold it" if holdable or not freed else "")
         + (", such as " if ways and (holdable or len(loose) > 1) else "")
         + " or ".join(ways)
@@ -79,7 +75,9 @@ def failure(problem: Problem, found: Found) -> EquilibriumError:
             f"{dae.name}: the equations are not finite at the start; bring the start values nearer to an equilibrium"
         )
     order = [k for k in np.argsort(-found.gaps, kind="stable") if found.gaps[k] > MET]
-    left = "; ".join(f"{problem.equations[k]} by {abs(found.f[k]):.3g}" for k in order[:NAMED]) or "none of them alone"
+    left = (
+        "; ".join(f"{problem.equations[k]} by {abs(found.f[k]):.3g}" for k in order[:MOST_SAID]) or "none of them alone"
+    )
     helpers = _helpers(problem, found)
     ways = [f"free what can balance it (--free {helpers[0]})"] if helpers else []
     driven = [name for name in problem.rates if f"{name} = 0" in (problem.equations[k] for k in order)]
@@ -121,8 +119,3 @@ def _helpers(problem: Problem, found: Found) -> list[str]:
 
 def _counts(problem: Problem) -> str:
     return f"{len(problem.equations)} equations for {len(problem.names)} unknowns"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

@@ -8,7 +8,7 @@ x' = A x + B u follows from the derivatives of x' by x and u.
 
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from mbfmu.checker.archive import DESCRIPTION, read_archive
 from mbfmu.checker.fmu import claims
 from mbfmu.checker.static import parse_description
-from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError, first_of, nearest
 from mbfmu.fmu_run import read_fmu, start_value
 from mbfmu.inputs import Course, as_type
 from mbfmu.linearization.linear import Array, Linear
@@ -139,17 +139,11 @@ def _left_out(variables: Iterable[Any], differentiated: Collection[str]) -> Iter
     held = [item.name for item in found if item.initial == "exact" and item.name not in known]
     if held:
         yield (
-            f"has states whose time derivatives are no variables ({_some(held)}), and this form holds them as they "
-            "are; linearize the model itself"
+            f"has states whose time derivatives are no variables ({first_of(held, SHOWN)}), and this form holds them "
+            "as they are; linearize the model itself"
         )
     if discrete:
-        yield f"has events ({_some(discrete)}), and this form is that of the motion between them"
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first names of some, and how many more there are."""
-    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
-    return ", ".join([*names[:SHOWN], *more])
+        yield f"has events ({first_of(discrete, SHOWN)}), and this form is that of the motion between them"
 
 
 def _has_derivatives(path: Path, description: Any) -> bool:

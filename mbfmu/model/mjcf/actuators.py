@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, nearest
+from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of, nearest
 from mbfmu.model.mjcf.bodies import Site, known
 from mbfmu.model.mjcf.defaults import Defaults, over
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings, choice
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import first_of
 from mbfmu.model.robot.xml import Element
 
 AFFINE = ("general", "motor", "position", "velocity", "damper")

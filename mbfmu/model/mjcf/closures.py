@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.errors import ModelError
+from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.bodies import Bodies, body_named, joint_path, known, places_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
@@ -13,7 +13,6 @@ from mbfmu.model.mjcf.poses import Place, turned
 from mbfmu.model.mjcf.settings import Settings, flag_of
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import first_of
 from mbfmu.model.robot.xml import Element
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.errors import ModelError
+from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
 from mbfmu.model.mjcf.bodies import WORLD, Bodies, bodies_of, joint_path
 from mbfmu.model.mjcf.closures import Equalities, equalities_of
@@ -23,7 +23,7 @@ from mbfmu.model.mjcf.tendons import Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.masses import accelerations_of_axes
-from mbfmu.model.robot.robot import Origin, Robot, first_of
+from mbfmu.model.robot.robot import Origin, Robot
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot.xml import Element
 from mbfmu.model.robot_options import RobotOptions

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
+from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of
 from mbfmu.model.mjcf.bodies import known
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import first_of
 from mbfmu.model.robot.xml import Element
 
 PASSIVE = ("frictionloss", "armature", "springyield")

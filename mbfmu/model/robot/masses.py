@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbfmu.errors import MOST_SAID
 from mbfmu.model.physical import unphysical
-from mbfmu.model.robot.robot import AXIAL, DUST, MOST_SAID, Array, Link, Robot, RobotJoint
+from mbfmu.model.robot.robot import AXIAL, DUST, Array, Link, Robot, RobotJoint
 
 LARGE = 500
 """Largest number of joints of a robot whose mass matrix is computed, which takes a second."""

@@ -15,8 +15,6 @@ AXIAL = ("revolute", "continuous", "prismatic")
 """Kinds of joints that move along or about one axis."""
 DUST = 1e-15
 """Largest magnitude of a negative moment of inertia that counts as rounding, kg.m2."""
-MOST_SAID = 3
-"""Largest number of things of one kind that a notice names."""
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,3 @@ class Robot:
     notices: tuple[str, ...] = ()
     format: str = "URDF"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-
-
-def first_of(texts: Sequence[str]) -> str:
-    """Return the first texts of a list, and the number of the others."""
-    return ", ".join(texts[:MOST_SAID]) + f" and {len(texts) - MOST_SAID} more" * (len(texts) > MOST_SAID)

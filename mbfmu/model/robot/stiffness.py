@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mbfmu.errors import first_of
 from mbfmu.model.forces import RotationalFriction, TranslationalFriction
 from mbfmu.model.robot.masses import inertias_on_axes
-from mbfmu.model.robot.robot import AXIAL, Robot, RobotJoint, first_of
+from mbfmu.model.robot.robot import AXIAL, Robot, RobotJoint
 
 STEP = 1e-3
 """Default step of a run, s."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbfmu.errors import ModelError, nearest
-from mbfmu.model.robot.robot import AXIAL, MOST_SAID, Limit, Link, Origin, Robot, RobotJoint, first_of
+from mbfmu.errors import MOST_SAID, ModelError, first_of, nearest
+from mbfmu.model.robot.robot import AXIAL, Limit, Link, Origin, Robot, RobotJoint
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source
 

@@ -8,11 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from mbfmu.errors import AxisError, MbfmuError, ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.errors import (
+    AxisError,
+    MbfmuError,
+    ModelError,
+    NameInUseError,
+    UnknownNameError,
+    ValueRangeError,
+    first_of,
+    nearest,
+)
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.assembly import axis_angle
-from mbfmu.model.robot.robot import Array, Limit, Link, Mimic, Origin, Robot, RobotJoint, Visual, first_of
+from mbfmu.model.robot.robot import Array, Limit, Link, Mimic, Origin, Robot, RobotJoint, Visual
 from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
 from mbfmu.model.robot.xml import Element, elements_of
 from mbfmu.model.robot_options import RobotOptions
