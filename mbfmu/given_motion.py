@@ -162,6 +162,7 @@ def from_table(dae: Dae, path: Path) -> Motion:
     found = Motion(times, groups[0], groups[1], groups[2])
     if not found.places:
         raise UsageError(f"'{path}' has no column of a joint's coordinate; {nearest(next(iter(columns)), places)}")
+    _refuse_wrapped(dae, path, found)
     rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
     differentiated = []
     for name, values in found.places.items():
@@ -182,6 +183,21 @@ def from_table(dae: Dae, path: Path) -> Motion:
     every = np.column_stack([*found.places.values()])
     course = make_interp_spline(times, every, k=DEGREE if len(times) > DEGREE else 1) if len(times) > 1 else None
     return replace(found, notices=notices, course=course)
+
+
+def _refuse_wrapped(dae: Dae, path: Path, motion: Motion) -> None:
+    """Raise an error if angles seem to be kept within a turn: without the jumps by full turns they bend much less."""
+    angles = [item.name for item in dae.outputs if item.unit == "rad" and item.name in motion.places]
+    for name in angles:
+        values = motion.places[name]
+        bends, bends_without = (np.max(np.abs(np.diff(item, 2)), initial=0.0) for item in (values, np.unwrap(values)))
+        if bends_without < bends / 2:
+            k = int(np.argmax(np.abs(np.diff(values))))
+            raise UsageError(
+                f"'{path}': {name} jumps from {values[k]:.4g} to {values[k + 1]:.4g} rad after t = "
+                f"{motion.times[k]:g} s, as angles do that are kept within a turn: let it go on over full turns, as "
+                "numpy.unwrap does"
+            )
 
 
 def _has_rates(name: str, speeds: Mapping[str, Array]) -> bool:

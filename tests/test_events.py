@@ -219,3 +219,12 @@ def test_without_a_compiler_gaps_and_friction_are_refused_by_name() -> None:
     _, status = kernel.advance(x, none, none, p, 0.0, 1e-2, 1)
     assert status.code == NOT_COMPILED
     assert "only a compiled kernel runs sampled blocks, gaps and dry friction" in Facts("ball").message(status)
+
+
+def test_gauss_without_projection_is_told_to_drift_off_gaps() -> None:
+    ball = mbfmu.load("bouncing_ball")
+    with pytest.warns(
+        UserWarning, match="without projection gauss drifts off gaps that are closed.*projection=symmetric"
+    ):
+        mbfmu.simulate(ball, 0.1, stepper="gauss")
+    mbfmu.simulate(ball, 0.1, stepper="gauss", options={"projection": "symmetric"})

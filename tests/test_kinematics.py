@@ -248,3 +248,17 @@ def test_what_has_no_workspace_is_refused() -> None:
         mbfmu.workspace("dc_motor", "x", {"y": [0.0]})
     with pytest.raises(UsageError, match=r"an axis goes 1e\+09 rad or m; at most 1000 can be followed"):
         mbfmu.workspace("two_link", "link2", {"shoulder.phi": [0.0, 1e9], "elbow.phi": [0.0]})
+
+
+def test_a_table_of_angles_that_are_kept_within_a_turn_is_refused(tmp_path: Path) -> None:
+    """One that goes far from row to row is none: its angles go on over full turns."""
+    turning = np.linspace(0, 30, 21)
+    path = tmp_path / "table.csv"
+
+    def run(angles: np.ndarray[Any, Any]) -> mbfmu.Result:
+        np.savetxt(path, np.c_[turning / 10, angles], delimiter=",", header="time,crank.phi", comments="")
+        return mbfmu.kinematics("slider_crank", path)
+
+    with pytest.raises(UsageError, match=r"crank\.phi jumps from .* rad after t = .*: let it go on over full"):
+        run(np.remainder(turning + np.pi, 2 * np.pi) - np.pi)
+    assert run(5 * turning)["crank.phi"][-1] == pytest.approx(150.0, abs=1e-12)

@@ -89,10 +89,10 @@ class Prepared:
         return self.cached.outline if self.cached else outline(self.dae, self.scheme, self._notices())
 
     def _notices(self) -> tuple[str, ...]:
-        """Return what a user should know about the model's start."""
+        """Return what a user should know about the stepper and the model's start."""
         dae = self.dae
         if not dae.n:
-            return ()
+            return self.scheme.notices
         p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
         extended, own = dae.extended(p), len(dae.assembly.starts)
         correct = self.bundle.formulas["start"].correct[0]
@@ -107,7 +107,7 @@ class Prepared:
             gap = np.max(missed(dae, q, s[:own], extended, 0.0), initial=0.0)
             return q if Phi <= TOLERANCE and gap <= DIGITS else None
 
-        return start_notices(dae, closed, s[:own], extended)
+        return (*self.scheme.notices, *start_notices(dae, closed, s[:own], extended))
 
     @cached_property
     def kernel(self) -> Compiled | Interpreted:

@@ -13,6 +13,12 @@ from mbfmu.stepper.coupled import coupled_formula, weighted
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
 from mbfmu.stepper.tableaus import gauss_tableau
 
+CONTACTS = (
+    "without projection gauss drifts off gaps that are closed, more and more, and events come of that: set "
+    "projection=symmetric"
+)
+"""Notice for models with gaps."""
+
 
 def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "none") -> Scheme:
     """Return the s-stage Gauss method (Lu & Ren, displacement form of an s-stage Gauss integrator).
@@ -48,6 +54,7 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
     holonomic_only("gauss", dae)
     problem = Problem(dae)
     projected = projection == "symmetric"
+    loose = dae.switching is not None and bool(dae.switching.switches.gaps) and not projected
     make = _projected if projected else _at_the_nodes
     begin, step, read = make(problem, stages, form)
     return Scheme(
@@ -59,6 +66,7 @@ def gauss(dae: Dae, stages: int = 3, form: str = "momentum", projection: str = "
         step=step,
         read=read,
         short=SHORT,
+        notices=(f"{dae.name}: {CONTACTS}",) if loose else (),
     )
 
 

@@ -256,6 +256,7 @@ class Scheme:
             does. A stepper with an error estimate of its own leaves it at 0.
         replaced: whether round-off, divided by the length of such a step, spoils the step itself: one of `projected` is
             taken instead.
+        notices: what a user should know who takes it for this Dae.
     """
 
     name: str
@@ -269,6 +270,7 @@ class Scheme:
     multistep: bool = False
     short: float = 0.0
     replaced: bool = False
+    notices: tuple[str, ...] = ()
 
     @cached_property
     def depends_on(self) -> frozenset[int]:
