@@ -22,7 +22,7 @@ from scipy.interpolate import make_interp_spline
 
 from mbfmu.dae import Dae
 from mbfmu.dae.start import assembled
-from mbfmu.equilibria.newton import LONGEST, RANK
+from mbfmu.equilibria.newton import FARTHEST, LONGEST, RANK
 from mbfmu.equilibria.problem import chains, column, whole
 from mbfmu.errors import UnknownNameError, UsageError, first_of, nearest
 from mbfmu.model.expression import Expression
@@ -44,8 +44,6 @@ PRIME = "'"
 """Mark after the name of a coordinate whose derivative is given, whatever the joint calls its rate."""
 STEP = 0.1
 """Longest way of an axis between two poses that follow each other, m or rad."""
-FARTHEST = 1000.0
-"""Longest way of a driven axis from one value to the next, m or rad."""
 LOOKS = 16
 """Number of parts of an interval at whose ends the axes are looked at."""
 

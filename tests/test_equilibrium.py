@@ -512,3 +512,11 @@ def test_a_sampled_loop_rests_where_its_integral_carries_the_weight_and_starts_t
 def test_a_boom_on_oil_rests_at_its_command() -> None:
     found = mbfmu.equilibrium("hydraulic_monolith", values={"ref": 0.0}, hold={"p2": 5e6})
     assert found["p1"] == pytest.approx(3673958.3333333335, rel=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("phi", [7.0, 10.0, -10.0])
+def test_a_loop_stays_in_its_branch_when_a_coordinate_is_held_far_from_the_start(coordinates: str, phi: float) -> None:
+    found = mbfmu.equilibrium("slider_crank", hold={"crank.phi": phi}, free=["crank.tau"], coordinates=coordinates)
+    assert found["slider.s"] == pytest.approx(math.cos(phi) + math.sqrt(4 - math.sin(phi) ** 2), abs=1e-12)
+    assert found["crank.phi"] == pytest.approx(phi, abs=1e-12)

@@ -19,6 +19,8 @@ MOST_STEPS = 200
 """Largest number of Newton's corrections from one start."""
 LONGEST = 0.3
 """Longest correction of a coordinate, m or rad."""
+FARTHEST = 1000.0
+"""Longest way of a coordinate that is followed, m or rad."""
 HALVINGS = 20
 """Largest number of times that a correction is halved."""
 RANK = 1e-9

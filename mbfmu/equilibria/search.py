@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.equilibria.failures import failure, outside, refuse_loose
-from mbfmu.equilibria.newton import LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
+from mbfmu.equilibria.newton import FARTHEST, LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
 from mbfmu.equilibria.problem import Problem, column, outputs_at, whole
 from mbfmu.errors import UsageError
 from mbfmu.linearization.mechanism import Point, linearized
@@ -34,6 +34,12 @@ LATER = (0.0, 0.37, 1.1)
 """Times at which a steady motion is looked at, s."""
 STEADY = 1e-6
 """Largest change of accelerations, m/s2 or rad/s2, and of scaled rates of states, 1/s, in a steady motion."""
+HELD = "place"
+"""Kind of the equations of coordinates that are held."""
+BOUND = ("constraint", HELD)
+"""Kinds of the equations that bind coordinates."""
+CLOSINGS = 3
+"""Number of corrections after each part of the way of held coordinates."""
 QUATERNION = 4
 """Number of entries of a quaternion, which with all signs reversed is the same rotation."""
 
@@ -44,10 +50,7 @@ def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
     Raises:
         EquilibriumError: there is none, or it is not determined.
     """
-    begin = newton(problem, problem.first)
-    if not begin.met:
-        again = newton(problem, problem.first, COARSE)
-        begin = again if again.met else begin
+    begin = _first(problem)
     if begin.met:
         refuse_loose(problem, begin)
     found = [begin] if begin.met else []
@@ -80,6 +83,38 @@ def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
     text = "Newton's method fails from the start values; this equilibrium was found from a start beside them"
     others = [item for item in nearest_first if item is not first]
     return first, others[:MOST_BRANCHES], (f"{problem.dae.name}: {text}",)
+
+
+def _first(problem: Problem) -> Found:
+    """Return where Newton's method ends from the start, first with held coordinates brought to their values."""
+    begins: list[Found] = []
+    brought = _brought(problem)
+    for x in (problem.first,) if brought is problem.first else (brought, problem.first):
+        for coarse in ((), (COARSE,)):
+            begins.append(newton(problem, x, *coarse))
+            if begins[-1].met:
+                return begins[-1]
+    return begins[0]
+
+
+def _brought(problem: Problem) -> Array:
+    """Return where the mechanism gets if held coordinates go to their values, with its loops closed all the way."""
+    x, n = problem.first, problem.dae.n
+    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
+    held = np.array([kind == HELD for kind in problem.kinds], dtype=bool)
+    far = float(np.max(np.abs(evaluated(problem, x)[0][held]), initial=0.0))
+    if not LONGEST < far <= FARTHEST:
+        return x
+    for left in range(math.ceil(far / LONGEST), 0, -1):
+        part = np.where(held, 1 / left, 1.0)[bound]
+        for _ in range(CLOSINGS):
+            f, J = evaluated(problem, x)
+            if not (np.all(np.isfinite(f[bound])) and np.all(np.isfinite(J[bound, :n]))):
+                return problem.first
+            x = x.copy()
+            x[:n] -= np.linalg.pinv(J[bound, :n], rcond=RANK) @ (part * f[bound])
+            part = np.where(held, 0.0, 1.0)[bound]
+    return x
 
 
 def _around(problem: Problem) -> Iterable[Array]:
@@ -118,7 +153,7 @@ def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
     """
     n = problem.dae.n
     f, J = evaluated(problem, x)
-    bound = np.array([kind in {"constraint", "place"} for kind in problem.kinds], dtype=bool)
+    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
     C = J[bound, :n]
     if not (np.all(np.isfinite(C)) and np.all(np.isfinite(f[bound]))):
         return np.zeros(n), np.zeros(n)
