@@ -21,6 +21,7 @@ from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter
 from mbfmu.prepared.prepare import prepare
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*without projection gauss drifts")
 BY_EVENTS = [scheme for scheme in SCHEMES if not mbfmu.steppers()[scheme[0]].contacts]
 """The steppers that go from event to event."""
 ABOVE_FIRST = [scheme for scheme in BY_EVENTS if scheme != ("radau", {"stages": 1})]

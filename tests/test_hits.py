@@ -374,6 +374,8 @@ def test_a_wrong_contact_is_refused() -> None:
         ({"tangential": -2.0}, "tangential of contact 'c' = -2.0 is outside"),
         ({"rest": -1.0}, "rest of contact 'c' = -1.0 is outside"),
         ({"gap": 3.0}, "'c': gap = 3.0 is no text"),
+        ({"sliding": "-1/2"}, "'c': sliding = '-1/2' would drive what slides"),
+        ({"static": "-1"}, "'c': static = '-1' would drive what slides"),
         ({"unit": "mm"}, "'c': unit = 'mm'; take 'm' or 'rad'"),
         (
             {"gap": "der(y)"},

@@ -34,6 +34,7 @@ M, K, C, PULL = 2.0, 50.0, 0.3, 7.0
 OMEGA = math.sqrt(K / M)
 OPENS = PULL / (K * C)
 """Time at which a spring whose end moves at C pulls with PULL, s."""
+pytestmark = pytest.mark.filterwarnings("ignore:.*without projection gauss drifts")
 BY_EVENTS = [scheme for scheme in SCHEMES if not mbfmu.steppers()[scheme[0]].contacts]
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from mbfmu.errors import ModelError, NameInUseError
 from mbfmu.model.component import Quantity, check_value, is_name
 from mbfmu.model.description import Description
-from mbfmu.model.expression import Expression
+from mbfmu.model.expression import Expression, constant
 
 REST = 1e-10
 """Default speed of approach, m/s or rad/s, below which a gap closes for good."""
@@ -92,6 +92,7 @@ class Contact(Description):
         ModelError: it has neither gap nor slip, both `slide` and `slip`, or something that needs what it does not have;
             or a number or unit is none that a contact can have.
         NameInUseError: the name is no identifier.
+        ExpressionError: the size of a friction cannot be read.
     """
 
     name: str
@@ -142,6 +143,10 @@ class Contact(Description):
             raise ModelError(f"contact '{self.name}': impact_law is '{self.impact_law}'; take {known}")
         if not isinstance(self.pull, str) and not 0 <= self.pull < inf:
             raise ModelError(f"contact '{self.name}': a pull of {self.pull} is none; give 0 or a positive number")
+        for what in ("sliding", "static", "strength"):
+            text = getattr(self, what)
+            if text and not Expression(text).names and constant(text) < 0:
+                raise ModelError(f"contact '{self.name}': {what} = '{text}' would drive what slides; give 0 or more")
         if self.gap and self.normal != "0":
             raise ModelError(f"contact '{self.name}': its gap gives the normal force; leave normal out")
         if self.pull != 0 and not self.gap:
