@@ -315,13 +315,12 @@ def test_what_rests_at_a_wall_without_a_load_waits_for_one(
     assert run["events.count"][-1] == count
 
 
-@pytest.mark.parametrize("load", [1e-13, 1e-11])
-def test_a_load_next_to_nothing_holds_no_run(load: float) -> None:
+def test_a_load_next_to_nothing_holds_no_run() -> None:
     system = LagrangianSystem(
         "wall",
         (Coordinate("x", "m", 0.0, 1.0),),
         "der(x)**2/2",
-        f"{load}*x",
+        "1e-11*x",
         contacts=(Contact("wall", gap="0.3 - x"),),
     )
     run = mbfmu.simulate(system, 2.0, step=1e-2)

@@ -480,7 +480,7 @@ static int travel(const double *x, const double *u, const double *du, const doub
 #ifdef SWITCHED
         if (code == EVENT) {
             memcpy(now, m->x, sizeof now);
-            row = status[S_TIME] - at <= fmax(h * NUDGE, 2 * m->nudge) ? row + 1 : 0; /* at is rounded */
+            row = status[S_TIME] - at <= fmax(h * NUDGE, m->nudge) ? row + 1 : 0;
             m->nudge = row < 2 ? 0 : row < 32 ? h * NUDGE * (1LL << 2 * row) : h;
             at = status[S_TIME];
             done = at - t;
