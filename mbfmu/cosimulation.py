@@ -277,8 +277,7 @@ class _Part:
 
     def unit(self, name: str) -> tuple[str, ScaledUnit | None]:
         """Return the name of a variable's unit, empty for none, and the unit by its base, None if it has none."""
-        variable = self.variables[name]
-        text = variable.unit or (variable.declaredType.unit if variable.declaredType is not None else None) or ""
+        text = unit_of(self.variables[name], "")
         return text, self._units.get(text)
 
     def is_real(self, name: str) -> bool:

@@ -372,6 +372,6 @@ def _default_step(description: Any) -> float:
     return found if 0.0 < found < math.inf else 1e-2
 
 
-def unit_of(variable: Any) -> str:
-    """Return the unit of a variable of FMPy's model description, from the variable or from its type."""
-    return variable.unit or (variable.declaredType.unit if variable.declaredType is not None else "") or "1"
+def unit_of(variable: Any, default: str = "1") -> str:
+    """Return the unit of a variable of FMPy's model description, from the variable or its type; else the default."""
+    return variable.unit or (variable.declaredType.unit if variable.declaredType is not None else "") or default

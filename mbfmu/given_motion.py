@@ -432,10 +432,10 @@ def start_of(dae: Dae, rest: Rest, time: float) -> Array:
     return column(assembled(dae, list(dae.s_default()), list(rest.p), time))
 
 
-def counted_at_start(dae: Dae, rest: Rest, time: float) -> Array:
-    """Return the counted angles at the start, rad."""
+def counted_at_start(dae: Dae, rest: Rest, q: Array, time: float) -> Array:
+    """Return the counted angles at the start of the model, where the coordinates are q, rad."""
     s = dae.s_default()
-    return column(dae.assembly.counted(start_of(dae, rest, time), s[: len(dae.assembly.starts)], rest.p, time))
+    return column(dae.assembly.counted(q, s[: len(dae.assembly.starts)], rest.p, time))
 
 
 def counted_on(dae: Dae, rest: Rest, turned: Array, q: Array, time: float) -> Array:
@@ -459,7 +459,8 @@ def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -
         UsageError: there is none, or freedoms are left open.
     """
     dae = kinematics.dae
-    q, turned = start_of(dae, rest, time), counted_at_start(dae, rest, time)
+    q = begin = start_of(dae, rest, time)
+    turned = first = counted_at_start(dae, rest, begin, time)
     value = column(kinematics.counted(q, 0 * q, rest.z, rest.u, rest.p, time, turned))
     way = wanted - value
     pose = None
@@ -470,10 +471,9 @@ def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -
         q, turned = pose.q, counted_on(dae, rest, turned, pose.q, time)
     assert pose is not None
     if not (pose.closed and not pose.missing):
-        begin = start_of(dae, rest, time)
         q = pose_of(kinematics, begin, rest, time, wanted)  # directly, or an error that says why
         pose = closed_pose(kinematics, q, rest, time, wanted)
-        turned = counted_on(dae, rest, counted_at_start(dae, rest, time), pose.q, time)
+        turned = counted_on(dae, rest, first, pose.q, time)
     return pose, turned
 
 

@@ -366,6 +366,7 @@ def _spread(
     dae, rest = linkage.dae, Rest.of(linkage.dae)
     shape = tuple(len(item) for item in axes.values())
     q = start_of(dae, rest, 0.0)
+    turned = counted_at_start(dae, rest, q, 0.0)
     here = column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, 0.0)[0])
     first = tuple(
         int(np.argmin(np.abs(nearest_turn(values - at) if turns else values - at)))
@@ -396,7 +397,7 @@ def _spread(
                 regularity[beside] = _regularity(pose.J, lengths)
                 todo.append(beside)
     reached = np.zeros(shape, dtype=bool)
-    turned, still = counted_at_start(dae, rest, 0.0), np.zeros(dae.n)
+    still = np.zeros(dae.n)
     for point, q in poses.items():
         y = column(dae.output(q, still, rest.z, turned, still, np.zeros(dae.m + dae.k), rest.u, rest.p, 0.0))
         reached[point] = True

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mbfmu.equilibria.failures import failure, outside, refuse_loose
 from mbfmu.equilibria.newton import FARTHEST, LONGEST, MOST_STEPS, RANK, SETTLED, SHORT, Found, evaluated, newton
-from mbfmu.equilibria.problem import Problem, column, outputs_at, whole
+from mbfmu.equilibria.problem import Problem, State, column, outputs_at, whole
 from mbfmu.errors import UsageError
 from mbfmu.linearization.mechanism import Point, linearized
 
@@ -34,9 +34,9 @@ LATER = (0.0, 0.37, 1.1)
 """Times at which a steady motion is looked at, s."""
 STEADY = 1e-6
 """Largest change of accelerations, m/s2 or rad/s2, and of scaled rates of states, 1/s, in a steady motion."""
-HELD = "place"
+PLACE = "place"
 """Kind of the equations of coordinates that are held."""
-BOUND = ("constraint", HELD)
+BOUND = ("constraint", PLACE)
 """Kinds of the equations that bind coordinates."""
 CLOSINGS = 3
 """Number of corrections after each part of the way of held coordinates."""
@@ -100,21 +100,28 @@ def _first(problem: Problem) -> Found:
 def _brought(problem: Problem) -> Array:
     """Return where the mechanism gets if held coordinates go to their values, with its loops closed all the way."""
     x, n = problem.first, problem.dae.n
-    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
-    held = np.array([kind == HELD for kind in problem.kinds], dtype=bool)
-    far = float(np.max(np.abs(evaluated(problem, x)[0][held]), initial=0.0))
+    held = np.array([kind == PLACE for kind in problem.kinds if kind in BOUND], dtype=bool)
+    gaps, _ = _binding(problem, x)
+    far = float(np.max(np.abs(gaps[held]), initial=0.0))
     if not LONGEST < far <= FARTHEST:
         return x
     for left in range(math.ceil(far / LONGEST), 0, -1):
-        part = np.where(held, 1 / left, 1.0)[bound]
+        part = np.where(held, 1 / left, 1.0)
         for _ in range(CLOSINGS):
-            f, J = evaluated(problem, x)
-            if not (np.all(np.isfinite(f[bound])) and np.all(np.isfinite(J[bound, :n]))):
+            gaps, C = _binding(problem, x)
+            if not (np.all(np.isfinite(C)) and np.all(np.isfinite(gaps))):
                 return problem.first
             x = x.copy()
-            x[:n] -= np.linalg.pinv(J[bound, :n], rcond=RANK) @ (part * f[bound])
-            part = np.where(held, 0.0, 1.0)[bound]
+            x[:n] -= np.linalg.pinv(C, rcond=RANK) @ (part * gaps)
+            part = np.where(held, 0.0, 1.0)
     return x
+
+
+def _binding(problem: Problem, x: Array) -> tuple[Array, Array]:
+    """Return residuals and slopes of the equations that bind coordinates, shapes (m,) and (m, n)."""
+    f, J = evaluated(problem, x)
+    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
+    return f[bound], J[bound, : problem.dae.n]
 
 
 def _around(problem: Problem) -> Iterable[Array]:
@@ -152,14 +159,12 @@ def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
     Both have the shape (n,); the values of coordinates that are held count as constraints.
     """
     n = problem.dae.n
-    f, J = evaluated(problem, x)
-    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
-    C = J[bound, :n]
-    if not (np.all(np.isfinite(C)) and np.all(np.isfinite(f[bound]))):
+    gaps, C = _binding(problem, x)
+    if not (np.all(np.isfinite(C)) and np.all(np.isfinite(gaps))):
         return np.zeros(n), np.zeros(n)
     inverse = np.linalg.pinv(C, rcond=RANK)
     free = ahead - inverse @ (C @ ahead)
-    return np.where(np.abs(free) > RANK, free, 0.0), -inverse @ f[bound]
+    return np.where(np.abs(free) > RANK, free, 0.0), -inverse @ gaps
 
 
 def _walked(problem: Problem, x: Array, ahead: Array, distance: float) -> Array:
@@ -241,9 +246,7 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     several periods change it too.
     """
     dae, at = problem.dae, problem.at(found.x)
-    if not lasts(problem, found):
-        return np.zeros(0, dtype=np.complex128)
-    if any(abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)):
+    if _others_move(problem, at) or not lasts(problem, found):
         return np.zeros(0, dtype=np.complex128)
     try:
         linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0), ())
@@ -252,15 +255,19 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
 
 
+def _others_move(problem: Problem, at: State) -> bool:
+    """Return whether coordinates move whose rates are not held."""
+    rates = zip(problem.dae.coordinates, at.v, strict=True)
+    return any(abs(v) > SETTLED and name not in problem.hold for name, v in rates)
+
+
 def lasts(problem: Problem, found: Found) -> bool:
     """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their places.
 
     It is not judged where others move, such as quaternions, whose rates change.
     """
     dae, at = problem.dae, problem.at(found.x)
-    if not problem.moving or any(
-        abs(v) > SETTLED and name not in problem.hold for name, v in zip(dae.coordinates, at.v, strict=True)
-    ):
+    if not problem.moving or _others_move(problem, at):
         return True
     p = whole(dae, at.u, at.p)
     here, *later = (

@@ -32,18 +32,18 @@ def conversion(
         UsageError: the units are of different quantities, or one that has no base has another name, and the factor
             is 1.
     """
+    wrong = ""
     if unit is None or wanted is None:
-        if source and sink and source != sink and factor == 1.0:
+        if source and sink and source != sink:
             wrong = f"'{source}' and '{sink}', of which one has no base, are not the same"
-            raise UsageError(f"{where}: {wrong}; a factor other than 1 may carry the units")
-        return factor, 0.0
-    if unit.exponents != wanted.exponents:
-        if factor == 1.0 and not (plain and (_is_one(unit) or _is_one(wanted))):
-            wrong = f"{said(unit)} cannot go to {said(wanted)}"
-            raise UsageError(f"{where}: {wrong}; a factor other than 1 may carry the units")
-        return factor, 0.0
-    scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
-    return factor * scale, (factor * unit.offset - wanted.offset) / wanted.factor
+    elif unit.exponents == wanted.exponents:
+        scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
+        return factor * scale, (factor * unit.offset - wanted.offset) / wanted.factor
+    elif not (plain and (_is_one(unit) or _is_one(wanted))):
+        wrong = f"{said(unit)} cannot go to {said(wanted)}"
+    if wrong and factor == 1.0:
+        raise UsageError(f"{where}: {wrong}; a factor other than 1 may carry the units")
+    return factor, 0.0
 
 
 def _is_one(unit: ScaledUnit) -> bool:

@@ -204,10 +204,9 @@ class Prepared:
         u = vector(self.outline.u_default()) if u is None else u
         kernel = kernel or self.kernel
         x, status = kernel.initialize(s, u, p, 0.0, self.step)
-        inside = self.inside(kernel.outputs(x, u, p, 0.0)) if status.code == OK and self.outline.gaps else None
-        if inside is not None:
-            raise self._gap_error(x, p, inside)
         if status.code == OK:
+            if self.outline.gaps and (inside := self.inside(kernel.outputs(x, u, p, 0.0))) is not None:
+                raise self._gap_error(x, p, inside)
             if are_dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
             bounded = () if self.tolerance or not stepping else self.outline.bounded(self.step)
