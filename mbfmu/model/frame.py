@@ -26,11 +26,13 @@ class Pose:
         r: SX, shape (2,) or (3,), m, resolved in the other frame.
         angle: SX scalar, rad, or quaternion SX shape (4,): the orientation.
         rotation: the rotation matrix, if a shorter form than the quaternion's is known.
+        alike: a pose of the same orientation, which has the same rotation matrix: it is written once for both.
     """
 
     r: SX
     angle: SX
     rotation: SX | None = None
+    alike: "Pose | None" = None
 
     @property
     def planar(self) -> bool:
@@ -42,7 +44,14 @@ class Pose:
         """Rotation matrix, shape (2, 2) or (3, 3)."""
         if self.rotation is not None:
             return self.rotation
+        if self.alike is not None:
+            return self.alike.R
         return rotation_2d(self.angle) if self.planar else rotation_of(self.angle)
+
+    @cached_property
+    def parallel(self) -> bool:
+        """Whether the axes of both frames are parallel in all coordinates."""
+        return bool(ca.is_equal(ca.SX(self.angle), identity(self.planar).angle, 0))
 
     def __matmul__(self, other: "Pose") -> "Pose":
         """Return the product of two poses: A seen from 0, times B seen from A, is B seen from 0."""
@@ -52,7 +61,8 @@ class Pose:
         if self.planar:
             return Pose(*_planar_product(self.r, self.angle, self.R, other.r, other.angle))
         if self.rotation is None and other.rotation is None:
-            return Pose(*_spatial_product(self.r, self.angle, self.R, other.r, other.angle))
+            alike = self if other.parallel else other if self.parallel else None
+            return Pose(*_spatial_product(self.r, self.angle, self.R, other.r, other.angle), alike=alike)
         return Pose(*_short_product(self.r, self.angle, self.R, other.r, other.angle, other.R))
 
     def inverse(self) -> "Pose":
