@@ -147,6 +147,16 @@ class Switches:
         """Return the names of the frictions in space, whose slip is a pair of rates."""
         return tuple(item.name for item in self.frictions if item.pair)
 
+    def rubbing(self, p: Any, t: Any) -> Any:
+        """Return which frictions exert a force under a normal force, SX, shape (r_T,): a coefficient of 0 has none.
+
+        Args:
+            p: parameters without modes, SX.
+            t: time, SX, s.
+        """
+        ones = ca.SX.ones(len(self.frictions))
+        return ca.logic_or(self.static(ones, p, t) > 0, self.sliding(ones, ones, p, t) > 0)
+
     @property
     def undetermined(self) -> bool:
         """Return whether forces of friction need not be unique: in space, at several contacts."""
