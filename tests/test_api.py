@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import math
 import os
 import pydoc
 import subprocess
@@ -545,6 +546,12 @@ def test_a_wrong_step_is_an_error_and_changes_nothing(inputs: Any, dt: Any, mess
     with pytest.raises(MbfmuError, match=message):
         sim.step(inputs, dt)
     assert sim.state == state
+
+
+@pytest.mark.parametrize("step", [0.0, -1e-3, math.nan, math.inf, pytest.param(10**400, id="too large")])
+def test_a_simulation_refuses_an_inner_step_that_is_no_positive_number(step: float) -> None:
+    with pytest.raises(UsageError, match=r"the step is .* s; it must be a positive number"):
+        mbfmu.Simulation("cart_pendulum", step=step)
 
 
 def test_a_simulation_is_of_a_model_not_of_an_fmu() -> None:

@@ -1,6 +1,7 @@
 """Model -> Prepared: its equations, its stepper and its kernel, ready to run or to pack."""
 
 import math
+import reprlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mbfmu.arguments import number
 from mbfmu.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
@@ -291,8 +293,8 @@ def prepare(
         ModelError, StepperError, UnknownNameError: what was asked for cannot be.
         UsageError: the step is not a positive number, or the model has no energy balance.
     """
-    if not (math.isfinite(step) and step > 0):
-        raise UsageError(f"the step is {step} s; it must be a positive number, such as 0.001")
+    if not 0 < number(step) < math.inf:
+        raise UsageError(f"the step is {reprlib.repr(step)} s; it must be a positive number, such as 0.001")
     if not 0 <= tolerance <= LARGEST_TOLERANCE:
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
