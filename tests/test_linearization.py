@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -272,13 +273,15 @@ def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_pa
     [
         ("hydraulic_monolith", "2.0", r"states whose time derivatives are no variables \(p1, p2, u, du\)"),
         ("bouncing_ball", "2.0", r"has events \(ground\.closed, ground\.impacts, events\.count\)"),
+        ("sampled_pid", "2.0", r"has events \(pid\.e, pid\.again"),
         ("sampled_pid", "3.0", r"has events \(.*\.clock"),
     ],
 )
 def test_an_fmu_tells_of_what_its_form_leaves_out(model: str, fmi: str, told: str, tmp_path: Path) -> None:
     path = mbfmu.export(mbfmu.load(model), tmp_path / "left_out.fmu", backend="native", fmi=fmi)
-    with pytest.warns(ResultWarning, match=told):
+    with pytest.warns(ResultWarning) as found:
         mbfmu.linearize(path)
+    assert any(re.search(told, str(item.message)) for item in found)
 
 
 # -- sampled data --------------------------------------------------------------------------------------------------

@@ -708,6 +708,21 @@ class Dae(Layout):
         """Number of entries of the memory of sampled blocks."""
         return len(self.sampling.memory) if self.sampling else 0
 
+    @cached_property
+    def sampled_outputs(self) -> frozenset[int]:
+        """Numbers of the outputs that change at samplings alone: what sampled blocks remember, and functions of it."""
+        if not self.n_d:
+            return frozenset()
+        *moving, p, t = (self.output.jac_sparsity(0, place) for place in range(self.output.n_in()))
+        remembered = range(self.n_p - self.n_memory, self.n_p - self.n_modes)
+        found, others = set(), {row for slopes in (*moving, t) for row in slopes.row()}
+        for row, column in zip(*p.get_triplet(), strict=True):
+            if column in remembered:
+                found.add(row)
+            elif column >= len(self.parameters):
+                others.add(row)
+        return frozenset(found - others)
+
     @property
     def n_modes(self) -> int:
         """Number of entries of p for modes."""

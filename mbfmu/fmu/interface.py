@@ -234,7 +234,7 @@ def interface(
     for offset, signal in enumerate(dae.outputs):
         place, value, initial = starts.get(signal.name, (None, None, "calculated"))
         add(
-            OUTPUT, offset, signal, signal.kind, _variability(signal), initial,
+            OUTPUT, offset, signal, signal.kind, _variability(signal, offset in dae.sampled_outputs), initial,
             start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
         )  # fmt: skip
     if exchange:
@@ -274,9 +274,14 @@ def interface(
     )
 
 
-def _variability(signal: Signal) -> str:
-    """Return how a quantity varies in time: FMI has no other than real variables that are continuous."""
-    return "continuous" if signal.type == "Real" else "discrete"
+def _variability(signal: Signal, sampled: bool = False) -> str:
+    """Return how a quantity varies in time: FMI has no other than real variables that are continuous.
+
+    Args:
+        signal: the quantity.
+        sampled: whether it changes at samplings alone.
+    """
+    return "continuous" if signal.type == "Real" and not sampled else "discrete"
 
 
 def _is_chosen(start: str, parameters: Collection[str]) -> bool:

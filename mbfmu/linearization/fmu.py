@@ -8,7 +8,7 @@ x' = A x + B u follows from the derivatives of x' by x and u.
 
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -126,14 +126,15 @@ def linearize_fmu(
     )  # fmt: skip
 
 
-def _left_out(variables: Iterable[Any], differentiated: Collection[str]) -> Iterator[str]:
+def _left_out(variables: Collection[Any], differentiated: Collection[str]) -> Iterator[str]:
     """Give what a form in some states and their rates leaves out, as the variables tell.
 
     Args:
         variables: all of them.
         differentiated: names of those that are, or have, the time derivative of another.
     """
-    found = [item for item in variables if item.causality in {"output", "local"} or item.type == "Clock"]
+    clocks, others = ([item for item in variables if (item.type == "Clock") == wanted] for wanted in (True, False))
+    found = [*clocks, *(item for item in others if item.causality in {"output", "local"})]
     discrete = [item.name for item in found if item.variability == "discrete" or item.type == "Clock"]
     known = {*discrete, *differentiated}
     held = [item.name for item in found if item.initial == "exact" and item.name not in known]
