@@ -56,6 +56,33 @@ def test_a_solver_of_its_own_finds_the_motion_of_the_steppers(name: str, shown: 
         assert run.get(shown) == pytest.approx(by_steps(name, stop, shown), rel=1e-8, abs=1e-8)
 
 
+def test_states_rates_and_indicators_are_those_of_the_start_from_the_initialisation_mode_on() -> None:
+    names = {"slider_crank": "crank.phi", "ball": "y"}
+    for model, name in names.items():
+        with Exchanged(fmu(model)) as run:
+            run.model.setupExperiment(startTime=0.0)
+            run.model.enterInitializationMode()
+            for value in (0.3, 0.6):  # set anew in the initialisation mode
+                run.set({name: value})
+                early = run._vector(run.model.getDerivatives, run.n), run.states, run.indicators
+                assert np.any(early[1] != 0)
+            run.model.exitInitializationMode()
+            late = run._vector(run.model.getDerivatives, run.n), run.states, run.indicators
+            assert [list(item) for item in early] == [list(item) for item in late]
+
+
+def test_there_are_no_states_in_the_initialisation_mode_where_the_start_is_impossible() -> None:
+    with Exchanged(fmu("ball")) as run:
+        run.model.setupExperiment(startTime=0.0)
+        run.model.enterInitializationMode()
+        run.set({"y": -1.0})
+        for call in ("getContinuousStates", "getDerivatives"):
+            refused(run._vector, getattr(run.model, call), run.n)
+            assert "no consistent start at t = 0 s" in run.messages[-1].text
+        run.set({"y": 1.0})
+        assert list(run.states) == [1.0, 0.0]
+
+
 def test_an_accepted_point_beside_the_constraints_is_brought_back() -> None:
     with Exchanged(fmu("slider_crank")).start() as run:
         beside = run.states + 1e-3

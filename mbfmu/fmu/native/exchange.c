@@ -15,6 +15,9 @@ static int all(struct core *m, size_t n, size_t number, const char *what) {
     return 0;
 }
 
+/* Whether there is a state: while initialising it is that of the values set so far; logs why there is none. */
+static int has_state(struct core *m) { return m->now.phase != INITIALISING || core_prepare(m) == DONE; }
+
 enum outcome core_at(struct core *m, double time) {
     if (!isfinite(time)) return core_say(&m->host, REFUSED, "a time of %g s is not possible", time);
     if (time == m->now.time) return DONE;
@@ -24,7 +27,7 @@ enum outcome core_at(struct core *m, double time) {
 }
 
 enum outcome core_get_states(struct core *m, double states[], size_t n) {
-    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    if (!all(m, n, N_STATES, "continuous states") || !has_state(m)) return REFUSED;
     for (size_t i = 0; i < n; ++i) states[i] = m->now.x[PLACES[i]];
     return DONE;
 }
@@ -55,7 +58,7 @@ int core_compute_rates(struct core *m) {
 }
 
 enum outcome core_get_state_rates(struct core *m, double rates[], size_t n) {
-    if (!all(m, n, N_STATES, "continuous states")) return REFUSED;
+    if (!all(m, n, N_STATES, "continuous states") || !has_state(m)) return REFUSED;
     if (!core_valid(m, DISCARDED)) return DISCARDED;
     if (!core_compute_rates(m)) return core_lost(m, DISCARDED, "the time derivatives are not finite");
     for (size_t i = 0; i < n; ++i) rates[i] = m->rates[PLACES[i]];
@@ -63,7 +66,7 @@ enum outcome core_get_state_rates(struct core *m, double rates[], size_t n) {
 }
 
 enum outcome core_get_indicators(struct core *m, double indicators[], size_t n) {
-    if (!all(m, n, N_INDICATORS, "event indicators")) return REFUSED;
+    if (!all(m, n, N_INDICATORS, "event indicators") || !has_state(m)) return REFUSED;
 #ifdef SWITCHED
     const struct state *now = &m->now;
     mbfmu_indicators(now->x, now->u, now->p, now->time, now->shift, indicators, m->work);
