@@ -1,8 +1,10 @@
 """FMUs of mechanisms that hit, stick and stop: both back ends, their states, derivatives and messages."""
 
+import math
 from pathlib import Path
 
 import pytest
+from fmpy import fmi2
 from masters import Instance, Unpacked, refused, run_fmpy
 from struck import ball, stick_slip, tow
 
@@ -22,6 +24,7 @@ WHOLE = {"ball": ["ground.impacts", "events.count"], "stick_slip": ["events.coun
 MODES = {"ball": ["ground.closed"], "stick_slip": ["belt.sticks"], "tow": ["pin.sticks"]}
 SPANS = {"ball": 0.017, "stick_slip": 0.17, "tow": 0.023}
 BACKENDS = ("python", "native")
+WARNING, DISCARD = fmi2.fmi2Warning, fmi2.fmi2Discard
 
 
 def exported(model: LagrangianSystem, folder: Path, backend: str, **more: object) -> Path:
@@ -76,6 +79,25 @@ def test_both_back_ends_and_a_simulation_give_the_same_bits_across_events(
     for _ in range(120):
         alone.step(None, SPANS[name])
     assert found[0][-1][:4] == pytest.approx([alone[item] for item in SHOWN[name][:4]], abs=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_output_that_is_not_finite_for_what_was_set_comes_with_a_warning(
+    backend: str, fmus: dict[tuple[str, str], Unpacked]
+) -> None:
+    text = "ball: der(y,2) = nan at t = 0.01 s is not finite; check what was set last"
+    with Instance(fmus["ball", backend]).start() as run:
+        run.step(0.0, 0.01)
+        run.set({"m": 0.0})
+        for count in (1, 2):
+            assert math.isnan(run.get(["y", "der(y,2)"])[1])
+            assert [(item.status, item.text) for item in run.messages] == [(WARNING, text)] * count
+        assert math.isfinite(run.get(["y"])[0]) and run.get(["m"]) == (0.0,)
+        assert len(run.messages) == 2
+        assert refused(run.step, 0.01, 0.01) == DISCARD
+        run.set({"m": 1.0})
+        assert run.get(["der(y,2)"]) == (pytest.approx(-9.81),)
+        run.step(0.01, 0.01)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

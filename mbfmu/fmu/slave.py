@@ -125,12 +125,22 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Return the values of the given value references."""
         if self._stale:
             self._refresh()
+            self._tell_lost(vrs)
         if self._pick and vrs == self._asked:  # the same outputs as before: the usual case, and it is often
             return list(self._pick(self._y))
         outputs, y = self._outputs, self._y
         many = len(vrs) > 1 and all(vr in outputs for vr in vrs)
         self._asked, self._pick = list(vrs), itemgetter(*(outputs[vr] for vr in vrs)) if many else None
         return [y[outputs[vr]] if vr in outputs else self._known(vr, REAL) for vr in vrs]
+
+    def _tell_lost(self, vrs: list[int]) -> None:
+        """Give a warning if one of these outputs is not finite for what was set."""
+        values = ((self._rows[vr]["name"], self._y[self._outputs[vr]]) for vr in vrs if vr in self._outputs)
+        for name, value in values:
+            if not math.isfinite(value):
+                text = f"{self._name}: {name} = {value} at t = {self._time:.9g} s is not finite"
+                self._say(f"{text}; check what was set last", Fmi2Status.warning)
+                return
 
     def get_integer(self, vrs: list[int]) -> list[int]:
         """Return the values of the given value references."""
@@ -250,7 +260,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 f"{self._name}: no consistent start at t = {self._time:.9g} s: {inside.shown(y[inside.place])} is "
                 "below 0; change the start values it depends on"
             )
-        self._y, self._stale = y, False
+        self._y, self._stale = y, not finite
         return ""
 
     def _no_text(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:

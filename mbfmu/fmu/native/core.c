@@ -263,6 +263,7 @@ static int refresh(struct core *m, struct text *t) {
             return 0;
         }
     swap_outputs(m);
+    m->stale = !finite;
     return 1;
 }
 
@@ -314,10 +315,9 @@ static size_t side_by_side(const unsigned int vr[], size_t n) {
     return run > 0;
 }
 
-enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
-    size_t i = 0, run;
-    if (m->stale) show_present(m);
+static enum outcome give_all(struct core *m, const unsigned int vr[], size_t n, double value[]) {
     const double *const y = m->y;
+    size_t i = 0, run;
     if (m->now.phase != INSTANTIATED) /* outputs are read most, and many at a time */
         for (; i < n && (run = side_by_side(&vr[i], n - i)); i += run) {
             if (run > 1)
@@ -328,6 +328,20 @@ enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double 
     for (; i < n; ++i)
         if (give(m, vr[i], &value[i]) != DONE) return REFUSED;
     return DONE;
+}
+
+enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]) {
+    if (!m->stale) return give_all(m, vr, n, value);
+    show_present(m);
+    const enum outcome outcome = give_all(m, vr, n, value);
+    for (size_t i = 0; i < n && outcome == DONE; ++i)
+        if (!isfinite(value[i])) {
+            struct text shown = {"", 0};
+            add_number(&shown, value[i]);
+            return core_say(&m->host, NOTED, "%s = %s at t = %.9g s is not finite; check what was set last",
+                            VARIABLES[vr[i]].name, shown.all, m->now.time);
+        }
+    return outcome;
 }
 
 /* The value of a type that is nearest to that of a variable; tells once if they differ by more than round-off. */

@@ -179,8 +179,8 @@ enum outcome core_start_at(struct core *m, double time);
 struct about core_variable(unsigned int vr);
 /* Compute the outputs for the present values, and while initialising the start. */
 enum outcome core_prepare(struct core *m);
-/* Get or set the values of n value references, all Real. A value that may not be set keeps the old one, which is
- * NOTED. */
+/* Get or set the values of n value references, all Real. A value that may not be set keeps the old one, and one that is
+ * got may not be finite for what was set; both are NOTED. */
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
