@@ -24,7 +24,7 @@ WHOLE = {"ball": ["ground.impacts", "events.count"], "stick_slip": ["events.coun
 MODES = {"ball": ["ground.closed"], "stick_slip": ["belt.sticks"], "tow": ["pin.sticks"]}
 SPANS = {"ball": 0.017, "stick_slip": 0.17, "tow": 0.023}
 BACKENDS = ("python", "native")
-WARNING, DISCARD = fmi2.fmi2Warning, fmi2.fmi2Discard
+WARNING, DISCARD, ERROR = fmi2.fmi2Warning, fmi2.fmi2Discard, fmi2.fmi2Error
 
 
 def exported(model: LagrangianSystem, folder: Path, backend: str, **more: object) -> Path:
@@ -115,6 +115,17 @@ def test_a_rollback_across_events_is_exact(name: str, backend: str, fmus: dict[t
                 run.step(k * H, H)
             found.append((all_of(run, name), run.save()))
     assert found[0] == found[1]
+
+
+def test_no_fmu_sets_or_frees_a_state_of_another(fmus: dict[tuple[str, str], Unpacked]) -> None:
+    with Instance(fmus["ball", "native"]) as one, Instance(fmus["tow", "native"]) as other:
+        state = one.slave.getFMUstate()
+        for call in (other.slave.setFMUstate, other.slave.freeFMUstate):
+            assert refused(call, state) == ERROR
+            assert other.messages[-1].text == "tow: the state belongs to another FMU"
+        one.slave.setFMUstate(state)
+        one.slave.freeFMUstate(state)
+        assert one.messages == []
 
 
 def test_a_directional_derivative_is_told_between_events_and_refused_across_one(tmp_path: Path) -> None:

@@ -530,7 +530,20 @@ def test_a_call_outside_its_mode_is_refused_by_name() -> None:
         assert "may not be called before the initialisation mode" in run.messages[-1].text
         run.start()
         refused(run.model.enterContinuousTimeMode)
-        assert "fmi2EnterContinuousTimeMode may not be called" in run.messages[-1].text
+        end = "fmi2EnterContinuousTimeMode may not be called in the continuous-time mode"
+        assert run.messages[-1].text.endswith(end)
+
+
+def test_a_call_for_another_kind_of_fmi_3_tells_what_the_instance_is_for() -> None:
+    other, told = fmu("ball", fmi="3.0"), []
+    run: Any = fmi3.FMU3Model(
+        guid=other.description.guid, unzipDirectory=str(other.folder), instanceName="one",
+        modelIdentifier=other.description.modelExchange.modelIdentifier,
+    )  # fmt: skip
+    run.instantiate(loggingOn=True, logMessage=lambda *item: told.append(item[-1].decode()))
+    refused(run.fmi3ActivateModelPartition, run.component, 0, 0.0)
+    assert told[-1].endswith("it belongs to scheduled execution, and this instance is for model exchange")
+    run.freeInstance()
 
 
 def test_states_that_are_not_finite_are_discarded_with_a_word() -> None:

@@ -937,7 +937,11 @@ enum outcome core_restore(struct core *m, const struct saved *saved) {
     return DONE;
 }
 
-void core_forget(struct core *m, struct saved *saved) { m->host.release(m->host.who, saved); }
+enum outcome core_forget(struct core *m, struct saved *saved) {
+    if (!is_ours(m, &saved->head)) return REFUSED;
+    m->host.release(m->host.who, saved);
+    return DONE;
+}
 
 enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size) {
     if (!is_ours(m, &saved->head)) return REFUSED;

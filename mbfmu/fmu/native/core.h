@@ -242,7 +242,7 @@ size_t core_state_size(void);
 /* Save the state, into new memory if *saved is NULL; restore it; free it. */
 enum outcome core_save(struct core *m, struct saved **saved);
 enum outcome core_restore(struct core *m, const struct saved *saved);
-void core_forget(struct core *m, struct saved *saved);
+enum outcome core_forget(struct core *m, struct saved *saved);
 /* Write a saved state as core_state_size() bytes; make a saved state from such bytes. */
 enum outcome core_serialise(struct core *m, struct saved *saved, char bytes[], size_t size);
 enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, struct saved **saved);

@@ -112,6 +112,12 @@ static void release(void *who, void *block) {
         free(block);
 }
 
+#ifdef EXCHANGE
+#define STEPS_OR_TIME "in the continuous-time mode"
+#else
+#define STEPS_OR_TIME "after the initialisation"
+#endif
+
 /* The instance of a call, if it may be made now. */
 static struct component *enter(fmi2Component c, enum call which) {
     struct component *m = c;
@@ -123,8 +129,8 @@ static struct component *enter(fmi2Component c, enum call which) {
         core_say(&m->core.host, REFUSED, "%s may not be called %s", CALLS[which].name,
                  phase == INSTANTIATED   ? "before the initialisation mode"
                  : phase == INITIALISING ? "in the initialisation mode"
-                 : phase == RUNNING      ? "after the initialisation"
-                 : phase == AT_EVENT       ? "in the event mode"
+                 : phase == RUNNING      ? STEPS_OR_TIME
+                 : phase == AT_EVENT     ? "in the event mode"
                                          : "after fmi2Terminate");
     return 0;
 }
@@ -478,9 +484,9 @@ fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *FMUstate) {
     struct component *m = enter(c, FREE_STATE);
     if (!m) return fmi2Error;
     if (!FMUstate || !*FMUstate) return fmi2OK;
-    core_forget(&m->core, *FMUstate);
-    *FMUstate = 0;
-    return fmi2OK;
+    const enum outcome outcome = core_forget(&m->core, *FMUstate);
+    if (outcome == DONE) *FMUstate = 0;
+    return STATUS[outcome];
 }
 
 fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate FMUstate, size_t *size) {

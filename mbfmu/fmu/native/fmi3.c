@@ -938,9 +938,9 @@ fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState *FMUState) {
     struct component *m = enter(instance, FREE_STATE);
     if (!m) return fmi3Error;
     if (!FMUState || !*FMUState) return fmi3OK;
-    core_forget(&m->core, *FMUState);
-    *FMUState = 0;
-    return fmi3OK;
+    const enum outcome outcome = core_forget(&m->core, *FMUState);
+    if (outcome == DONE) *FMUState = 0;
+    return STATUS[outcome];
 }
 
 fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState FMUState, size_t *size) {
@@ -1142,5 +1142,5 @@ fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference 
                                       fmi3Float64 activationTime) {
     (void)clockReference, (void)activationTime;
     return useless(instance, "fmi3ActivateModelPartition",
-                   "it belongs to scheduled execution, and this instance is for co-simulation");
+                   "it belongs to scheduled execution, and this instance is for " KIND);
 }
