@@ -92,12 +92,24 @@ def test_an_output_that_is_not_finite_for_what_was_set_comes_with_a_warning(
         for count in (1, 2):
             assert math.isnan(run.get(["y", "der(y,2)"])[1])
             assert [(item.status, item.text) for item in run.messages] == [(WARNING, text)] * count
-        assert math.isfinite(run.get(["y"])[0]) and run.get(["m"]) == (0.0,)
+        assert math.isfinite(run.get(["y"])[0])
+        assert run.get(["m"]) == (0.0,)
         assert len(run.messages) == 2
         assert refused(run.step, 0.01, 0.01) == DISCARD
         run.set({"m": 1.0})
         assert run.get(["der(y,2)"]) == (pytest.approx(-9.81),)
         run.step(0.01, 0.01)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_start_time_that_is_not_finite_is_told_and_a_finite_one_replaces_it(
+    backend: str, fmus: dict[tuple[str, str], Unpacked]
+) -> None:
+    with Instance(fmus["ball", backend]) as run:
+        run.slave.setupExperiment(startTime=math.nan)
+        assert [item.text for item in run.messages] == ["start time = nan: not a finite number"]
+        run.start(time=0.5)
+        run.step(0.5, 0.01)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

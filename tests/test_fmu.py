@@ -322,6 +322,7 @@ def test_a_value_reference_that_does_not_exist_is_refused_and_changes_nothing(
         slave.start(TORQUES)
         slave.slave.setReal([reference], [99.0])
         assert slave.messages[-1].status == ERROR
+        assert slave.messages[-1].text == f"value reference {reference} = 99.0: there is no such variable"
         assert slave.get(TORQUES) == tuple(TORQUES.values())
         assert refused(slave.step, 0.0, H) == DISCARD
 

@@ -172,8 +172,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _expect(self, vr: int, kind: str) -> None:
         """Raise an error if a variable does not exist or is of another type."""
-        if vr not in self._rows:  # a large reference arrives as a negative number
-            self._fail(f"{self._name}: value reference {vr}: there is no such variable")
+        if vr not in self._rows:
+            self._fail(f"{self._name}: {_unknown(vr)}: there is no such variable")
         own = self._rows[vr].get("type", REAL)
         if own != kind:
             name = self._rows[vr]["name"]
@@ -208,10 +208,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if vr in self._rows:
             self._expect(vr, kind)
         reason = self._why_not(vr, value)
-        name = self._rows[vr]["name"] if vr in self._rows else f"value reference {vr}"
+        name = self._rows[vr]["name"] if vr in self._rows else _unknown(vr)
         if reason:
-            self._refused[name] = f"{name} = {_shown(value, kind)}: {reason}"
-            self._say(self._refused[name], Fmi2Status.warning if vr in self._rows else Fmi2Status.error)
+            status = Fmi2Status.warning if vr in self._rows else Fmi2Status.error
+            self._refuse(name, f"{name} = {_shown(value, kind)}: {reason}", status)
             return False
         self._refused.pop(name, None)
         target, offset = self._places[vr]
@@ -220,9 +220,14 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._energy = None  # a parameter may change the energy
         return True
 
+    def _refuse(self, name: str, text: str, status: Fmi2Status) -> None:
+        """Take note that a value was refused, and tell."""
+        self._refused[name] = text
+        self._say(text, status)
+
     def _why_not(self, vr: int, value: float) -> str:
         """Return the reason why a value may not be set; an empty text if it may."""
-        if vr not in self._rows:  # a large reference arrives as a negative number
+        if vr not in self._rows:
             return "there is no such variable"
         if not math.isfinite(value):
             return "not a finite number; the value before is kept"
@@ -279,8 +284,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         """Set the start time."""
         if math.isfinite(start_time):
             self._time = start_time
+            self._refused.pop("start time", None)
         else:
-            self._refused["start time"] = f"start time = {start_time}: not a finite number"
+            self._refuse("start time", f"start time = {start_time}: not a finite number", Fmi2Status.warning)
         self._stale = True
 
     def enter_initialization_mode(self) -> None:
@@ -416,6 +422,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 instance._hold()
             raise ValueError(problem)
         return bytes(state)
+
+
+def _unknown(vr: int) -> str:
+    """Return a value reference of no variable in words; a large one arrives as a negative number."""
+    return f"value reference {vr % 2**32}"
 
 
 def _shown(value: float, kind: str) -> str:

@@ -521,10 +521,7 @@ void core_reset(struct core *m) {
 enum outcome core_start_at(struct core *m, double time) {
     const struct refusal r = {time, START_TIME, IS_NOT_FINITE};
     note_change(m);
-    if (!isfinite(time)) {
-        remember(&m->now, &r);
-        return NOTED;
-    }
+    if (!isfinite(time)) return refuse_value(m, &r);
     forgive(&m->now, START_TIME);
     m->now.time = time;
     return DONE;
