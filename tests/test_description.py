@@ -24,6 +24,7 @@ from masters import Instance, Unpacked
 from mechanisms import MECHANISMS, slider_crank, spatial_arm
 
 import mbfmu
+from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import DIAGNOSTIC, INPUT, KINDS, OUTPUT, PARAMETER, SETTING, TIME, interface
 from mbfmu.model import Parameter, System
 from mbfmu.prepared.prepare import prepare
@@ -434,6 +435,15 @@ def test_the_guid_does_not_change_with_the_path(two_link: System, tmp_path: Path
     assert (tmp_path / "a.fmu").read_bytes() == (tmp_path / "deeper" / "b.fmu").read_bytes()
 
 
-@pytest.mark.parametrize("name", thorough(zip(["a" * 3000, "é", "two links"]), lambda name: name == "é"))
+@pytest.mark.parametrize("name", thorough(zip(["a" * 3000, "é", "two links", ""]), lambda name: name == "é"))
 def test_a_model_of_any_name_gives_an_fmu_in_order(name: str, two_link: System, tmp_path: Path) -> None:
     assert mbfmu.check(mbfmu.export(replace(two_link, name=name), tmp_path / "x.fmu", step=1e-3)) == []
+
+
+def test_a_text_that_no_xml_file_can_hold_is_refused_and_nothing_is_written(two_link: System, tmp_path: Path) -> None:
+    first, *others = two_link.parameters
+    told = replace(two_link, parameters=(replace(first, description="a\x1bb"), *others))
+    for model, text in ((replace(two_link, name="two\0links"), "two\0links"), (told, "a\x1bb")):
+        with pytest.raises(FmuError, match=re.escape(f"{text!r} has the character")):
+            mbfmu.export(model, tmp_path / "x.fmu", step=1e-3)
+    assert not list(tmp_path.iterdir())

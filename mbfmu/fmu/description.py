@@ -1,9 +1,11 @@
 """Interface -> modelDescription.xml (FMI 2.0)."""
 
 import math
+import re
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.units import known_unit
 
@@ -13,6 +15,8 @@ LOG_CATEGORIES = {
     "logStatusError": "calls that were refused, with the reason",
     "logAll": "all messages",
 }
+NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A character that no XML 1.0 file can hold (W3C, XML 1.0, 2.2)."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,15 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
 
 
 def document(root: Element) -> bytes:
-    """Return a tree as the bytes of an XML file."""
+    """Return a tree as the bytes of an XML file.
+
+    Raises:
+        FmuError: a text in it has a character that XML cannot hold.
+    """
+    for node in root.iter():
+        for text in (*node.attrib.values(), node.text or ""):
+            if found := NOT_IN_XML.search(text):
+                raise FmuError(f"{text!r} has the character {found[0]!r}, which an XML file cannot hold: leave it out")
     indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
 

@@ -234,7 +234,7 @@ def _common(prepared: Prepared, table: Interface, picture: Drawing | None, fmi: 
 
 def _identifier(prepared: Prepared) -> str:
     """Return the model's name as a C identifier, short enough for a file's name."""
-    return re.sub(r"\W|^(?=\d)", "_", prepared.dae.name, flags=re.ASCII)[:LONGEST_NAME]
+    return re.sub(r"\W|^(?=\d|\Z)", "_", prepared.dae.name, flags=re.ASCII)[:LONGEST_NAME]
 
 
 def _check_exchange(

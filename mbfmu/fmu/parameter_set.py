@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from math import prod
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 import mbfmu
 from mbfmu.checker.fmu import TYPES
 from mbfmu.errors import UsageError, ValueRangeError, nearest
+from mbfmu.fmu.description import document
 from mbfmu.fmu.reading import BASE, Port, ScaledUnit
 
 VALUES = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
@@ -54,13 +55,7 @@ def parameter_set(
             SubElement(node, "ssc:Dimension", {"size": str(size)})
     enumerations = {port.declared: port.items for port, _ in given.values() if port.type == "Enumeration"}
     add_definitions(root, "ssv", enumerations, used)
-    return written(root)
-
-
-def written(root: Element) -> bytes:
-    """Return a document of SSP."""
-    indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
+    return document(root)
 
 
 def add_definitions(

@@ -22,7 +22,8 @@ from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.conversion import conversion, said
-from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set, written
+from mbfmu.fmu.description import document
+from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set
 from mbfmu.fmu.reading import OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
@@ -352,7 +353,7 @@ def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str
         SubElement(system, "ssd:Connections").extend(links)
     add_definitions(root, "ssd", enumerations, units)
     _experiment(root, plan)
-    return written(root)
+    return document(root)
 
 
 def _connector(parent: Element, port: Port, unit: str, named: str) -> None:
