@@ -1,5 +1,6 @@
 """Pictures of results."""
 
+import dataclasses
 import io
 import math
 import os
@@ -29,6 +30,8 @@ ROUND_OFF = 100 * float(np.finfo(np.float64).eps)
 """Round-off in the residual of a constraint that has several terms of size 1."""
 ALIKE = 1e-6
 """Largest difference, relative to their size, of curves that are drawn as one."""
+LARGEST = 1e300
+"""Largest value that is drawn, as the span of an axis must not overflow."""
 MOST, MOST_CHOSEN = 8, 40
 """Largest numbers of curves in a panel, of a selection and of chosen variables; the legend counts the others."""
 STYLES = ("-", "--", ":", "-.")
@@ -64,7 +67,7 @@ class Picture(Figure):
 
 @checked
 def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str = "") -> Picture:
-    """Draw the chosen variables of a result, or a selection and its monitors.
+    """Draw the chosen variables of a result, or a selection and its monitors; what is not finite is a gap.
 
     The selection has driven inputs, what is measured, coordinates and rates, then constraint residuals on a log scale,
     the energy and its change. In it curves that are always zero, beside the largest of their panel up to round-off, are
@@ -76,9 +79,12 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str 
         title: title above the picture.
 
     Raises:
-        UsageError: the suffix names no format, or all curves are zero.
+        UsageError: the suffix names no format, the result is empty, or all curves are zero.
         MbfmuError: the file cannot be written.
     """
+    if not len(result.time):
+        raise UsageError("there is nothing to draw: the result has no points")
+    result = dataclasses.replace(result, values=np.where(np.abs(result.values) <= LARGEST, result.values, np.nan))
     most = MOST_CHOSEN if result.chosen else MOST
     drawn = [(label, curves) for label, curves in _panels(result) if curves]
     if not drawn:
@@ -94,7 +100,7 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str 
             axes.plot(
                 result.time,
                 shown,
-                label=name,
+                label=verbatim(name),
                 linewidth=0.8 if residuals else 1.2,
                 marker="." if residuals else "",  # a residual may stand alone between two zeros
                 markersize=2,
@@ -111,10 +117,19 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str 
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False)
     axes.set_xlabel("time [s]")
     if title:
-        figure.suptitle(title)
+        figure.suptitle(verbatim(title))
     if path is not None:
         save(figure, path)
     return figure
+
+
+def verbatim(text: str) -> str:
+    """Return a text that matplotlib shows as it is: dollars begin no formula, and an underscore hides no curve.
+
+    Bytes of a file's name that are no text are question marks.
+    """
+    shown = text.encode("utf-8", "replace").decode("utf-8").replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{shown}" if shown.startswith("_") else shown
 
 
 def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
@@ -125,7 +140,7 @@ def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
         units = {unit: None for unit in units if unit in KINDS}
     for unit in units:
         curves = {name: result[name] for name in names if result.units.get(name, "") == unit}
-        yield LABELS.get(unit, f"[{unit}]"), curves if result.chosen else _once(curves)
+        yield LABELS.get(unit, verbatim(f"[{unit}]")), curves if result.chosen else _once(curves)
     if result.chosen:
         yield RESIDUAL, {name: result[name] for name in RESIDUALS if name in result.chosen}
         return
@@ -185,7 +200,7 @@ def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
     axes.axhline(max(found.accuracy, FLOOR), color="k", linestyle=":", linewidth=1, label="accuracy of the reference")
     axes.set_xlabel("time of the run [ms]")
     axes.set_ylabel("largest error of the joint coordinates at the end [rad or m]")
-    axes.set_title(f"{found.model}, {found.stop:g} s")
+    axes.set_title(verbatim(f"{found.model}, {found.stop:g} s"))
     axes.grid(alpha=0.3, which="both")
     figure.legend(loc="outside right upper", fontsize="small")
     return save(figure, path)
@@ -211,7 +226,7 @@ def plot_bode(
     for number, (name, pair) in enumerate(list(curves.items())[:MOST_CHOSEN]):
         style = {"color": f"C{number % COLOURS}", "linestyle": STYLES[number // COLOURS], "linewidth": 1.2}
         for axes, values in zip(rows, pair, strict=True):
-            axes.semilogx(frequency, np.where(np.isfinite(values), values, np.nan), label=name, **style)
+            axes.semilogx(frequency, np.where(np.isfinite(values), values, np.nan), label=verbatim(name), **style)
     for axes, label in zip(rows, ("gain [dB]", "phase [deg]"), strict=True):
         axes.set_ylabel(label)
         axes.grid(alpha=0.3, which="both")
@@ -222,7 +237,7 @@ def plot_bode(
     if len(curves) > MOST_CHOSEN:
         rows[0].plot([], [], " ", label=f"and {len(curves) - MOST_CHOSEN} more")
     rows[1].set_xlabel("frequency [Hz]")
-    figure.suptitle(title if len(curves) > 1 else f"{title}: {next(iter(curves), '')}")
+    figure.suptitle(verbatim(title if len(curves) > 1 else f"{title}: {next(iter(curves), '')}"))
     return save(figure, path)
 
 
@@ -274,11 +289,11 @@ def plot_locus(
     plane.set_ylabel("imaginary part [rad/s]")
     real.set_ylabel("real part [1/s]")
     imaginary.set_ylabel("imaginary part [rad/s]")
-    imaginary.set_xlabel(name)
+    imaginary.set_xlabel(verbatim(name))
     if shown is not None:
-        figure.colorbar(shown, ax=plane, label=name, aspect=40)
+        figure.colorbar(shown, ax=plane, label=verbatim(name), aspect=40)
     if title:
-        figure.suptitle(title)
+        figure.suptitle(verbatim(title))
     return save(figure, path)
 
 
@@ -315,7 +330,8 @@ def plot_workspace(
     drawn.set_aspect("equal")
     drawn.grid(alpha=0.3)
     count = int(np.isfinite(regularity).sum())
-    figure.suptitle(f"{title}: {frame} over {', '.join(axes)}, {count} of {regularity.size} points reached")
+    over = f"{title}: {frame} over {', '.join(axes)}"
+    figure.suptitle(verbatim(f"{over}, {count} of {regularity.size} points reached"))
     return save(figure, path)
 
 

@@ -118,3 +118,31 @@ def test_chosen_variables_are_drawn_alone_all_of_them_in_the_order_asked_for(mon
     assert len({(line.get_color(), line.get_linestyle()) for line in alike["angle"].lines}) == 27
     for axes in (*panels.values(), *alike.values()):
         assert axes.get_legend().get_window_extent().height <= axes.get_window_extent().height
+
+
+@pytest.mark.parametrize("name", ["_x", "$cse1 + $cse2", r"$\x{$", r"a\$b", "der(x)"])
+def test_names_units_and_titles_are_shown_as_they_are(name: str) -> None:
+    result = Result(np.arange(3.0), (name,), np.array([[1.0], [2.0], [3.0]]), {name: name}, chosen=(name,))
+    figure = plot.plot_result(result, None, name)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    texts = [*axes.get_legend().get_texts(), axes.yaxis.label, *figure.texts]
+    found = [text._preprocess_math(text.get_text()) for text in texts]
+    assert [(text.lstrip("\N{ZERO WIDTH SPACE}"), math) for text, math in found] == [
+        (name, False), (f"[{name}]", False), (name, False)
+    ]  # fmt: skip
+
+
+def test_a_title_of_a_file_name_that_is_no_text_has_question_marks() -> None:
+    result = Result(np.arange(2.0), ("x",), np.array([[1.0], [2.0]]), chosen=("x",))
+    figure = plot.plot_result(result, None, "p\udcff")
+    figure.draw_without_rendering()
+    assert figure.get_suptitle() == "p?"
+
+
+def test_an_empty_result_is_refused_and_values_without_end_are_gaps(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the result has no points"):
+        Result(np.zeros(0), ("x",), np.zeros((0, 1))).plot()
+    values = np.array([[1.0, 1.7e308, -1.7e308, np.inf, np.nan, 2.0]]).T
+    figure = Result(np.arange(6.0), ("x",), values, chosen=("x",)).plot(tmp_path / "x.png")
+    assert list(np.isfinite(figure.axes[0].lines[0].get_ydata())) == [True, *[False] * 4, True]

@@ -58,7 +58,7 @@ class Page:
             MbfmuError: the file cannot be written.
         """
         refuse_page(path)
-        return write_aside(Path(path), self.html.encode("utf-8"))
+        return write_aside(Path(path), self.html.encode("utf-8", "replace"))  # a file's name may hold what is no text
 
     def __repr__(self) -> str:
         return f"Page({len(self.html)} characters; .write('page.html') writes it)"
