@@ -1,6 +1,7 @@
 """Pages in a real browser: they load without an error or a network, play, follow their controls and draw something."""
 
 import io
+import math
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 
 import mbfmu
 from mbfmu.model import LinearDrive, System
-from mbfmu.viewer import motion_of_model, page_of
+from mbfmu.result import Result
+from mbfmu.viewer import Trajectory, motion_of_model, motion_of_result, page_of
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
@@ -196,6 +198,42 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
         background = picture(page, "#scene")
         page.click("#shapes")
         assert np.mean(np.abs(picture(page, "#scene") - background).max(axis=2) > 30) > 0.01
+    assert faults == []
+
+
+def body_at(t: npt.NDArray[np.float64], curve: npt.NDArray[np.float64]) -> Trajectory:
+    """The motion of one body at some times, with a joint's angle."""
+    columns = {"b.r_0[1]": t - t[0], "b.r_0[2]": 0 * t, "b.phi": 0 * t, "hinge.phi": curve}
+    return motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "run")
+
+
+@pytest.mark.parametrize(
+    ("times", "shown"),
+    [
+        ([3.0], "3.0000 of 3 s"),
+        ([-2.0, -1.5], "-1.5000 of -1.5 s"),
+        ([1764216000.25, 1764216000.35], "1764216000.3500 of 1764216000.35 s"),
+    ],
+)
+def test_a_page_tells_its_time_whenever_it_is(times: list[float], shown: str, browser: Browser, tmp_path: Path) -> None:
+    faults: list[str] = []
+    path = page_of(body_at(np.array(times), np.array(times) - 4.0), "run").write(tmp_path / "page.html")
+    for page in opened(browser, path, faults):
+        seek(page, times[-1])
+        assert page.text_content("#clock") == shown
+        page.click("#play")
+        page.wait_for_timeout(100)
+        assert math.isfinite(time_of(page))
+    assert faults == []
+
+
+def test_a_curve_with_values_that_are_not_finite_is_drawn_beside_them(browser: Browser, tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    wild = np.where(t < 0.2, np.nan, np.where(t < 0.4, 1e300, np.sin(9 * t)))
+    path = page_of(body_at(t, wild), "run").write(tmp_path / "page.html")
+    faults: list[str] = []
+    for page in opened(browser, path, faults):
+        assert near(picture(page, "#plots"), (0x00, 0x72, 0xB2)) > 300
     assert faults == []
 
 

@@ -412,7 +412,7 @@ def test_a_page_holds_every_pose_its_controls_and_nothing_from_elsewhere(name: s
     else:
         turned = Rotation.from_quat(poses[..., [4, 5, 6, 3]].reshape(-1, 4)).as_matrix()
         assert np.allclose(turned, motion.R.reshape(-1, 3, 3), atol=1e-6)
-    assert np.allclose(unpacked(content["times"]), motion.result.time)
+    assert np.array_equal(unpacked(content["times"], "<f8"), motion.result.time)
     curves = {series["name"]: series["values"] for panel in content["panels"] for series in panel["series"]}
     assert "energy.total" in curves
     for label, values in curves.items():
@@ -435,11 +435,37 @@ def test_a_long_run_is_thinned_with_its_ends() -> None:
     columns = {"b.r_0[1]": np.cos(t), "b.r_0[2]": np.sin(t), "b.phi": t}
     motion = motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "long")
     content = data(page_of(motion, "long"))
-    times = unpacked(content["times"])
+    times = unpacked(content["times"], "<f8")
     assert len(times) == 1000
     assert (times[0], times[-1]) == (0.0, 9.0)
     phi = unpacked(content["poses"]).reshape(-1, 3)[:, 2]
     assert np.allclose(phi, times, atol=1e-5)  # counted over full turns
+
+
+def moving(t: npt.NDArray[np.float64], **more: npt.NDArray[np.float64]) -> Trajectory:
+    """The motion of one body at some times, with more columns."""
+    columns = {"b.r_0[1]": np.cos(t), "b.r_0[2]": np.sin(t), "b.phi": t - t[0], **more}
+    return motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "run")
+
+
+def test_times_long_after_zero_stay_apart() -> None:
+    times = 1764216000.25 + np.arange(5) * 1e-3
+    content = data(page_of(moving(times), "late"))
+    assert np.array_equal(unpacked(content["times"], "<f8"), times)
+    assert np.array_equal(unpacked(content["curve_times"], "<f8"), times)
+
+
+@pytest.mark.parametrize("wrong", [{"b.r_0[1]": 1e40}, {"b.r_0[2]": np.nan}, {"b.phi": np.nan}])
+def test_a_motion_without_finite_poses_has_no_page(wrong: dict[str, float]) -> None:
+    t = np.arange(3.0)
+    motion = moving(t, **{name: np.array([0.0, value, 1.0]) for name, value in wrong.items()})
+    with pytest.raises(UsageError, match="the motion cannot be shown"):
+        page_of(motion, "wild")
+
+
+def test_the_page_of_a_file_whose_name_is_no_text_is_written(tmp_path: Path) -> None:
+    page = page_of(moving(np.arange(3.0)), "p\udcff").write(tmp_path / "page.html")
+    assert "<h1>p?</h1>" in page.read_text(encoding="utf-8")
 
 
 def test_names_cannot_break_the_page() -> None:
@@ -666,7 +692,7 @@ def test_the_command_shows_models_fmus_and_results(
         content = data(tmp_path / name)
         assert content["dim"] == 2
         assert {body["name"] for body in content["bodies"]} == {"link1", "link2"}
-        assert unpacked(content["times"])[-1] == np.float32(0.1)
+        assert unpacked(content["times"], "<f8")[-1] == pytest.approx(0.1)
 
 
 MISTAKES = {

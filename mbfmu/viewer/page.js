@@ -15,11 +15,13 @@ function bytes(text) {
   return Uint8Array.from(atob(text), (item) => item.charCodeAt(0)).buffer;
 }
 const numbers = (text) => new Float32Array(bytes(text));
+const instants = (text) => new Float64Array(bytes(text)); // which may be long after zero
 const colour = (text) => new THREE.Color(text).convertSRGBToLinear(); // as the renderer wants it
 const vector = (p) => new THREE.Vector3(p[0], p[1], p[2]);
 
-const times = numbers(motion.times), poses = numbers(motion.poses);
+const times = instants(motion.times), poses = numbers(motion.poses);
 const begin = times[0], end = times[times.length - 1], length = end - begin;
+const digits = Math.min(15, Math.max(6, Math.ceil(Math.log10(Math.abs(end) / length)) + 3)) || 6; // of a time
 const wide = motion.dim === 3 ? 7 : 3; // numbers of a pose
 const up = vector(motion.up).normalize();
 
@@ -415,7 +417,7 @@ function makeLegend(what) {
 
 // -- the plots --------------------------------------------------------------------------------------------------------
 
-const canvas = element("graph"), curveTimes = numbers(motion.curve_times);
+const canvas = element("graph"), curveTimes = instants(motion.curve_times);
 const panels = motion.panels.map((panel) => ({ label: panel.label, series: panel.series.map((item) => ({ name: item.name, values: numbers(item.values) })) }));
 const LEFT = 64, RIGHT = 16, TOP = 8, BOTTOM = 36, LINE = 17; // pixels
 const FONT = "12px system-ui, sans-serif";
@@ -428,7 +430,7 @@ function ticks(low, high, count) {
   return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
     (_, k) => (Math.ceil(low / step - 1e-9) + k) * step);
 }
-const brief = (value) => String(Number(value.toPrecision(4)));
+const brief = (value, places = 4) => String(Number(value.toPrecision(places)));
 function short(value) {
   const size = Math.abs(value);
   return size >= 1000 ? value.toFixed(0) : size >= 1e-3 || !size ? value.toPrecision(3) : value.toExponential(1);
@@ -449,7 +451,7 @@ function heading(pen, panel, width) {
 
 function layout() {
   const width = canvas.clientWidth, height = canvas.clientHeight, each = (height - TOP - BOTTOM) / Math.max(1, panels.length);
-  const x = (t) => LEFT + ((width - LEFT - RIGHT) * (t - begin)) / length;
+  const x = (t) => LEFT + ((width - LEFT - RIGHT) * (t - begin)) / (length || 1);
   const pen = canvas.getContext("2d");
   pen.font = FONT;
   const areas = panels.map((panel, k) => {
@@ -468,7 +470,7 @@ function drawPlots() {
   panels.forEach((panel, k) => {
     const { top, bottom } = areas[k];
     let low = Infinity, high = -Infinity;
-    for (const item of panel.series) for (const value of item.values) { low = Math.min(low, value); high = Math.max(high, value); }
+    for (const item of panel.series) for (const value of item.values.filter(isFinite)) { low = Math.min(low, value); high = Math.max(high, value); }
     const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
     low -= room; high += room;
     const y = (value) => bottom - ((bottom - top) * (value - low)) / (high - low);
@@ -481,12 +483,12 @@ function drawPlots() {
     pen.textAlign = "center"; pen.textBaseline = "top";
     for (const value of ticks(begin, end, 6)) {
       pen.beginPath(); pen.moveTo(x(value), top); pen.lineTo(x(value), bottom); pen.stroke();
-      if (k === panels.length - 1) pen.fillText(brief(value), x(value), bottom + 6);
+      if (k === panels.length - 1) pen.fillText(brief(value, digits), x(value), bottom + 6);
     }
     panel.series.forEach((item, n) => {
       pen.strokeStyle = COLOURS[n % COLOURS.length]; pen.lineWidth = 1.7; pen.lineJoin = "round";
       pen.beginPath();
-      item.values.forEach((value, j) => pen[j ? "lineTo" : "moveTo"](x(curveTimes[j]), y(value)));
+      item.values.forEach((value, j) => pen[j && isFinite(item.values[j - 1]) ? "lineTo" : "moveTo"](x(curveTimes[j]), y(value)));
       pen.stroke();
     });
     pen.strokeStyle = "#9aa0a6"; pen.lineWidth = 1;
@@ -547,7 +549,7 @@ element("time").max = end;
 
 function show() {
   element("time").value = t;
-  element("clock").textContent = `${t.toFixed(length < 1 ? 4 : 2)} of ${+end.toPrecision(6)} s`;
+  element("clock").textContent = `${t.toFixed(length < 1 ? 4 : 2)} of ${brief(end, digits)} s`;
   place(t);
   bend(t);
   drawCursor();
@@ -558,7 +560,7 @@ function draw(moment) {
   if (playing) {
     if (last !== null && moment > last) {
       t += ((moment - last) / 1000) * Number(element("speed").value);
-      if (t > end) t = begin + ((t - begin) % length);
+      if (t > end) t = length ? begin + ((t - begin) % length) : begin;
       show();
     }
     last = moment;
@@ -627,7 +629,7 @@ new ResizeObserver(() => {
 }).observe(document.querySelector("main"));
 
 colourBy(element("colours").value);
-const asked = /^#t=([\d.]+)$/.exec(location.hash);
+const asked = /^#t=(-?[\d.]+)$/.exec(location.hash);
 if (asked) seek(Number(asked[1]));
 else play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
 requestAnimationFrame(draw);

@@ -34,6 +34,8 @@ CURVE = 1000
 """Largest number of points of a curve."""
 PANELS, SERIES = 5, 4
 """Largest number of plots, and of curves in each."""
+FARTHEST = 1e18
+"""Largest coordinate of a body that a page shows, m, as browsers compute with its square in 32 bits."""
 HEIGHT = 560
 """Height of a page in a notebook, pixels."""
 
@@ -81,9 +83,12 @@ def page_of(motion: Trajectory, title: str, subtitle: str = "", deformation: flo
         deformation: factor of the displacements of flexible bodies.
 
     Raises:
-        UsageError: three.js is not installed, or the factor is no finite number from 0 on.
+        UsageError: three.js is not installed, the factor is no finite number from 0 on, or a pose is not finite or too
+            far away.
     """
     refuse_deformation(deformation)
+    if not (np.abs(motion.r).max(initial=0.0) <= FARTHEST and np.isfinite(motion.R).all()):
+        raise UsageError(f"the motion cannot be shown: a pose is not finite, or farther than {FARTHEST:g} m away")
     here, shown = resources.files("mbfmu.viewer"), {**_content(motion), "deformation": deformation}
     content = {
         "TITLE": html.escape(title),
@@ -142,7 +147,7 @@ def _content(motion: Trajectory) -> dict[str, Any]:
         "dim": motion.dim,
         "size": motion.size,
         "up": [*motion.up, 0.0][:3],
-        "times": _packed(motion.result.time[some]),
+        "times": _packed(motion.result.time[some], "<f8"),
         "poses": _packed(_poses(motion.r[some], motion.R[some])),
         "bodies": [
             {
@@ -177,7 +182,7 @@ def _content(motion: Trajectory) -> dict[str, Any]:
         ],
         "skins": [_skin(item, places[item.body]) for item in drawing.skins],
         "tips": [[places[body], _space(point)] for body, point in _tips(motion)],
-        "curve_times": _packed(motion.result.time[curve]),
+        "curve_times": _packed(motion.result.time[curve], "<f8"),
         "panels": [
             {
                 "label": label,
@@ -256,4 +261,5 @@ def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:
 
 
 def _packed(values: npt.NDArray[Any], kind: str = "<f4") -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+    with np.errstate(over="ignore"):  # a value of a curve that is too large becomes infinite, and is a gap
+        return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
