@@ -934,3 +934,20 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(
 ) -> None:
     (tmp_path / "folder.csv").mkdir()
     assert "cannot write 'folder.csv': Is a directory" in said(*command.split(), "-o", "folder.csv")
+
+
+FATES = {
+    ">/dev/full": (1, "mbfmu: cannot write the standard output: No space left on device\n"),
+    "| true": (0, ""),
+    ">&-": (0, ""),
+}
+"""What happens to the standard output, by what a shell does with it: the exit status, and what is on stderr."""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("where", FATES)
+@pytest.mark.parametrize("what", ["list steppers", "list steppers --json", "--version"])
+def test_an_output_that_cannot_be_written_or_that_nobody_reads_ends_in_no_traceback(what: str, where: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m mbfmu {what} {where}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == FATES[where]

@@ -87,12 +87,13 @@ def common(
     version: Annotated[bool, typer.Option("--version", help="show versions, compiler and extras, and stop")] = False,
 ) -> None:
     """Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
-    if version:
-        for line in machine.lines():
+    with console.printing():
+        for line in machine.lines() if version else ():
             console.out.print(line, markup=False, soft_wrap=True, highlight=False)
+        if not version and context.invoked_subcommand is None:
+            console.out.print(context.get_help(), markup=False, highlight=False)
+    if version:
         raise typer.Exit
-    if context.invoked_subcommand is None:
-        console.out.print(context.get_help(), markup=False, highlight=False)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ from mbfmu.files import is_standard_output
 PAGE = 150
 """Number of columns of a table that is written to a file or to another program."""
 
-out = Console(width=None if sys.stdout.isatty() else PAGE, emoji=False)  # 0.1:100:400 is a range
+_AT_TERMINAL = sys.stdout is not None and sys.stdout.isatty()  # None: the process has no standard output
+out = Console(width=None if _AT_TERMINAL else PAGE, emoji=False)  # 0.1:100:400 is a range
 err = Console(stderr=True, emoji=False)
 
 Tell = Callable[[str, float], None]
@@ -75,11 +77,12 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             report, fault = _written(function(tell, **given))
         for text in () if quiet else report.notices:
             notice(text)
-        if as_json:
-            data = {**report.data, "wrote": report.wrote} if isinstance(report.data, dict) else report.data
-            sys.stdout.write(f"{json.dumps(plain(data), indent=2, allow_nan=False)}\n")
-        else:
-            _show(report)
+        with printing():
+            if as_json:
+                data = {**report.data, "wrote": report.wrote} if isinstance(report.data, dict) else report.data
+                print(json.dumps(plain(data), indent=2, allow_nan=False))
+            else:
+                _show(report)
         if fault:
             raise fault
         if report.failed:
@@ -95,6 +98,24 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
     run.__dict__["__signature__"] = told
     run.__annotations__ = {name: item.annotation for name, item in told.parameters.items()}
     return run
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Raise an error if what is printed meanwhile cannot be written; end if nothing reads it any more.
+
+    Raises:
+        MbfmuError: the standard output is on a full disk, or cannot be written otherwise.
+    """
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where what is left goes when the process ends
+        if isinstance(error, BrokenPipeError):
+            raise SystemExit(1) from None
+        raise MbfmuError(f"cannot write the standard output: {error.strerror or error}") from None
 
 
 def _written(report: Report) -> tuple[Report, MbfmuError | None]:
