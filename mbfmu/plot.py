@@ -20,7 +20,7 @@ from mbfmu.errors import UsageError
 from mbfmu.files import write_aside
 from mbfmu.result import KINDS, Result, coordinates, selection
 
-FORMATS = tuple(sorted(Figure().canvas.get_supported_filetypes()))
+FORMATS = tuple(sorted({*Figure().canvas.get_supported_filetypes()} - {"pgf"}))  # which needs TeX
 MARKERS = "osv^D<>ph*"
 COLOURS = 10
 """Number of colours of curves; further curves have other styles."""

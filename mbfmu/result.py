@@ -203,6 +203,8 @@ def read_table(path: str | os.PathLike[str], *, jumps: bool = False) -> dict[str
     if "time" not in content or not len(content["time"]):
         raise MbfmuError(f"'{path}' needs a column 'time', in a .csv file by a header line, and at least one row")
     try:
+        if any(map(np.iscomplexobj, content.values())):
+            raise TypeError("complex")
         columns = {name: np.array(column, dtype=np.float64) for name, column in content.items()}
     except (TypeError, ValueError):
         raise MbfmuError(f"'{path}' holds something that is not a number") from None

@@ -329,3 +329,9 @@ def test_every_writer_refuses_the_ending_of_a_model(write: Callable[[Path], Path
     with pytest.raises(UsageError, match=r"model\.toml' must end in \."):
         write(path)
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_table_of_complex_numbers_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", time=np.arange(2.0), a=np.arange(2.0) * 1j)
+    with pytest.raises(MbfmuError, match=r"'.*x\.npz' holds something that is not a number"):
+        read_table(tmp_path / "x.npz")

@@ -146,3 +146,8 @@ def test_an_empty_result_is_refused_and_values_without_end_are_gaps(tmp_path: Pa
     values = np.array([[1.0, 1.7e308, -1.7e308, np.inf, np.nan, 2.0]]).T
     figure = Result(np.arange(6.0), ("x",), values, chosen=("x",)).plot(tmp_path / "x.png")
     assert list(np.isfinite(figure.axes[0].lines[0].get_ydata())) == [True, *[False] * 4, True]
+
+
+def test_a_picture_in_a_format_that_needs_tex_is_refused_before_the_run() -> None:
+    with pytest.raises(UsageError, match=r"a picture ends in \.png, \.svg or \.pdf"):
+        plot.picture_format("run.pgf")

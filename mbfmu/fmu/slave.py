@@ -221,7 +221,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return True
 
     def _refuse(self, name: str, text: str, status: Fmi2Status) -> None:
-        """Take note that a value was refused, and tell."""
+        """Give a warning or error about a value, which stays refused until a good one replaces it."""
         self._refused[name] = text
         self._say(text, status)
 
