@@ -26,8 +26,8 @@ from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, U
 from mbfmu.fmu.conversion import conversion
 from mbfmu.fmu.reading import BASE, ScaledUnit
 from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
-from mbfmu.fmu_run import read_fmu, start_value, unit_of
-from mbfmu.inputs import Course, InputValue, as_type, courses
+from mbfmu.fmu_run import course_of, read_fmu, start_value, unit_of
+from mbfmu.inputs import Course, InputValue, courses
 from mbfmu.model_run import communication_points
 from mbfmu.result import Result
 
@@ -104,6 +104,8 @@ def couple(
         StepError: a step failed; the message has what the coupling made until then.
     """
     _check(stop, step, order, extrapolation, passes, tolerance)
+    if not fmus:
+        raise UsageError("a coupling needs at least one FMU")
     for name in fmus:
         if "." in name:
             raise UsageError(f"the component '{name}' has a dot in its name, where the name of a variable would begin")
@@ -463,7 +465,7 @@ class _Run:
             plain.append(replace(item, factor=factor))
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
-            self.lines[end] = _Line(part, name, signal=as_type(signal, part.variables[name].type))
+            self.lines[end] = _Line(part, name, signal=course_of(part.variables[name], signal))
         self.sources = {end: line.source for end, line in self.lines.items() if line.source}
         self.shown = _Shown([(source.part, source.name) for source in self.sources.values()])
         self.needed_later = self._needed_later() if order == "gauss_seidel" else {}

@@ -232,7 +232,7 @@ def fmu_run(
         start_values[TOLERANCE] = float(tolerance)
     own = start_values.get(STEP, default)
     points = _points(path, description, first, stop, own, interval)
-    inputs = {name: as_type(item, variables[name].type) for name, item in given.items()}
+    inputs = {name: course_of(variables[name], item) for name, item in given.items()}
     for item in inputs.values():
         if isinstance(item, Formula):
             item.column(points)
@@ -318,6 +318,16 @@ def _words(variable: Any) -> dict[str, float]:
     return {str(item.name): float(item.value) for item in items}
 
 
+def course_of(variable: Any, given: Course) -> Course:
+    """Return the course of an input as its variable's type; see `as_type`.
+
+    An instance of FMI 3.0, which has types of several sizes, refuses what is beyond them.
+    """
+    from mbfmu.checker.probe.scalars import Place
+
+    return as_type(given, variable.type, any_size=isinstance(variable.valueReference, Place))
+
+
 def start_value(variable: Any, value: Any) -> Any:
     """Return a start value as its variable's type.
 
@@ -337,10 +347,11 @@ def start_value(variable: Any, value: Any) -> Any:
     text = value.strip() if isinstance(value, str) else value
     try:
         number = float(words.get(text, text) if isinstance(text, str) else text)
-        if variable.type == "Real" or number == round(number):
-            found = VALUES[variable.type](number)
+        found = VALUES[variable.type](number)
+        if variable.type == "Real" or found == number:
             if not fits(variable.valueReference, found):
-                raise UsageError(f"{variable.name} = {value!r} is beyond its type {variable.valueReference.type}")
+                kind = getattr(variable.valueReference, "type", variable.type)
+                raise UsageError(f"{variable.name} = {value!r} is beyond its type {kind}")
             return found
     except (TypeError, ValueError, OverflowError):
         pass

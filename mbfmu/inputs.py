@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from mbfmu.errors import UsageError, nearest
 from mbfmu.formats import FORMATS, is_table
 from mbfmu.kernel.runtime import CLOSE, count
 from mbfmu.model.expression import Expression
+from mbfmu.model.variable_type import VALUES_OF, is_value
 from mbfmu.result import read_table
 
 Array = npt.NDArray[np.float64]
@@ -171,7 +172,11 @@ class Function(_Curve):
     function: InputFunction
 
     def at(self, time: float) -> float:
-        value = float(self.function(time))
+        given = self.function(time)
+        try:
+            value = float(given)
+        except (TypeError, ValueError):
+            raise UsageError(f"input {self.name}: its function gives {given!r} at t = {time:g} s, no number") from None
         if not math.isfinite(value):
             raise self._refusal(time)
         return value
@@ -267,21 +272,38 @@ class Switched(_Curve):
         return self.followed.identity
 
 
-def as_type(given: Course, type: str) -> Course:
+def as_type(given: Course, type: str, *, any_size: bool = False) -> Course:
     """Return the course of an input of a type of FMI.
 
     Args:
         given: the course, of numbers: whole-number inputs are rounded, Boolean inputs true unless they are zero.
         type: the type.
+        any_size: whether whole numbers may have more than 32 bits, as some of FMI 3.0 have.
+
+    Raises:
+        UsageError: a constant or a table has a whole number of more bits; others raise it where they have one.
     """
     if type in {"Real", "String"}:
         return given
-    nearest: Callable[[float], float] = bool if type == "Boolean" else round
+    whole: Callable[[float], float] = round if any_size else partial(_whole, given.name)
+    nearest = bool if type == "Boolean" else whole
     if isinstance(given, Constant):
         return Constant(given.name, float(nearest(given.value)))
     if isinstance(given, Table):
         return replace(given, values=np.array([float(nearest(value)) for value in given.values]), hold=True)
     return Switched(given.name, given, nearest)
+
+
+def _whole(name: str, value: float) -> float:
+    """Return the whole number next to a value of an input.
+
+    Raises:
+        UsageError: it has more than 32 bits.
+    """
+    found = round(value)
+    if not is_value(found, "Integer"):
+        raise UsageError(f"input {name} = {value:.10g} must be {VALUES_OF['Integer']}")
+    return found
 
 
 def course(name: str, given: InputValue, hold: bool = False) -> Course:

@@ -142,6 +142,7 @@ def test_a_number_is_an_input_that_stays(masses: dict[str, Path]) -> None:
             UsageError,
             "the factor is nan; it must",
         ),
+        ({"fmus": {}, "connections": ()}, UsageError, "a coupling needs at least one FMU"),
         ({"fmus": {"a.b": "mass.fmu"}}, UsageError, "the component 'a.b' has a dot in its name"),
         ({"fmus": {"a": "nothing.fmu", "b": "nothing.fmu"}}, FmuError, "there is no FMU"),
         (

@@ -1,6 +1,7 @@
 """Inputs over time: they act as the stepper needs them, whatever the stop time and the output interval."""
 
 import math
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -211,6 +212,12 @@ def test_a_formula_that_is_not_finite_where_a_first_history_needs_it_is_refused_
     """A multistep method begins with steps backwards in time."""
     with pytest.raises(UsageError, match=r"input rail\.f is not finite at t = -0\.001 s"):
         mbfmu.simulate(cart, 0.1, stepper="direct", options={"method": "abm4"}, inputs={"rail.f": "sqrt(time)"})
+
+
+@pytest.mark.parametrize("given", [None, "fast", [1.0, 2.0]])
+def test_a_function_that_gives_no_number_is_refused_by_name_with_its_time(given: Any, cart: System) -> None:
+    with pytest.raises(UsageError, match=rf"input rail\.f: its function gives {re.escape(repr(given))} at t = 0 s"):
+        mbfmu.simulate(cart, 1.0, inputs={"rail.f": lambda _: given})
 
 
 @pytest.mark.parametrize("method", ["abm4", "ab7"])

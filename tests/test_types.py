@@ -539,6 +539,42 @@ def test_a_value_between_two_is_rounded_and_any_but_zero_is_true() -> None:
         assert found["mode"][-1] == 12.0
 
 
+WHOLE = [1e12, -(2.0**31) - 1, "1e12*time", lambda time: 1e12 * (time > 0.01)]
+"""Inputs that have whole numbers of more than 32 bits."""
+
+
+@pytest.mark.parametrize("given", WHOLE)
+@pytest.mark.parametrize("where", ["model", *BACKENDS, "coupled"])
+def test_a_whole_number_of_more_than_32_bits_is_refused_by_name(where: str, given: Any) -> None:
+    """FMI 2.0 has no others, and another number, of the last 32 bits, would go into the FMU."""
+
+    def run() -> None:
+        if where == "coupled":
+            mbfmu.couple({"a": packed("native")}, (), 0.1, H, inputs={"a.gear": given})
+        else:
+            mbfmu.simulate(drive() if where == "model" else packed(where), 0.1, inputs={"gear": given})
+
+    with pytest.raises(UsageError, match=r"input (a\.)?gear = .* must be a whole number of 32 bits"):
+        run()
+
+
+def test_the_largest_whole_numbers_of_32_bits_are_taken() -> None:
+    for gear in (-(2**31), 2**31 - 1):
+        run = mbfmu.simulate(packed("native"), H, values={"u": 0.0}, inputs={"gear": gear})
+        assert run["gear"][-1] == gear
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [({"gear": 1e12}, "gear = .* beyond its type Integer"), ({"enable": 2}, "enable = 2: it must be true or false")],
+)
+def test_a_start_value_that_an_fmu_has_not_by_its_type_is_refused_by_name(values: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        mbfmu.simulate(packed("native"), 0.1, values=values)
+    with pytest.raises(UsageError, match=text):
+        mbfmu.couple({"a": packed("native")}, (), 0.1, H, values={f"a.{name}": item for name, item in values.items()})
+
+
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "mbfmu", *arguments], cwd=cwd, capture_output=True, text=True, timeout=100, check=False

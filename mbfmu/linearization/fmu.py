@@ -18,8 +18,8 @@ from mbfmu.checker.archive import DESCRIPTION, read_archive
 from mbfmu.checker.fmu import claims
 from mbfmu.checker.static import parse_description
 from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError, first_of, nearest
-from mbfmu.fmu_run import read_fmu, start_value
-from mbfmu.inputs import Course, as_type
+from mbfmu.fmu_run import course_of, read_fmu, start_value
+from mbfmu.inputs import Course
 from mbfmu.linearization.linear import Array, Linear
 from mbfmu.model.mechanism import FIXED
 
@@ -74,7 +74,7 @@ def linearize_fmu(
         if every[name].causality != "input":
             driven = [item.name for item in every.values() if item.causality == "input"]
             raise UnknownNameError(f"'{path}' has no input '{name}'; {nearest(name, driven)}")
-    u = {name: as_type(item, every[name].type).at(0.0) for name, item in given.items()}
+    u = {name: course_of(every[name], item).at(0.0) for name, item in given.items()}
     start = {name: start_value(every[name], value) for name, value in {**values, **u}.items()}
     messages = Messages()
 

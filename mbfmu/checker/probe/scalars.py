@@ -104,9 +104,10 @@ def _of_functions(kind: str) -> str:
 
 
 def fits(place: Any, value: Any) -> bool:
-    """Return whether a value is within the type of a place; value references of FMI 2.0 have none."""
-    whole = isinstance(place, Place) and place.type in WHOLE
-    return not whole or bool(getattr(fmi3, f"fmi3{place.type}")(value).value == value)
+    """Return whether a value is within the type of a place, or of FMI 2.0, whose whole numbers have 32 bits."""
+    if not isinstance(place, Place):
+        return not isinstance(value, int) or -(2**31) <= value < 2**31
+    return place.type not in WHOLE or bool(getattr(fmi3, f"fmi3{place.type}")(value).value == value)
 
 
 def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
