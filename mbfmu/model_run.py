@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.drives import Drives
-from mbfmu.errors import StartError, StepError, UsageError
+from mbfmu.errors import StartError, StepError, UsageError, first_of
 from mbfmu.fmu.failures import facts
 from mbfmu.inputs import Course
 from mbfmu.kernel import Status, vector
-from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
+from mbfmu.kernel.runtime import OK, OUTPUTS_NOT_FINITE, UNFINISHED, Energy, count
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.result import Result, matching, roles
 
@@ -87,7 +87,7 @@ def run_prepared(
 
     Raises:
         StartError: there is no consistent state with the start values.
-        StepError: a step failed.
+        StepError: a step failed, or an output is not finite at a communication point.
         UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
     """
     outline = prepared.outline
@@ -109,10 +109,19 @@ def run_prepared(
     watch(0.0, x)
     rows: list[list[float]] = []
     steps, seconds = 0, 0.0
+
+    def note(t: float, x: Any, u: Any) -> None:
+        y, finite = kernel.checked_outputs(x, u, p, t)
+        if not finite:
+            status = Status(OUTPUTS_NOT_FINITE, 0, 0, t, 0, 0)
+            wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
+            raise StepError(facts(prepared).message(status, f": {first_of(wrong)}" if wrong else ""))
+        rows.append([*u, *y])
+
     for k, (start, end) in enumerate(pairwise(points.tolist())):
         for t, t1, u, du in drives.between(k):
             if t == start:
-                rows.append([*u, *kernel.outputs(x, u, p, t)])
+                note(t, x, u)
             begin = clock.perf_counter()
             drive = u, du, p, t, t1 - t, step, tolerance
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
@@ -125,8 +134,7 @@ def run_prepared(
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    u = drives.at(stop)
-    rows.append([*u, *kernel.outputs(x, u, p, stop)])
+    note(stop, x, drives.at(stop))
     table = np.array(rows)[:, : len(shown)]
     return Result(
         points,

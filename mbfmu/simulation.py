@@ -77,7 +77,7 @@ def simulate(
     Raises:
         UsageError: an argument is invalid.
         ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
-        StepError: a step failed, or an output of the FMU is not finite.
+        StepError: a step failed, or an output is not finite.
         FmuError: the FMU cannot be run, does not answer, or ends its process.
     """
     report = progress or (lambda _: None)

@@ -140,6 +140,34 @@ def test_a_block_may_have_no_state(backend: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found["y"], np.sin(found.time), atol=1e-15)
 
 
+def pole() -> Block:
+    """An output that has no value at t = 0.5 s, and a state."""
+    return Block(
+        "pole",
+        states=(State("x", "-a*x", start=1.0),),
+        defined=(Defined("y", "sqrt(b - time)", output=True),),
+        parameters=(Parameter("a", 1.0, "1/s"), Parameter("b", 0.45, "s")),
+    )
+
+
+@pytest.mark.parametrize("where", ["run", "simulation", "native"])
+def test_an_output_that_is_not_finite_ends_a_run_of_a_model_as_one_of_its_fmu(where: str, tmp_path: Path) -> None:
+
+    def run() -> None:
+        if where == "run":
+            mbfmu.simulate(pole(), 1.0, step=0.1, output_interval=0.1)
+        elif where == "native":
+            path = mbfmu.export(pole(), tmp_path / "pole.fmu", step=0.1, backend="native")
+            mbfmu.simulate(path, 1.0, output_interval=0.1)
+        else:
+            alone = mbfmu.Simulation(pole(), step=0.1)
+            for _ in range(5):
+                alone.step(None, 0.1)
+
+    with pytest.raises(MbfmuError, match=r"outputs at t = 0\.5 s are not finite" + ": y;" * (where == "run")):
+        run()
+
+
 def test_nominal_values_are_those_the_block_states() -> None:
     prepared = prepare(oscillator(), None, None, 0.01)
     nominal = {item.name: item.nominal for item in interface(prepared).variables}

@@ -1,6 +1,7 @@
 """Sweeps: every point gives a row, whatever happens to the workers, and the row is what a run alone gives."""
 
 import csv
+import math
 import os
 import signal
 import subprocess
@@ -22,7 +23,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.inputs import courses, formulas
-from mbfmu.model import System
+from mbfmu.model import Block, Defined, Parameter, State, System
 from mbfmu.result import Result
 from mbfmu.study import Row, cluster
 from mbfmu.study.measures import measure
@@ -102,6 +103,25 @@ def test_rows_made_together_are_rows_made_alone(two_link: System, case: str) -> 
     found = Study(subject, wanted, together=True).rows(values)
     assert found == [Study(subject, wanted).row(item) for item in values]
     assert sum(not row.failure for row in found) == 6
+
+
+def test_a_row_with_an_output_that_is_not_finite_fails_together_as_alone() -> None:
+    """Whatever output a measure takes: that of x(t) = exp(-t) is finite, and another one is not from t = b on."""
+    block = Block(
+        "pole",
+        states=(State("x", "-x", start=1.0),),
+        defined=(Defined("y", "sqrt(b - time)", output=True),),
+        parameters=(Parameter("b", 1.0, "s"),),
+    )
+    usual = {"stepper": "projected", "options": {}, "step": 1e-2, "tolerance": 0.0, "coordinates": None, "formulas": {}}
+    wanted = [measure("end", "last(x)")]
+    subject = model_subject(block, ("b",), wanted, usual, (1.0,), 0.5, 0.1, {})
+    assert subject.open_many()
+    values = [{"b": b} for b in (1.0, 0.25, 2.0, 0.45, 3.0)]
+    found = Study(subject, wanted, together=True).rows(values)
+    assert found == [Study(subject, wanted).row(item) for item in values]
+    assert ["not finite: y" in row.failure for row in found] == [False, True, False, True, False]
+    assert found[0].measures["end"] == pytest.approx(math.exp(-0.5), abs=1e-8)
 
 
 def test_rows_of_an_fmu_with_resets_between_are_what_a_new_instance_gives(

@@ -80,6 +80,7 @@ class Together:
 
         def note(k: int, time: float, inputs: Sequence[float]) -> None:
             y = many.outputs(x, shared(inputs), p, time)
+            failed.update(np.flatnonzero(~np.isfinite(y).all(axis=1)).tolist())
             for place, column in enumerate(columns):
                 found[made, k, place] = inputs[column] if column < n_u else y[:, column - n_u]
 
