@@ -520,6 +520,11 @@ def test_a_parameter_outside_the_bounds_it_was_given_is_refused() -> None:
         Parameter("l", 3, "m", min=0, max=2)
 
 
+def test_bounds_of_a_plain_number_are_told_without_a_unit() -> None:
+    with pytest.raises(ValueRangeError, match=r"e = 1\.5 is outside its bounds 0 to 1$"):
+        Parameter("e", 1.5, min=0, max=1)
+
+
 def test_an_expression_that_leaves_the_bounds_is_refused() -> None:
     system = pendulum(body=replace(BODY, m="1 - 2*l"), parameters=(Parameter("l", 1.0),))
     with pytest.raises(ValueRangeError, match=r"link\.m = -1 is outside its bounds 0 to inf kg"):

@@ -65,6 +65,11 @@ class Quantity:
         """Return whether a start value is that of a rate, by its unit."""
         return self.unit.endswith("/s")
 
+    @property
+    def bounds(self) -> str:
+        """Return the bounds in words, such as ``0 to inf kg``."""
+        return f"{self.min:g} to {self.max:g}" + f" {self.unit}" * (self.unit != "1")
+
 
 def quantity(
     default: Any,
@@ -287,9 +292,7 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
         listed = ", ".join(f"{place} ({item})" for place, item in enumerate(declared.items))
         raise ValueRangeError(f"{name} = {value} must be one of {listed}")
     if not declared.min <= number <= declared.max:
-        raise ValueRangeError(
-            f"{name} = {value} is outside its bounds {declared.min:g} to {declared.max:g} {declared.unit}"
-        )
+        raise ValueRangeError(f"{name} = {value} is outside its bounds {declared.bounds}")
 
 
 def _check_unit_vector(where: str, value: Any) -> None:

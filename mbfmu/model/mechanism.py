@@ -441,10 +441,7 @@ def _numeric(mechanism: Mechanism, entry: Entry, found: dict[str, SX]) -> None:
     if not math.isfinite(value):
         raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
     if not entry.quantity.min <= value <= entry.quantity.max:
-        raise ValueRangeError(
-            f"{entry.name} = {value:g} is outside its bounds {entry.quantity.min:g} to {entry.quantity.max:g} "
-            f"{entry.quantity.unit}"
-        )
+        raise ValueRangeError(f"{entry.name} = {value:g} is outside its bounds {entry.quantity.bounds}")
 
 
 def resolve(
