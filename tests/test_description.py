@@ -24,8 +24,10 @@ from masters import Instance, Unpacked
 from mechanisms import MECHANISMS, slider_crank, spatial_arm
 
 import mbfmu
+from mbfmu.dae import Signal, derive
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import DIAGNOSTIC, INPUT, KINDS, OUTPUT, PARAMETER, SETTING, TIME, interface
+from mbfmu.fmu.nominal import nominal_of
 from mbfmu.model import Parameter, System
 from mbfmu.prepared.prepare import prepare
 
@@ -236,6 +238,13 @@ def test_nominal_values_follow_from_mass_length_and_gravity(two_link: System, tm
     assert ratios["shoulder.a"] == pytest.approx((1, 0.01))
     assert ratios["energy.total"] == pytest.approx((100, 100))
     assert (plain["world.g"], plain["solver.step"]) == pytest.approx((10, 1e-3))
+
+
+@pytest.mark.parametrize("values", [{"g": 1e-300}, {"g": 1e300}, {"m": 1e300}, {"L": 1e300}], ids=str)
+def test_nominal_values_are_numbers_however_large_the_mechanism_is(values: dict[str, float]) -> None:
+    found = nominal_of(derive(mbfmu.load("pendulum", values)))
+    for unit in ("N", "N.m", "rad/s2", "J", "kg.m2", "W"):
+        assert 0 < found(Signal("item", unit, "")) < math.inf
 
 
 def test_no_two_variables_share_a_value_reference(case: Case) -> None:

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from mbfmu.dae import Dae, ParameterSignal, Signal
 from mbfmu.fmu.units import known_unit
 
+DIGITS = 300
+"""Largest exponent of ten of a nominal value, and of the mass, length and time that it is computed with."""
+
 
 def nominal_of(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
     """Return the map from a quantity to its nominal value: what its signal states, or a power of ten by its unit.
@@ -42,10 +45,12 @@ def _by_unit(dae: Dae) -> Callable[[Signal | ParameterSignal], float]:
     length = max(sizes.get("m", []), default=0.0) or 1.0
     gravity = max(sizes.get("m/s2", []), default=0.0)
     time = math.sqrt(length / gravity) if gravity else 1.0
+    digits = {unit: min(math.log10(size), DIGITS) for unit, size in (("kg", mass), ("m", length), ("s", time))}
 
     def nominal(item: Signal | ParameterSignal) -> float:
         powers = known_unit(item.unit).base or {}
-        return power_of_ten(mass ** powers.get("kg", 0) * length ** powers.get("m", 0) * time ** powers.get("s", 0))
+        size = sum(power * digits[unit] for unit, power in powers.items() if unit in digits)
+        return 10.0 ** max(-DIGITS, min(round(size), DIGITS))
 
     return nominal
 
