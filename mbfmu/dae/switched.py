@@ -514,7 +514,7 @@ class _Switched:
         _, closing, rubbing = self.multipliers(lambda_)
         N = self.normal(a, lambda_, self.tau)
         limit = self.switches.static(N, modes.given, self.t)
-        rubbing_ever = self.switches.rubbing(modes.given, self.t)
+        rubs = self.switches.rubs(modes.given, self.t)
         found, names = [], []
         noise = PULL * ca.sum1(ca.fabs(closing)) if self.r_N > 1 else 0
         for i, gap in enumerate(self.switches.gaps):
@@ -533,7 +533,7 @@ class _Switched:
                 faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
                 speed = ca.norm_2(gamma)
                 going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
-            going = 1 if item.breaks else ca.if_else(rubbing_ever[group[0]], going, 1)
+            going = 1 if item.breaks else ca.if_else(rubs[group[0]], going, 1)
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             found += [holds, *(ca.SX(1) for _ in group[1:])]
             names += [f"the friction of '{item.name}'"] * len(group)

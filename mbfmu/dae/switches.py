@@ -147,7 +147,7 @@ class Switches:
         """Return the names of the frictions in space, whose slip is a pair of rates."""
         return tuple(item.name for item in self.frictions if item.pair)
 
-    def rubbing(self, p: Any, t: Any) -> Any:
+    def rubs(self, p: Any, t: Any) -> Any:
         """Return which frictions exert a force under a normal force, SX, shape (r_T,): a coefficient of 0 has none.
 
         Args:

@@ -276,7 +276,7 @@ class _Event:
             item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
         )
         pressed = ca.SX.sym("pressed", r_N)
-        rubbing = switches.rubbing(p_0, t)
+        rubs = switches.rubs(p_0, t)
         choices, resting_N, resting_T = [], [], []
         noise, idle = STEADY * (1 + ca.norm_inf(gain_0)), IDLE * (1 + ca.norm_inf(gain_0))
         quiet = ca.SX(1)  # whether nothing hits harder than round-off
@@ -308,7 +308,7 @@ class _Event:
             on = ca.SX(1) if gap is None else pressed[gap]
             able = static[j] > 0
             if gap is not None:  # what has no load sticks until it has one
-                able = ca.logic_and(ca.logic_or(able, N[j] <= 0), rubbing[j])
+                able = ca.logic_and(ca.logic_or(able, N[j] <= 0), rubs[j])
             firm = ca.logic_and(able, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
             still = ca.logic_and(on, slow)
             if frictions[j].breaks:
