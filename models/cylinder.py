@@ -76,7 +76,7 @@ def cylinder() -> Block:
             Parameter("L", 0.5, "m", "stroke", min=1e-3),
             Parameter("s_0", 0.25, "m", "stroke of the piston at s = 0"),
             Parameter("A_a", "pi/4*D**2", "m2", "area of the piston"),
-            Parameter("A_b", "pi/4*(D**2 - d**2)", "m2", "area on the side of the rod"),
+            Parameter("A_b", "pi/4*(D**2 - d**2)", "m2", "area on the side of the rod", min=0),
             Parameter("V_0a", 1e-4, "m3", "dead volume of chamber a with its line", min=1e-9),
             Parameter("V_0b", 1e-4, "m3", "dead volume of chamber b with its line", min=1e-9),
             Parameter("beta", 1.2e9, "Pa", "bulk modulus of the oil", min=1e6),

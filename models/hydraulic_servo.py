@@ -69,7 +69,7 @@ def hydraulic_servo() -> Block:
             Parameter("L", 0.5, "m", "stroke", min=1e-3),
             Parameter("s_0", 0.25, "m", "stroke of the piston at s = 0", min=0),
             Parameter("A_a", "pi/4*D**2", "m2", "area of the piston"),
-            Parameter("A_b", "pi/4*(D**2 - d**2)", "m2", "area on the side of the rod"),
+            Parameter("A_b", "pi/4*(D**2 - d**2)", "m2", "area on the side of the rod", min=0),
             Parameter("V_0", 1e-4, "m3", "dead volume of each chamber with its line", min=1e-9),
             Parameter("p_s", 2.1e7, "Pa", "pressure of the supply", min=0),
             Parameter("p_t", 0.0, "Pa", "pressure of the tank", min=0),

@@ -83,6 +83,7 @@ class Signal:
         nominal: usual size; None: the size that the mechanism's mass, length and gravity give its unit.
         reaction_of: full name of the joint or coupling whose constraints cause this force or torque, if any.
         unique: whether the equations determine it; redundant constraints leave some forces undetermined.
+        min, max: bounds of a calculated parameter, as far as those of the parameters do not imply them.
         type: type of the variable; the values of all types are numbers here.
         items: names of the values 0, 1, 2, ... of a mode.
     """
@@ -96,6 +97,8 @@ class Signal:
     nominal: float | None = None
     reaction_of: str | None = None
     unique: bool = True
+    min: float = -math.inf
+    max: float = math.inf
     type: VariableType = "Real"
     items: tuple[str, ...] = ()
 

@@ -12,6 +12,7 @@ import casadi as ca
 
 from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.calculated import calculated
 from mbfmu.dae.contacts import switches_of
 from mbfmu.dae.dae import Dae, Pressing, Sampling, Signal
 from mbfmu.dae.inertia import InertialTerms
@@ -80,10 +81,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         coordinates=bodies.coordinates.names,
         inputs=network.signals,
         parameters=parameters(bodies.entries, p, shaping),
-        bound=tuple(
-            Signal(e.name, q.unit, q.description, "parameter", type=q.type, items=q.items)
-            for e, q in ((item, item.quantity) for item in bound)
-        ),
+        bound=calculated(bound, ca.vertsplit(bound_values), bodies.entries),
         outputs=(*shown.signals, *(signal for signal, _ in network.shown)),
         states=network.states,
         m=Phi.numel(),

@@ -5,7 +5,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.assembly import parameters
-from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.calculated import calculated
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import network_parts
 from mbfmu.dae.merged import merged
 from mbfmu.dae.motionless import without_motion
@@ -41,10 +42,7 @@ def first_order(mechanism: Mechanism) -> Dae:
         description=mechanism.description,
         inputs=network.signals,
         parameters=parameters(free, p, network.timing),
-        bound=tuple(
-            Signal(e.name, q.unit, q.description, "parameter", type=q.type, items=q.items)
-            for e, q in ((item, item.quantity) for item in bound)
-        ),
+        bound=calculated(bound, ca.vertsplit(bound_values), free),
         outputs=tuple(signal for signal, _ in network.shown),
         states=network.states,
         bound_values=merged("bound_values", [p], [ca.densify(bound_values)]),

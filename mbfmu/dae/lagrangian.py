@@ -5,6 +5,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, size_of
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.merged import merged
@@ -93,10 +94,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
             )
             for item in free
         ),
-        bound=tuple(
-            Signal(item.name, item.unit, item.description, "parameter", type=item.type, items=item.items)
-            for item in bound
-        ),
+        bound=calculated(bound, [ca.SX(values[item.name]) for item in bound], free),
         outputs=signals,
         states=(),
         m=Phi.numel(),

@@ -23,7 +23,7 @@ from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Binary, Header, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
-from mbfmu.fmu.failures import quantities
+from mbfmu.fmu.failures import bounds, quantities
 from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
@@ -359,6 +359,7 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
         },
         "variables": [_row(item) for item in table.variables],
         "suspects": quantities(table),
+        **({"bounds": held} if (held := bounds(table)) else {}),
         "remedies": table.remedies,
         **({"guards": table.guards} if table.guards else {}),
     }

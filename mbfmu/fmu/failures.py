@@ -1,9 +1,10 @@
 """Prepared model -> facts for messages on failed steps: quantities by their usual sizes, and advice."""
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mbfmu.kernel.failure import REMEDIES, Facts, Quantity
+from mbfmu.kernel.failure import REMEDIES, Bound, Facts, Quantity
 from mbfmu.prepared.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -70,6 +71,15 @@ def quantities(table: "Interface") -> dict[str, tuple[Quantity, ...]]:
     }
 
 
+def bounds(table: "Interface") -> tuple[Bound, ...]:
+    """Return the bounds of calculated parameters that the parameters may leave."""
+    return tuple(
+        Bound(item.name, item.unit, item.offset, item.min, item.max)
+        for item in table.variables
+        if item.causality == "calculatedParameter" and (math.isfinite(item.min) or math.isfinite(item.max))
+    )
+
+
 def _quantities(items: Iterable["Variable"], rates: dict[str, "Variable"]) -> Iterable[Quantity]:
     for item in items:
         usual, rate = max(abs(item.nominal), abs(item.start or 0.0)), rates.get(item.name)
@@ -82,4 +92,4 @@ def facts(prepared: Prepared) -> Facts:
     from mbfmu.fmu.interface import interface
 
     table = interface(prepared)
-    return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies)
+    return Facts(prepared.dae.name, table.guards, **quantities(table), bounds=bounds(table), remedies=table.remedies)

@@ -251,7 +251,10 @@ def interface(
     bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
         variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
-        add(OUTPUT, offset, signal, "calculatedParameter", variability, "calculated", nominal=usual(signal))
+        add(
+            OUTPUT, offset, signal, "calculatedParameter", variability, "calculated",
+            min=signal.min, max=signal.max, nominal=usual(signal),
+        )  # fmt: skip
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")

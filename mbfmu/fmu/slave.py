@@ -22,7 +22,7 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from mbfmu.fmu.loader import end_once
-from mbfmu.kernel.failure import Facts, Quantity
+from mbfmu.kernel.failure import Bound, Facts, Quantity
 from mbfmu.kernel.runtime import (
     CONSISTENT,
     DRIFTED,
@@ -76,7 +76,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         )
         self._whole = limits.get("whole", 0.0)  # largest round-off of a whole number
         suspects = {kind: [Quantity(*item) for item in items] for kind, items in model["suspects"].items()}
-        self._facts = Facts(self._name, model.get("guards", []), **suspects, remedies=model["remedies"])
+        bounds = [Bound(*item) for item in model.get("bounds", [])]
+        self._facts = Facts(self._name, model.get("guards", []), **suspects, bounds=bounds, remedies=model["remedies"])
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs, self._outputs = self._reals("input"), self._reals("output")
         watched = model["watched"]
@@ -97,6 +98,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._time = 0.0
         self._phase = INSTANTIATED
         self._stale = True  # values have changed since outputs were computed
+        self._retuned = False  # a parameter has changed since the bounds of calculated ones were checked
         self._refused: dict[str, str] = {}  # name of a variable -> why its last value was refused
         self._asked: list[int] = []  # the value references of the last get_real, and how to get them at once
         self._pick: Callable[[Vector], tuple[float, ...]] | None = None
@@ -218,6 +220,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         target[offset] = value
         if target is self._p:
             self._energy = None  # a parameter may change the energy
+            self._retuned = bool(self._facts.bounds)
         return True
 
     def _refuse(self, name: str, text: str, status: Fmi2Status) -> None:
@@ -251,12 +254,16 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._phase != RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
+            if self._facts.bounds and (broken := self._broken(self._kernel.outputs(x, self._u, self._p, self._time))):
+                return broken
             if status.code == STARTS_INSIDE:
                 return str(self._facts.message(status))
             if status.code != OK:
                 reason = f"{self._facts.remedies['INCONSISTENT_START']} (last correction {status.correction:.2g})"
                 return f"{self._name}: no consistent start at t = {self._time:.9g} s: {reason}"
         y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
+        if self._retuned and (broken := self._broken(y)):
+            return broken
         if self._phase != RUNNING and not finite:
             return f"{self._name}: the start values give outputs that are not finite"
         inside = next((gap for gap in self._facts.gaps if y[gap.place] < -CONSISTENT), None)
@@ -265,8 +272,13 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 f"{self._name}: no consistent start at t = {self._time:.9g} s: {inside.shown(y[inside.place])} is "
                 "below 0; change the start values it depends on"
             )
-        self._y, self._stale = y, not finite
+        self._y, self._stale, self._retuned = y, not finite, False
         return ""
+
+    def _broken(self, y: Vector) -> str:
+        """Return a message on a calculated parameter that is out of its bounds, if one is."""
+        text = next(filter(None, (bound.broken(y) for bound in self._facts.bounds)), "")
+        return text and f"{self._name}: {text}"
 
     def _no_text(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
         """Raise an error for value references of texts, as no variable is one."""
@@ -317,6 +329,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         name, now = self._name, self._time
         if self._phase != RUNNING:
             return f"{name}: a step before the initialisation is finished"
+        if self._retuned and (problem := self._refresh()):
+            return problem
         if self._refused:
             return f"{name}: no step while a value is refused: {'; '.join(self._refused.values())}"
         if not 0.0 < step_size < INFINITE:
@@ -405,7 +419,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         energy, rest = Energy(*rest[: len(Energy._fields)]), rest[len(Energy._fields) :]
         self._energy = None if math.isnan(energy.constant) else energy
         self._x = vector(rest) if n_x or phase == RUNNING else None
-        self._phase, self._stale = phase, bool(stale)
+        self._phase, self._stale, self._retuned = phase, bool(stale), bool(self._facts.bounds)
         self._refused = json.loads(state[end : end + n_text].decode("utf-8"))
         if self._x is not None:
             self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)

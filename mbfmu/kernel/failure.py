@@ -71,6 +71,34 @@ class Quantity(NamedTuple):
         return f"{self.name} = {_with_unit(value, self.unit)}"
 
 
+class Bound(NamedTuple):
+    """The bounds of a calculated parameter.
+
+    Args:
+        name: full dotted name.
+        unit: SI unit.
+        place: place among the outputs.
+        min, max: least and greatest value, in this unit.
+    """
+
+    name: str
+    unit: str
+    place: int
+    min: float
+    max: float
+
+    def broken(self, y: Sequence[float]) -> str:
+        """Return a message if the value among the outputs is out of bounds, else an empty text."""
+        value = y[self.place]
+        if self.min <= value <= self.max:
+            return ""
+        bounds = f"{self.min:g} to {_with_unit(self.max, self.unit)}"
+        return (
+            f"{self.name} = {_with_unit(value, self.unit)} is outside its bounds {bounds}; change the parameters it "
+            "depends on"
+        )
+
+
 class Facts(NamedTuple):
     """The facts of a model that messages on its steps need.
 
@@ -81,6 +109,7 @@ class Facts(NamedTuple):
         states: coordinates, rates and first-order states that are outputs.
         forces: normal forces of gaps, among the outputs.
         gaps: these gaps.
+        bounds: those of calculated parameters that the parameters may leave.
         remedies: advice, by the outcome of a step.
     """
 
@@ -90,6 +119,7 @@ class Facts(NamedTuple):
     states: Sequence[Quantity] = ()
     forces: Sequence[Quantity] = ()
     gaps: Sequence[Quantity] = ()
+    bounds: Sequence[Bound] = ()
     remedies: Mapping[str, str] = REMEDIES
 
     def explained(

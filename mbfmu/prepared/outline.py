@@ -1,5 +1,6 @@
 """Dae + Scheme -> Outline: what a run needs of a model besides its kernel."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import casadi as ca
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
 from mbfmu.dae.vibration import Vibration, quickest
+from mbfmu.kernel.failure import Bound
 from mbfmu.stepper import Scheme, usual_stepper
 from mbfmu.stepper import steppers as families
 
@@ -32,6 +34,7 @@ class Outline(Layout):
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
         gaps: places among the outputs of gaps that the stepper takes without events, and may not begin below 0.
+        bounds: those of calculated parameters that the parameters may leave.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
         coordinates: names of q.
     """
@@ -51,6 +54,7 @@ class Outline(Layout):
     constant: Conserved
     guards: tuple[str, ...]
     gaps: tuple[int, ...]
+    bounds: tuple[Bound, ...]
     quickest: Vibration | None
     coordinates: tuple[str, ...]
 
@@ -91,6 +95,11 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
         _gaps(dae),
+        tuple(
+            Bound(item.name, item.unit, place, item.min, item.max)
+            for place, item in enumerate(dae.bound, len(dae.outputs))
+            if math.isfinite(item.min) or math.isfinite(item.max)
+        ),
         quickest(dae) if dae.flexible and scheme.name in families() and families()[scheme.name].explicit else None,
         dae.coordinates,
     )  # fmt: skip

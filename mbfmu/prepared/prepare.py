@@ -22,7 +22,7 @@ from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
 from mbfmu.dae.states import with_states
-from mbfmu.errors import StartError, StepperError, UsageError
+from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
 from mbfmu.kernel.many import many_library
@@ -199,6 +199,7 @@ class Prepared:
 
         Raises:
             StartError: there is none, or it is a singular position; the message names the joints.
+            ValueRangeError: a calculated parameter is outside its bounds.
         """
         own = s is None and (p is None or list(p) == self.outline.p_default().tolist())
         s = vector(self.outline.s_default()) if s is None else s
@@ -206,6 +207,8 @@ class Prepared:
         u = vector(self.outline.u_default()) if u is None else u
         kernel = kernel or self.kernel
         x, status = kernel.initialize(s, u, p, 0.0, self.step)
+        if self.outline.bounds and (broken := self.broken(kernel.outputs(x, u, p, 0.0))):
+            raise ValueRangeError(f"{self.outline.name}: {broken}")
         if status.code == OK:
             if self.outline.gaps and (inside := self.inside(kernel.outputs(x, u, p, 0.0))) is not None:
                 raise self._gap_error(x, p, inside)
@@ -228,6 +231,10 @@ class Prepared:
     def inside(self, y: Any) -> int | None:
         """Return the number of a gap without events that begins below 0, None if there is none; y: outputs."""
         return next((number for number, place in enumerate(self.outline.gaps) if y[place] < -CONSISTENT), None)
+
+    def broken(self, y: Any) -> str:
+        """Return a message on a calculated parameter that is out of its bounds, if one is; y: outputs."""
+        return next(filter(None, (bound.broken(y) for bound in self.outline.bounds)), "")
 
     def _gap_error(self, x: Any, p: Any, number: int) -> StartError:
         q = self.coordinates_of(x, p)

@@ -29,6 +29,7 @@ from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
+from mbfmu.kernel.failure import Bound
 from mbfmu.kernel.toolchain import for_kernels
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
@@ -197,6 +198,7 @@ def load(key: str) -> CachedStart | None:
             Conserved(*found["constant"]),
             tuple(found["guards"]),
             tuple(found["gaps"]),
+            tuple(Bound(*item) for item in found["bounds"]),
             found["quickest"] and Vibration(*found["quickest"]),
             tuple(found["coordinates"]),
         ),
@@ -226,6 +228,7 @@ def store(key: str, start: CachedStart) -> None:
         "constant": view.constant,
         "guards": view.guards,
         "gaps": view.gaps,
+        "bounds": view.bounds,
         "quickest": view.quickest,
         "coordinates": view.coordinates,
     }

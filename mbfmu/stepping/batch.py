@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mbfmu.arguments import checked, numbers
 from mbfmu.dae import ParameterSignal
-from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
@@ -258,8 +258,8 @@ class BatchSimulation(Simulation):
             given = vector(s[k]), vector(u[k]), vector(p[k])
             x, status = prepared.kernel.initialize(*given, self._time, self._step)
             y = prepared.kernel.outputs(x, *given[1:], self._time) if status.code == OK else None
-            if y is None or prepared.inside(y) is not None:
-                self._start(number, given[1], given[0], given[2])  # raises an error that names the joints or the gap
+            if y is None or prepared.inside(y) is not None or prepared.broken(y):
+                self._start(number, given[1], given[0], given[2])  # raises an error that names what is wrong
                 raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
             starts.append((x, y))
         self._y, self._rows = self._y.copy(), self._rows.copy()  # a user may hold the one, and the other be `_made_u`
@@ -270,11 +270,11 @@ class BatchSimulation(Simulation):
             self._failures.pop(number, None)
 
     def _start(self, number: int, u: Any, s: Any, p: Any) -> Any:
-        """Return the state in which an instance begins; raise a StartError that names the instance if there is none."""
+        """Return the state in which an instance begins; raise an error that names the instance if there is none."""
         try:
             return self._prepared.initial_state(u, s, p)
-        except StartError as error:
-            raise StartError(f"instance {number}: {error}") from None
+        except (StartError, ValueRangeError) as error:
+            raise type(error)(f"instance {number}: {error}") from None
 
     def _check_columns(self, columns: Mapping[str, Array]) -> None:
         """Raise an error if one of some values by name cannot be given to an instance.

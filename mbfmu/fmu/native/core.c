@@ -225,6 +225,10 @@ static int refresh(struct core *m, struct text *t) {
 #endif
         double status[S_SIZE];
         int code = mbfmu_initialize(now->s, now->u, m->none, now->p, now->time, h, m->x1, status, m->work);
+#ifdef BOUNDED
+        mbfmu_outputs(m->x1, now->u, now->p, now->time, m->y1, m->work);
+        if (add_broken(t, m->y1)) return 0;
+#endif
 #ifdef GUARD_NAMES
         if (code == STARTS_INSIDE) {
             add(t,
@@ -251,6 +255,10 @@ static int refresh(struct core *m, struct text *t) {
 #endif
     }
     finite = mbfmu_outputs(now->x, now->u, now->p, now->time, m->y1, m->work) == OK;
+#ifdef BOUNDED
+    if (m->retuned && add_broken(t, m->y1)) return 0;
+    m->retuned = 0;
+#endif
     if (now->phase < RUNNING && !finite) {
         add(t, "%s: the start values give outputs that are not finite", MODEL_NAME);
         return 0;
@@ -385,7 +393,10 @@ static inline enum outcome take(struct core *m, unsigned int vr, double value) {
         return refuse_value(m, &r);
     }
     if (now->refused) forgive(now, vr);
-    if (VARIABLES[vr].kind == PARAMETER) now->judged = 0; /* it may change the energy */
+    if (VARIABLES[vr].kind == PARAMETER) {
+        now->judged = 0; /* it may change the energy */
+        note_retuned(m);
+    }
     *place = value;
     return DONE;
 }
@@ -634,6 +645,10 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
     double status[S_SIZE];
     if (core_possible(m, t, H) != DONE) return DISCARDED;
+#ifdef BOUNDED
+    struct text broken = {"", 0};
+    if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);
+#endif
     double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
     double end = t + H, span = H;
 #if HAS_EVENTS
@@ -931,6 +946,7 @@ enum outcome core_restore(struct core *m, const struct saved *saved) {
     if (!is_ours(m, &saved->head)) return REFUSED;
     m->now = saved->state;
     note_change(m);
+    note_retuned(m);
     return DONE;
 }
 

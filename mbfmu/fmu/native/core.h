@@ -129,6 +129,9 @@ struct core {
     struct host host;
     int told_energy, told_residual, told_whole; /* whether a message has said that they are wrong */
     int stale; /* whether values have changed since outputs were computed */
+#ifdef BOUNDED
+    int retuned; /* whether parameters have changed since the bounds of calculated ones were checked */
+#endif
     struct state now;
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
     double outputs[2][NY];
@@ -156,6 +159,15 @@ static inline void note_change(struct core *m) {
     m->stale = 1;
 #ifdef EXCHANGE
     m->rates_stale = 1;
+#endif
+}
+
+/* Take note that parameters may have changed. */
+static inline void note_retuned(struct core *m) {
+#ifdef BOUNDED
+    m->retuned = 1;
+#else
+    (void)m;
 #endif
 }
 

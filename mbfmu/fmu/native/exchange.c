@@ -16,7 +16,12 @@ static int all(struct core *m, size_t n, size_t number, const char *what) {
 }
 
 /* Whether there is a state: while initialising it is that of the values set so far; logs why there is none. */
-static int has_state(struct core *m) { return m->now.phase != INITIALISING || core_prepare(m) == DONE; }
+static int has_state(struct core *m) {
+#ifdef BOUNDED
+    if (m->retuned && core_prepare(m) != DONE) return 0;
+#endif
+    return m->now.phase != INITIALISING || core_prepare(m) == DONE;
+}
 
 enum outcome core_at(struct core *m, double time) {
     if (!isfinite(time)) return core_say(&m->host, REFUSED, "a time of %g s is not possible", time);

@@ -22,6 +22,17 @@ static const struct quantity PUSHING[] = {SUSPECT_FORCES{0, 0, 0, 0, 0, 0}}; /* 
 static const struct quantity GAPPING[] = {SUSPECT_GAPS{0, 0, 0, 0, 0, 0}};   /* these gaps */
 /* The last row of each is empty. */
 
+#ifdef BOUNDED
+/* The bounds of a calculated parameter: Bound of failure.py. */
+struct bound {
+    const char *name, *unit;
+    int place;
+    double min, max;
+};
+
+static const struct bound BOUNDS[] = {BOUNDED{0, 0, 0, 0, 0}}; /* the last row is empty */
+#endif
+
 static double part_of(double value, double usual) { return isfinite(value) ? fabs(value) / usual : INFINITY; }
 
 static void add_with_unit(struct text *t, double value, const char *unit) {
@@ -29,6 +40,22 @@ static void add_with_unit(struct text *t, double value, const char *unit) {
     else add(t, "%.6g", value);
     if (strcmp(unit, "1") != 0) add(t, " %s", unit);
 }
+
+#ifdef BOUNDED
+/* Add a message on a calculated parameter that is out of its bounds, if one is; return whether one is. */
+static int add_broken(struct text *t, const double *y) {
+    for (const struct bound *b = BOUNDS; b->name; ++b) {
+        if (b->min <= y[b->place] && y[b->place] <= b->max) continue;
+        add(t, "%s: %s = ", MODEL_NAME, b->name);
+        add_with_unit(t, y[b->place], b->unit);
+        add(t, " is outside its bounds %g to ", b->min);
+        add_with_unit(t, b->max, b->unit);
+        add(t, "; change the parameters it depends on");
+        return 1;
+    }
+    return 0;
+}
+#endif
 
 static void add_quantity(struct text *t, const struct quantity *q, double value) {
     add(t, "%s = ", q->name);

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
-from mbfmu.fmu.failures import quantities
+from mbfmu.fmu.failures import bounds, quantities
 from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, Interface, Variable, Watched
 
 ROW = """
@@ -80,6 +80,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             *_watched(interface.watched),
             *([f"#define GUARD_NAMES {', '.join(map(_text, interface.guards))}"] if interface.guards else []),
             *_suspects(interface),
+            *_bounded(interface),
             *(_states(interface) if interface.exchange else []),
             _enumeration("setting", [*_settings(interface), "n_settings"]),
             "#endif",
@@ -117,6 +118,15 @@ def _suspects(interface: Interface) -> list[str]:
         *(f"#define SUSPECT_{kind.upper()} {rows}" for kind, rows in tables.items()),
         *(f"#define REMEDY_{name} {_text(text)}" for name, text in interface.remedies.items()),
     ]
+
+
+def _bounded(interface: Interface) -> list[str]:
+    """Return the definition of the bounds of calculated parameters, if there are any."""
+    rows = "".join(
+        f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {item.place}, {_number(item.min)}, {_number(item.max)}}}, "
+        for item in bounds(interface)
+    )
+    return [f"#define BOUNDED {rows}"] if rows else []
 
 
 def arrays_header(interface: Interface, identifier: str) -> str:
