@@ -22,7 +22,9 @@ REFERENCES = Path(__file__).parent / "references"
 GIVEN = os.environ.get(LEVEL)
 """Level of optimisation that the environment asks for."""
 REPRESENTED = "represented"
-"""Mark of the cases of a matrix, and of pages and studies, that other tests stand for; its argument names a group."""
+"""Mark of the cases of a matrix, and of pages and studies, that other tests stand for; its argument names a group that
+runs together.
+"""
 LEFT_OUT = ("slow", "further", REPRESENTED)
 """Marks of the tests that run only with `--all`."""
 
@@ -35,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_part,
         default=(1, 1),
         metavar="K/N",
-        help=f"of the tests marked {REPRESENTED}, run the K-th of N parts",
+        help=f"of the tests marked {' or '.join(LEFT_OUT)}, run the K-th of N parts",
     )
 
 
@@ -71,10 +73,10 @@ def pytest_collection_finish() -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     """Say what is left out."""
     kernels = f"-O{GIVEN}" if GIVEN else "-O0, in slow tests -O1"
-    left = "run" if _takes_all(config) else "left out, --all runs them"
     k, n = config.getoption("--part")
-    part = f", of those marked {REPRESENTED} part {k} of {n}" if n > 1 else ""
-    return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}{part}"
+    run = f"part {k} of {n} is run" if n > 1 else "run"
+    left = run if _takes_all(config) else "left out, --all runs them"
+    return f"kernels: {kernels}; tests marked {' or '.join(LEFT_OUT)}: {left}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -83,10 +85,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     k, n = config.getoption("--part")
 
     def wanted(item: pytest.Item) -> bool:
-        if not everything:
-            return not any(item.get_closest_marker(mark) for mark in LEFT_OUT)
+        if not any(item.get_closest_marker(mark) for mark in LEFT_OUT):
+            return True
         mark = item.get_closest_marker(REPRESENTED)
-        return mark is None or zlib.crc32("".join(mark.args or (item.nodeid,)).encode()) % n == k - 1
+        name = "".join(mark.args) if mark and mark.args else item.nodeid
+        return everything and zlib.crc32(name.encode()) % n == k - 1
 
     left = [item for item in items if not wanted(item)]
     if left:
