@@ -946,7 +946,7 @@ FATES = {
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("where", FATES)
-@pytest.mark.parametrize("what", ["list steppers", "list steppers --json", "--version"])
+@pytest.mark.parametrize("what", ["list steppers", "list steppers --json", "--version", "--help", "list --help"])
 def test_an_output_that_cannot_be_written_or_that_nobody_reads_ends_in_no_traceback(what: str, where: str) -> None:
     command = f"{shlex.quote(sys.executable)} -m mbfmu {what} {where}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)

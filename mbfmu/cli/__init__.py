@@ -74,11 +74,12 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
 
 app = typer.Typer(
     name="mbfmu",
+    cls=console.Group,
     help="Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.",
     pretty_exceptions_enable=False,
 )
 for name, function in COMMANDS.items():
-    app.command(name)(console.command(function))
+    app.command(name, cls=console.Command)(console.command(function))
 
 
 @app.callback(invoke_without_command=True)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from typer.core import TyperCommand, TyperGroup
 
 from mbfmu.errors import MbfmuError
 from mbfmu.files import is_standard_output
@@ -116,6 +117,24 @@ def printing() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise SystemExit(1) from None
         raise MbfmuError(f"cannot write the standard output: {error.strerror or error}") from None
+
+
+class Command(TyperCommand):
+    """A command whose help is an output like any other."""
+
+    def format_help(self, *given: Any) -> None:
+        """Print the help, or raise an error if it cannot be written."""
+        with printing():
+            super().format_help(*given)
+
+
+class Group(TyperGroup):
+    """The commands, with a help that is an output like any other."""
+
+    def format_help(self, *given: Any) -> None:
+        """Print the help, or raise an error if it cannot be written."""
+        with printing():
+            super().format_help(*given)
 
 
 def _written(report: Report) -> tuple[Report, MbfmuError | None]:
