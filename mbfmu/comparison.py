@@ -17,11 +17,10 @@ from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.failures import facts
 from mbfmu.formats import write_columns
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import MOST_STEPS as LONGEST_RUN
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Block, Model, Sampled, System
 from mbfmu.model.library import model_of
-from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.prepare import Prepared, check_steps, prepare
 from mbfmu.stepper import Choice, family_of
 from mbfmu.stepper import steppers as families
 
@@ -142,9 +141,7 @@ def compare(
             raise UsageError(f"{number} s is not a time: stop and steps are positive numbers")
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
-    if stop / min(steps) > LONGEST_RUN:
-        most = f"at most {LONGEST_RUN:.3g} are compared"
-        raise UsageError(f"{stop:g} s take {stop / min(steps):.3g} steps of {min(steps):g} s, and {most}")
+    check_steps(f"a run of {stop:g} s", stop, min(steps))
     system = model_of(system, values)
     if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
         what = "has blocks only" if isinstance(system, System) else "is a block"

@@ -16,7 +16,7 @@ from mbfmu.fmu.failures import facts
 from mbfmu.inputs import Course
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, OUTPUTS_NOT_FINITE, UNFINISHED, Energy, count
-from mbfmu.prepared.prepare import Prepared
+from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.result import Result, matching, roles
 
 Progress = Callable[[float], None]
@@ -60,6 +60,12 @@ def communication_points(
     return points
 
 
+def check_intervals(points: npt.NDArray[np.float64], step: float) -> None:
+    """Raise a UsageError if an interval between communication points, s, shape (n + 1,), takes too many steps."""
+    longest = float(np.diff(points).max())
+    check_steps(f"an output interval of {longest:g} s", longest, step)
+
+
 def run_prepared(
     prepared: Prepared,
     stop: float,
@@ -88,13 +94,14 @@ def run_prepared(
     Raises:
         StartError: there is no consistent state with the start values.
         StepError: a step failed, or an output is not finite at a communication point.
-        UsageError, UnknownNameError: an input is invalid, or a name to show is unknown.
+        UsageError, UnknownNameError: an input is invalid, a name to show is unknown, or an interval has too many steps.
     """
     outline = prepared.outline
     step, tolerance = prepared.step, prepared.tolerance
     shown = [*outline.inputs, *outline.outputs]
     names = tuple(item.name for item in shown)
     points = communication_points(stop, step, interval)
+    check_intervals(points, step)
     drives = Drives(outline, given or {}, points, step)
     chosen = matching(show, names)
     exact = drives.exact.values()

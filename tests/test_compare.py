@@ -84,7 +84,7 @@ def test_tables_and_pictures_are_written_whole(found: Comparison, tmp_path: Path
 def test_mistakes_are_refused_by_name(two_link: System) -> None:
     with pytest.raises(UsageError, match="at most the stop time"):
         compare(two_link, 0.1, steps=(0.2,))
-    with pytest.raises(UsageError, match=r"1 s take 1e\+300 steps of 1e-300 s, and at most 1e\+07 are compared"):
+    with pytest.raises(UsageError, match=r"a run of 1 s needs 1e\+300 steps of 1e-300 s, and at most 1e\+07 are"):
         compare(two_link, 1.0, steps=(1e-2, 1e-300))
     with pytest.raises(UsageError, match="is not a time"):
         compare(two_link, float("nan"))

@@ -26,7 +26,7 @@ from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
 from mbfmu.kernel.many import many_library
-from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
+from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
@@ -320,6 +320,24 @@ def prepare(
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
+
+
+def check_steps(what: str, span: float, step: float) -> None:
+    """Raise an error if a span of time takes more steps than are taken at once, as they would not end.
+
+    Args:
+        what: the span in words, with its length.
+        span: its length, s.
+        step: longest step of the stepper, s.
+
+    Raises:
+        UsageError: it takes too many steps.
+    """
+    if span / step > MOST_STEPS:
+        count = f"{span / step:.3g} steps of {step:g} s"
+        raise UsageError(
+            f"{what} needs {count}, and at most {MOST_STEPS:.3g} are taken at once: take longer steps or a shorter span"
+        )
 
 
 def _derived(

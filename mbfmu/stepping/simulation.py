@@ -20,12 +20,11 @@ from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import MOST_STEPS
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 from mbfmu.prepared.outline import Outline
-from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.prepare import Prepared, check_steps, prepare
 from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
@@ -253,8 +252,7 @@ def span_of(dt: Any, step: float) -> float:
     span = math.nan if isinstance(dt, bool) else number(dt)
     if not 0 < span < math.inf:
         raise UsageError(f"dt = {reprlib.repr(dt)} must be a positive number of seconds")
-    if span / step > MOST_STEPS:
-        raise UsageError(f"dt = {span:g} s needs {span / step:.3g} steps of {step:g} s: take less")
+    check_steps(f"dt = {span:g} s", span, step)
     return float(span)
 
 
