@@ -514,6 +514,16 @@ def test_a_failed_step_changes_nothing() -> None:
     assert sim.state == state
 
 
+@pytest.mark.parametrize("batch", [None, 2])
+def test_a_step_below_the_round_off_of_the_time_is_an_error(batch: int | None) -> None:
+    sim = mbfmu.Simulation("cart_pendulum", batch=batch)
+    sim.step(None, 0.5)
+    state = sim.state
+    with pytest.raises(UsageError, match=r"dt = 1e-17 s is below the round-off of the time t = 0\.5 s: take more"):
+        sim.step(None, 1e-17)
+    assert sim.state == state
+
+
 @pytest.mark.parametrize(
     ("inputs", "dt", "message"),
     [

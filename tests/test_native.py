@@ -241,6 +241,20 @@ def test_a_discarded_step_ends_where_it_began(slave: Instance) -> None:
     assert slave.get() == rows[-1]
 
 
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize(("time", "size"), [(1e16, H), (-1e16, H), (1e-3, 1e-20)])
+def test_a_communication_step_below_the_round_off_of_the_time_is_discarded(
+    time: float, size: float, backend: str
+) -> None:
+    with Instance(unpacked(ARM, backend)) as slave:
+        slave.start(time=time)
+        assert refused(slave.step, time, size) == DISCARD
+        wanted = f"a communication step of {size} s is below the round-off of the time t = {time} s"
+        assert wanted in slave.messages[-1].text
+        slave.step(time, 4.0)
+        assert slave.get(["time"]) == (time + 4.0,)
+
+
 def test_mbfmu_check_finds_nothing_wrong_with_a_native_fmu(tmp_path: Path) -> None:
     assert check(ARM.export(tmp_path / "two_link.fmu", backend="native")) == []
 

@@ -337,6 +337,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return f"{name}: a communication step of {step_size} s is not possible; it must be > 0"
         if not abs(time - now) <= self._step_part * step_size + self._time_part * abs(now):
             return f"{name}: no step from t = {time} s: the FMU stands at t = {now} s, and a step must begin there"
+        if not time + step_size > time:
+            return (
+                f"{name}: a communication step of {step_size} s is below the round-off of the time t = {time} s, which "
+                "would stand still; take longer communication steps or an earlier start time"
+            )
         longest, tolerance = self._settings
         if step_size / longest > MOST_STEPS:
             return (

@@ -187,7 +187,7 @@ class BatchSimulation(Simulation):
         Raises:
             UsageError, UnknownNameError: an input or the span is invalid; then nothing has changed.
         """
-        rows, dt = self._given_rows(inputs, self._rows), span_of(dt, self._step)
+        rows, dt = self._given_rows(inputs, self._rows), span_of(dt, self._step, self._time)
         u = self._u if rows is self._rows else self._many.blocked(rows)
         given = u, self._still, self._p, self._time
         x, y, failed = self._many.move(self._x, *given, dt, self._step, self._tolerance)

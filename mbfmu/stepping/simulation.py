@@ -163,7 +163,7 @@ class Simulation:
             UsageError, UnknownNameError: an input or the span is invalid.
             StepError: a step failed; then nothing has changed.
         """
-        u, dt = self._given(inputs), span_of(dt, self._step)
+        u, dt = self._given(inputs), span_of(dt, self._step, self._time)
         x, y, failure = self._kernel.communicate(
             self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance
         )
@@ -247,11 +247,22 @@ def _without_self(function: Callable[..., Any]) -> inspect.Signature:
 setattr(Simulation, "__signature__", _without_self(Simulation.__init__))  # noqa: B010 - else it is that of __new__
 
 
-def span_of(dt: Any, step: float) -> float:
-    """Return a span of time that a user gives, s; raise a UsageError if steps of a length, s, cannot go over it."""
+def span_of(dt: Any, step: float, time: float = 0.0) -> float:
+    """Return a span of time that a user gives, s.
+
+    Args:
+        dt: the span, s.
+        step: length of the steps that are to go over it, s.
+        time: its beginning, s.
+
+    Raises:
+        UsageError: it is no positive number, below the round-off of the time, or needs too many steps.
+    """
     span = math.nan if isinstance(dt, bool) else number(dt)
     if not 0 < span < math.inf:
         raise UsageError(f"dt = {reprlib.repr(dt)} must be a positive number of seconds")
+    if not time + span > time:
+        raise UsageError(f"dt = {span:g} s is below the round-off of the time t = {time:g} s: take more")
     check_steps(f"dt = {span:g} s", span, step)
     return float(span)
 

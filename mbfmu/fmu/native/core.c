@@ -629,6 +629,15 @@ enum outcome core_possible(struct core *m, double t, double H) {
         return discard(m, "no step from t = %s s: the FMU stands at t = %s s, and a step must begin there", asked.all,
                        here.all);
     }
+    if (!(t + H > t)) {
+        struct text size = {"", 0}, here = {"", 0};
+        add_number(&size, H);
+        add_number(&here, t);
+        return discard(m,
+                       "a communication step of %s s is below the round-off of the time t = %s s, which would stand still; "
+                       "take longer communication steps or an earlier start time",
+                       size.all, here.all);
+    }
     if (H / h > MOST_STEPS) {
         struct text size = {"", 0};
         add_number(&size, H);
