@@ -232,6 +232,18 @@ def test_only_the_chosen_categories_are_told(slave: Instance) -> None:
     assert len(slave.messages) == 1
 
 
+@pytest.mark.parametrize("sign", ["é", "€", "𝄞"])
+def test_a_message_that_is_too_long_ends_at_a_character(sign: str, slave: Instance) -> None:
+    for shift in range(len(sign.encode())):
+        assert refused(slave.slave.setDebugLogging, True, ["x" * shift + 2000 * sign]) == ERROR
+        told = slave.messages[-1].text
+        assert told.startswith(f"two_link: there is no log category '{'x' * shift}{sign}")
+        assert told.endswith(sign)
+        assert 1990 < len(told.encode()) < 2000
+    assert refused(slave.slave.setDebugLogging, True, [sign]) == ERROR
+    assert slave.messages[-1].text == f"two_link: there is no log category '{sign}'"
+
+
 def test_a_discarded_step_ends_where_it_began(slave: Instance) -> None:
     rows = slave.run(0, 2, H)
     assert slave.slave.getStatus(fmi2.fmi2DoStepStatus) == fmi2.fmi2OK

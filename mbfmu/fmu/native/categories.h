@@ -27,7 +27,7 @@ static inline int chosen_categories(const struct host *host, size_t n, const cha
         int k = 0;
         while (k < N_CATEGORIES && (!names[i] || strcmp(names[i], CATEGORIES[k]) != 0)) ++k;
         if (k == N_CATEGORIES) {
-            core_say(host, REFUSED, "there is no log category '%.200s'", names[i] ? names[i] : "NULL");
+            core_say(host, REFUSED, "there is no log category '%s'", names[i] ? names[i] : "NULL");
             return -1;
         }
         chosen |= 1 << k;

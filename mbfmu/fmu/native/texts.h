@@ -15,9 +15,19 @@ struct text {
     size_t used;
 };
 
+/* Take back the beginning of a UTF-8 character at the end of a text of the largest size. */
+static void end_at_character(char all[LONGEST_TEXT]) {
+    size_t last = LONGEST_TEXT - 1;
+    while (last > 0 && ((unsigned char)all[last - 1] & 0xC0) == 0x80) --last; /* the bytes after a character's first */
+    if (last > 0 && (unsigned char)all[last - 1] >= 0xC0) all[last - 1] = 0;
+}
+
 static void add_list(struct text *t, const char *form, va_list arguments) {
-    int n = vsnprintf(t->all + t->used, LONGEST_TEXT - t->used, form, arguments);
-    if (n > 0) t->used = t->used + n < LONGEST_TEXT ? t->used + n : LONGEST_TEXT - 1;
+    const int n = vsnprintf(t->all + t->used, LONGEST_TEXT - t->used, form, arguments);
+    if (n < 0) return;
+    const int cut = t->used + n >= LONGEST_TEXT;
+    t->used = cut ? LONGEST_TEXT - 1 : t->used + n; /* after a cut nothing follows */
+    if (cut) end_at_character(t->all);
 }
 
 static void add(struct text *t, const char *form, ...) {
