@@ -449,10 +449,17 @@ def test_a_model_of_any_name_gives_an_fmu_in_order(name: str, two_link: System, 
     assert mbfmu.check(mbfmu.export(replace(two_link, name=name), tmp_path / "x.fmu", step=1e-3)) == []
 
 
-def test_a_text_that_no_xml_file_can_hold_is_refused_and_nothing_is_written(two_link: System, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_text_that_no_xml_file_can_hold_is_refused_and_nothing_is_written(
+    backend: str, two_link: System, tmp_path: Path
+) -> None:
     first, *others = two_link.parameters
-    told = replace(two_link, parameters=(replace(first, description="a\x1bb"), *others))
-    for model, text in ((replace(two_link, name="two\0links"), "two\0links"), (told, "a\x1bb")):
-        with pytest.raises(FmuError, match=re.escape(f"{text!r} has the character")):
-            mbfmu.export(model, tmp_path / "x.fmu", step=1e-3)
+    for wrong in ("\0", "\x1b", "\ud800"):
+        text = f"a{wrong}b"
+        told = replace(two_link, parameters=(replace(first, description=text), *others))
+        for model in (replace(two_link, name=text), replace(two_link, description=text), told):
+            with pytest.raises(
+                FmuError, match=re.escape(f"has the character {wrong!r}, which an XML file cannot hold")
+            ):
+                mbfmu.export(model, tmp_path / "x.fmu", step=1e-3, backend=backend)
     assert not list(tmp_path.iterdir())

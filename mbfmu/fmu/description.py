@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -109,16 +110,20 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
     return document(root)
 
 
+def check_texts(texts: Iterable[str]) -> None:
+    """Raise an FmuError if one of some texts has a character that XML cannot hold."""
+    for text in texts:
+        if found := NOT_IN_XML.search(text):
+            raise FmuError(f"{text!r} has the character {found[0]!r}, which an XML file cannot hold: leave it out")
+
+
 def document(root: Element) -> bytes:
     """Return a tree as the bytes of an XML file.
 
     Raises:
         FmuError: a text in it has a character that XML cannot hold.
     """
-    for node in root.iter():
-        for text in (*node.attrib.values(), node.text or ""):
-            if found := NOT_IN_XML.search(text):
-                raise FmuError(f"{text!r} has the character {found[0]!r}, which an XML file cannot hold: leave it out")
+    check_texts(text for node in root.iter() for text in (*node.attrib.values(), node.text or ""))
     indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode").encode("utf-8") + b"\n"
 

@@ -20,7 +20,7 @@ import mbfmu
 from mbfmu.arguments import checked
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.files import ending_of, write_aside
-from mbfmu.fmu.description import Binary, Header, model_description
+from mbfmu.fmu.description import Binary, Header, check_texts, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.failures import bounds, quantities
@@ -221,7 +221,13 @@ def _common(prepared: Prepared, table: Interface, picture: Drawing | None, fmi: 
         table: the variables.
         picture: the model as it starts; None: there is none.
         fmi: version of FMI of a native FMU; None: that of pythonfmu.
+
+    Raises:
+        FmuError: a text has a character that XML cannot hold.
     """
+    dae = prepared.dae
+    told = (text for item in table.variables for text in (item.unit, item.description))
+    check_texts([dae.name, dae.description, *told])  # else a lone surrogate ends in an error of Python
     page = documentation(prepared, table, picture, fmi is not None)
     members = {
         "documentation/index.html": page.encode(),
