@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from mbfmu.files import ending_of, is_stream, write_aside
 
 Columns: TypeAlias = Mapping[str, Any]
 """Columns of equal length by name: arrays of numbers, or lists of numbers, texts and None."""
+UNREADABLE = re.compile("[\0\r\ud800-\udfff]")
+"""A character with which the name of a column does not read back in every format."""
 LONGEST_STREAM = 2**28
 """Largest number of bytes that are read from what is no regular file, such as a pipe, which may never end."""
 
@@ -107,7 +110,7 @@ def _read_mat(content: bytes) -> dict[str, Any]:
     from scipy.io import loadmat
 
     found = loadmat(io.BytesIO(content), variable_names=("names", "values"))
-    return _by_name(zip((str(item[0]) for item in found["names"].ravel()), found["values"].T, strict=True))
+    return _by_name(zip(("".join(item) for item in found["names"].ravel()), found["values"].T, strict=True))
 
 
 def _write_npz(columns: Columns) -> bytes:
@@ -160,8 +163,12 @@ def write_columns(path: Path, columns: Columns, *, texts: bool = False) -> Path:
 
     Raises:
         UsageError: the ending names no format, or its library is not installed.
-        MbfmuError: the file cannot be written.
+        MbfmuError: the file cannot be written, or the name of a column would not read back.
     """
+    for name in columns:
+        if found := UNREADABLE.search(name):
+            fault = f"its column {name!r} has the character {found[0]!r}, with which it does not read back"
+            raise MbfmuError(f"cannot write '{path}': {fault}; give it another name")
     return write_aside(path, format_of(path, texts=texts).write(columns))
 
 

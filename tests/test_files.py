@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -173,12 +174,23 @@ every = pytest.mark.parametrize("ending", FORMATS)
 
 @every
 def test_numbers_read_back_exactly_in_every_format(ending: str, tmp_path: Path) -> None:
-    names = ("hinge.phi", "b.r_0[1]", "file", "allow_pickle", 'a, "b"')
-    result = Result(np.arange(5.0), names, np.outer(ODD, [1, -1, 0.5, 1, 1]))
+    names = ("hinge.phi", "b.r_0[1]", "file", "allow_pickle", 'a, "b"', "", "é\n€")
+    result = Result(np.arange(5.0), names, np.outer(ODD, [1, -1, 0.5, 1, 1, 1, 1]))
     columns = read_table(result.write(tmp_path / "deeper" / f"run{ending}"))
     assert list(columns) == ["time", *names]
     assert all(np.array_equal(columns[name], result[name]) for name in columns)
     assert [path.name for path in (tmp_path / "deeper").iterdir()] == [f"run{ending}"]
+
+
+@every
+@pytest.mark.parametrize("sign", ["\r", "\0", "\ud800"])
+def test_a_name_that_would_not_read_back_is_refused_and_nothing_is_written(
+    sign: str, ending: str, tmp_path: Path
+) -> None:
+    result = Result(np.arange(5.0), (f"a{sign}b",), np.outer(ODD, [1]))
+    with pytest.raises(MbfmuError, match=re.escape(f"run{ending}': its column {f'a{sign}b'!r} has the character")):
+        result.write(tmp_path / f"run{ending}")
+    assert not list(tmp_path.iterdir())
 
 
 @every
