@@ -414,6 +414,20 @@ def test_a_step_before_the_initialisation_is_finished_is_discarded(arm: Unpacked
         assert slave.run(0, 3, H) == fresh_run(arm, 3)
 
 
+def test_a_step_after_the_end_is_discarded_and_the_last_values_can_be_got(arm: Unpacked, slave: Instance) -> None:
+    last = slave.run(0, 2, H)[-1]
+    state = slave.slave.getFMUstate()
+    slave.slave.terminate()
+    assert refused(slave.step, 2 * H, H) == DISCARD
+    assert slave.messages[-1].text == "two_link: a step after fmi2Terminate; use reset"
+    assert slave.get() == last
+    slave.slave.setFMUstate(state)
+    assert slave.run(2, 3, H) == fresh_run(arm, 5)[2:]
+    slave.slave.terminate()
+    slave.slave.reset()
+    assert slave.start(TORQUES).run(0, 5, H) == fresh_run(arm, 5)
+
+
 def test_input_derivatives_are_refused_as_the_description_says(arm: Unpacked, slave: Instance) -> None:
     assert not arm.description.coSimulation.canInterpolateInputs
     assert refused(slave.slave.setRealInputDerivatives, [arm.references["shoulder.tau"]], [1], [0.0]) == ERROR

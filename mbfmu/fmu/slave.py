@@ -43,7 +43,7 @@ FMU = "unpacked"
 HEAD = "<32sBBII"
 """Layout of the head of a state: the FMU, phase, whether outputs are stale, sizes of x and of the texts."""
 INFINITE = math.inf
-INSTANTIATED, INITIALIZING, RUNNING = range(3)
+INSTANTIATED, INITIALIZING, RUNNING, TERMINATED = range(4)
 
 Row = dict[str, Any]
 """A variable in model.json: ``name``, ``kind``, ``offset`` in the vector of its kind and, if it has them,
@@ -238,7 +238,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             return f"larger than {self._largest:g}, beyond which sums and products overflow; the value before is kept"
         if vr not in self._places:
             return "this variable is computed, it cannot be set"
-        row, running = self._rows[vr], self._phase == RUNNING
+        row, running = self._rows[vr], self._phase >= RUNNING
         if row["kind"] == "output" and running:
             return "a start value cannot be set after initialisation; use reset"
         kind = row.get("type", REAL)
@@ -251,7 +251,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _refresh(self) -> str:
         """Compute the outputs for the current values; return a message if that fails, else an empty text."""
-        if self._phase != RUNNING:
+        if self._phase < RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
             if self._facts.bounds and (broken := self._broken(self._kernel.outputs(x, self._u, self._p, self._time))):
@@ -264,10 +264,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, self._time)
         if self._retuned and (broken := self._broken(y)):
             return broken
-        if self._phase != RUNNING and not finite:
+        if self._phase < RUNNING and not finite:
             return f"{self._name}: the start values give outputs that are not finite"
         inside = next((gap for gap in self._facts.gaps if y[gap.place] < -CONSISTENT), None)
-        if self._phase != RUNNING and inside:
+        if self._phase < RUNNING and inside:
             return (
                 f"{self._name}: no consistent start at t = {self._time:.9g} s: {inside.shown(y[inside.place])} is "
                 "below 0; change the start values it depends on"
@@ -314,6 +314,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._energies:
             self._judge_energy(self._energies(self._y))
 
+    def terminate(self) -> None:
+        """End the run: values can still be got, and steps are refused until the instance is reset."""
+        if self._phase == RUNNING:
+            self._phase = TERMINATED
+
     def do_step(self, current_time: float, step_size: float) -> bool:
         """Advance by the communication step, in steps of at most solver.step; False discards the step."""
         try:
@@ -327,6 +332,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _advance(self, time: float, step_size: float) -> str:
         name, now = self._name, self._time
+        if self._phase == TERMINATED:
+            return f"{name}: a step after fmi2Terminate; use reset"
         if self._phase != RUNNING:
             return f"{name}: a step before the initialisation is finished"
         if self._retuned and (problem := self._refresh()):
@@ -423,7 +430,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             rest = rest[len(target) :]
         energy, rest = Energy(*rest[: len(Energy._fields)]), rest[len(Energy._fields) :]
         self._energy = None if math.isnan(energy.constant) else energy
-        self._x = vector(rest) if n_x or phase == RUNNING else None
+        self._x = vector(rest) if n_x or phase >= RUNNING else None
         self._phase, self._stale, self._retuned = phase, bool(stale), bool(self._facts.bounds)
         self._refused = json.loads(state[end : end + n_text].decode("utf-8"))
         if self._x is not None:
