@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.drives import Drives
-from mbfmu.errors import StartError, StepError, UsageError, first_of
-from mbfmu.fmu.failures import facts
+from mbfmu.errors import StartError, StepError, UsageError
+from mbfmu.fmu.failures import facts, not_finite
 from mbfmu.inputs import Course
 from mbfmu.kernel import Status, vector
-from mbfmu.kernel.runtime import OK, OUTPUTS_NOT_FINITE, UNFINISHED, Energy, count
+from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.result import Result, matching, roles
 
@@ -120,9 +120,7 @@ def run_prepared(
     def note(t: float, x: Any, u: Any) -> None:
         y, finite = kernel.checked_outputs(x, u, p, t)
         if not finite:
-            status = Status(OUTPUTS_NOT_FINITE, 0, 0, t, 0, 0)
-            wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
-            raise StepError(facts(prepared).message(status, f": {first_of(wrong)}" if wrong else ""))
+            raise StepError(not_finite(prepared, x, u, p, t, t > 0))
         rows.append([*u, *y])
 
     for k, (start, end) in enumerate(pairwise(points.tolist())):

@@ -1,6 +1,7 @@
 """Blocks: first-order equations given as text, through the same kernel, steppers and FMUs as mechanisms."""
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ from mbfmu.errors import (
     MbfmuError,
     ModelError,
     NameInUseError,
+    StartError,
+    StepError,
     UnknownNameError,
     UsageError,
     ValueRangeError,
@@ -166,6 +169,26 @@ def test_an_output_that_is_not_finite_ends_a_run_of_a_model_as_one_of_its_fmu(wh
 
     with pytest.raises(MbfmuError, match=r"outputs at t = 0\.5 s are not finite" + ": y;" * (where == "run")):
         run()
+
+
+def test_a_start_whose_outputs_are_not_finite_is_refused() -> None:
+    line = Block(
+        "line", states=(State("x", "1"),), defined=(Defined("y", "sqrt(x - a)/b", output=True),),
+        parameters=(Parameter("a", 0.0), Parameter("b", 1.0)),
+    )  # fmt: skip
+    told = "line: outputs at t = 0.0 s are not finite: y; "
+    zero = re.escape(f"{told}check parameters, start values and inputs")
+    with pytest.raises(StepError, match=zero):
+        mbfmu.simulate(line, 0.1, values={"b": 0.0})
+    with pytest.raises(StartError, match=zero):
+        mbfmu.Simulation(line, values={"b": 0.0})
+    with pytest.raises(StartError, match=f"instance 1: {zero}"):
+        mbfmu.Simulation(line, batch=2, values={"b": np.array([1.0, 0.0])})
+    with pytest.raises(StartError, match=zero):
+        mbfmu.Simulation(line, values={"a": 1.0})
+    lines = mbfmu.Simulation(line, batch=2)
+    with pytest.raises(StartError, match=f"instance 1: {zero}"):
+        lines.restart([1], {"b": 0.0})
 
 
 def test_nominal_values_are_those_the_block_states() -> None:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mbfmu.errors import first_of
 from mbfmu.kernel.failure import REMEDIES, Bound, Facts, Quantity
 from mbfmu.prepared.prepare import Prepared
 
@@ -93,3 +94,22 @@ def facts(prepared: Prepared) -> Facts:
 
     table = interface(prepared)
     return Facts(prepared.dae.name, table.guards, **quantities(table), bounds=bounds(table), remedies=table.remedies)
+
+
+def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bool = False) -> str:
+    """Return the message on outputs that are not finite, which names them.
+
+    Args:
+        prepared: the model with its stepper.
+        x: state.
+        u: inputs.
+        p: parameters.
+        t: time, s.
+        stepped: whether steps led there; False: it is a start.
+    """
+    outline = prepared.outline
+    y = prepared.kernel.outputs(x, u, p, t)
+    wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
+    remedy = REMEDIES["OUTPUTS_NOT_FINITE"] if stepped else "check parameters, start values and inputs"
+    told = f": {first_of(wrong)}" if wrong else ""
+    return f"{outline.name}: outputs at t = {t} s are not finite{told}; {remedy}"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mbfmu.arguments import checked, numbers
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError, nearest
-from mbfmu.fmu.failures import facts
+from mbfmu.fmu.failures import facts, not_finite
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.kernel.failure import Facts
@@ -131,6 +131,9 @@ class BatchSimulation(Simulation):
             starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in given))] * batch
         self._x = self._many.blocked(np.array(starts))
         self._y = self._many.outputs(self._x, self._u, self._p, 0.0)
+        for k in np.flatnonzero(~np.isfinite(self._y).all(axis=1))[:1].tolist():
+            u, own_p = (vector(item[k].tolist()) for item in (self._rows, p))
+            raise StartError(f"instance {k}: {not_finite(prepared, starts[k], u, own_p, 0.0)}")
         self._failures: dict[int, _Failure | str] = {}
         self._mark = self._marked(batch)
 
@@ -261,6 +264,8 @@ class BatchSimulation(Simulation):
             if y is None or prepared.inside(y) is not None or prepared.broken(y):
                 self._start(number, given[1], given[0], given[2])  # raises an error that names what is wrong
                 raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
+            if not all(map(math.isfinite, y)):
+                raise StartError(f"instance {number}: {not_finite(prepared, x, *given[1:], self._time)}")
             starts.append((x, y))
         self._y, self._rows = self._y.copy(), self._rows.copy()  # a user may hold the one, and the other be `_made_u`
         for k, (number, (x, y)) in enumerate(zip(chosen.tolist(), starts, strict=True)):

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.arguments import checked, number, numbers
-from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.failures import facts
+from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmu.failures import facts, not_finite
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.model import Model
@@ -54,7 +54,8 @@ class Simulation:
         units: SI units of inputs and outputs by name.
 
     Raises:
-        ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
+        ModelError, StepperError, StartError: the model, the stepper or the start is invalid, such as one that gives an
+            output that is not finite.
         UsageError: an argument is invalid.
     """
 
@@ -102,7 +103,9 @@ class Simulation:
         self._u = self._given(inputs)
         self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
-        self._y = self._kernel.outputs(self._x, self._u, self._p, 0.0)
+        self._y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, 0.0)
+        if not finite:
+            raise StartError(not_finite(prepared, self._x, self._u, self._p, 0.0))
         self._mark = self._marked()
 
     def _introduce(self, outline: Outline, prepared: Prepared) -> None:
