@@ -12,8 +12,8 @@ from scipy.integrate import quad, solve_ivp
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.errors import ValueRangeError
-from mbfmu.model import Block, Defined, Parameter, State
+from mbfmu.errors import MbfmuError, ValueRangeError
+from mbfmu.model import Block, Defined, Parameter, State, Subsystem, System
 from mbfmu.model.expression import Expression
 
 Array = np.ndarray[Any, Any]
@@ -443,6 +443,15 @@ def test_a_gear_with_backlash_is_a_spring_beyond_it_and_nothing_within() -> None
     linear = Machine({"gear": mbfmu.load("gearbox")}).function("gear.tau_2")
     for twist in (-1e-3, 3e-5, 9e-5, 1.1e-4):  # without backlash the rounded corners vanish
         assert float(linear(0, [twist])) == pytest.approx(2e4 * twist, rel=1e-12)
+
+
+def test_a_gear_without_a_ratio_is_refused_by_its_name() -> None:
+    machine = System("machine", (Subsystem("gear", mbfmu.load("gearbox"), {"n": 0.0}),))
+    for run in (lambda: mbfmu.simulate(machine, 0.1), lambda: mbfmu.Simulation(machine)):
+        with pytest.raises(
+            MbfmuError, match=r"machine: .* gear\.tau_2, .*; gear\.n = 0 makes them so, give it another"
+        ):
+            run()
 
 
 @pytest.mark.parametrize(("eta", "twist"), [(0.8, 1e-3), (0.8, -1e-3), (1.0, 1e-3)])

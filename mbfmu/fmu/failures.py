@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mbfmu.errors import first_of
+from mbfmu.kernel import vector
 from mbfmu.kernel.failure import REMEDIES, Bound, Facts, Quantity
 from mbfmu.prepared.prepare import Prepared
 
@@ -97,7 +98,7 @@ def facts(prepared: Prepared) -> Facts:
 
 
 def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bool = False) -> str:
-    """Return the message on outputs that are not finite, which names them.
+    """Return the message on outputs that are not finite, which names them, and a parameter that is to blame with its 0.
 
     Args:
         prepared: the model with its stepper.
@@ -107,9 +108,12 @@ def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bo
         t: time, s.
         stepped: whether steps led there; False: it is a start.
     """
-    outline = prepared.outline
-    y = prepared.kernel.outputs(x, u, p, t)
+    outline, kernel = prepared.outline, prepared.kernel
+    y = kernel.outputs(x, u, p, t)
     wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
     remedy = REMEDIES["OUTPUTS_NOT_FINITE"] if stepped else "check parameters, start values and inputs"
+    for place, item in enumerate(outline.parameters):
+        if not p[place] and kernel.checked_outputs(x, u, vector([*p[:place], 1.0, *p[place + 1 :]]), t)[1]:
+            remedy = f"{item.name} = 0 makes them so, give it another value"
     told = f": {first_of(wrong)}" if wrong else ""
     return f"{outline.name}: outputs at t = {t} s are not finite{told}; {remedy}"
