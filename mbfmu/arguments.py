@@ -139,15 +139,26 @@ def numbers(value: Any) -> "npt.NDArray[np.float64]":
     """
     import numpy as np
 
+    if _is_masked(value):
+        return np.array(math.nan)
     try:
         found = np.asanyarray(value)
     except ValueError:  # rows of different lengths
         return np.array(math.nan)
     objects = found.flat if found.dtype.kind == "O" else ()
-    if found.dtype.kind in "biufO" and not np.ma.is_masked(found) and all(isinstance(item, Real) for item in objects):
+    if found.dtype.kind in "biufO" and all(isinstance(item, Real) for item in objects):
         with suppress(OverflowError):
             return np.asarray(found, dtype=np.float64)
     return np.full(found.shape, math.nan)
+
+
+def _is_masked(value: Any) -> bool:
+    """Return whether an array, or one in a list, has a masked entry: of a list, NumPy takes what is behind the mask."""
+    import numpy as np
+
+    if isinstance(value, list | tuple):
+        return any(map(_is_masked, value))
+    return isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
 
 
 def number(value: Any) -> float:

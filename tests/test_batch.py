@@ -300,6 +300,7 @@ def test_inputs_that_are_no_numbers_are_refused_and_change_nothing(value: Any) -
 NO_NUMBERS: dict[str, Any] = {
     "complex": np.array([1 + 1j, 2]),
     "masked": np.ma.masked_array([1.0, 2.0], [False, True]),
+    "masked within a list": [np.ma.masked_array([1.0, 2.0], [False, True]), np.ones(2)],
     "texts": ["1", "2"],
     "dates": np.array(["2020-01-01", "2020-01-02"], dtype=np.datetime64),
     "too large": [1, 10**400],
