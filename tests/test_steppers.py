@@ -12,7 +12,7 @@ from mechanisms import free_body, oscillator, slider_crank, spatial_pendulum
 import mbfmu
 from mbfmu.dae import absolute
 from mbfmu.errors import StepperError, UnknownNameError
-from mbfmu.model import System
+from mbfmu.model import Coordinate, LagrangianSystem, Parameter, System
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import FAMILIES, make_scheme
 from mbfmu.stepper.gauss import gauss_tableau
@@ -238,3 +238,22 @@ def test_a_scheme_names_the_parameters_that_the_meaning_of_its_state_depends_on(
     changing = {k for k in range(len(p)) if not np.array_equal(read(p), read(p + 0.1 * (np.arange(len(p)) == k)))}
     assert made.depends_on == changing
     assert bool(changing) == (scheme[0] in HOLDING_MOMENTA)
+
+
+@pytest.mark.parametrize("scheme", DEFAULTS, ids=label)
+def test_what_nothing_holds_goes_straight_on_in_a_rotating_frame(scheme: Scheme) -> None:
+    free = LagrangianSystem(
+        name="free",
+        coordinates=(Coordinate("x", "m", 0.3, 0.1), Coordinate("y", "m", -0.2, 0.3)),
+        kinetic="m/2*((der(x) - w*y)**2 + (der(y) + w*x)**2)",
+        parameters=(Parameter("m", 2.0, "kg"), Parameter("w", 1.5, "rad/s")),
+    )
+    begin = 0.3 - 0.2j
+    velocity = 0.1 + 0.3j + 1.5j * begin
+    straight = np.exp(-1.5j * 1.0) * (begin + velocity * 1.0)
+    off = []
+    for step in (0.02, 0.01):
+        found = mbfmu.simulate(free, 1.0, stepper=scheme[0], options=dict(scheme[1]), step=step)
+        off.append(abs(found["x"][-1] + 1j * found["y"][-1] - straight))
+    assert off[1] < 1e-3
+    assert off[1] < max(off[0] / 3, 1e-12)

@@ -58,10 +58,12 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     for number, (name, label) in enumerate(system.inputs.items()):
         drive[names.index(name)] += given.get(label, u[number])
     u = ca.vertcat(u, contacts.u)
-    M, momentum = ca.hessian(T, v)[0], ca.gradient(T, v)
+    M, T_v = ca.hessian(T, v)[0], ca.gradient(T, v)
+    still = ca.substitute(T_v, v, ca.SX.zeros(v.numel()))
+    momentum = T_v - still  # M v; what else there is of T_v turns into a force, as in a rotating frame
     _check(system, M, q, p, free)
     load = drive - ca.gradient(V, q)
-    rate = ca.gradient(T, q) + load
+    rate = ca.gradient(T, q) + load - ca.jtimes(still, q, v)
     n = len(names)
 
     def dot(expression: SX) -> SX:

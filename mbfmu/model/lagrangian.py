@@ -68,7 +68,7 @@ class LagrangianSystem(Description):
     Args:
         name: an identifier.
         coordinates: q.
-        kinetic: T, J; quadratic in the rates.
+        kinetic: T, J; of degree two in the rates, with terms of degree one and none too, as in a rotating frame.
         potential: V, J.
         position: holonomic constraints, each an expression that is zero.
         velocity: nonholonomic constraints, each linear in the rates and zero.
