@@ -413,6 +413,29 @@ def test_an_expression_or_number_that_a_contact_cannot_have_is_refused_by_name(
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kinetic": "(2 + sin(time))*der(x)**2"}, "depends on 'time'; give what moves in time a coordinate"),
+        ({"kinetic": "der(x)**2 + der(x)**4"}, "is not of degree two in the rates"),
+        ({"kinetic": 1.0}, "must be a text"),
+        ({"potential": "x*der(x)"}, r"depends on 'der\(x\)'; terms with rates belong"),
+        ({"position": ("x - der(y)",)}, r"depends on 'der\(y\)'; an equation of rates belongs"),
+        ({"position": ("0",)}, "depends on no coordinate"),
+        ({"velocity": ("x - y",)}, "depends on no rate"),
+        ({"velocity": ("der(x) - der(y)**2",)}, "is not linear in the rates"),
+        ({"coordinates": ()}, "has no coordinates"),
+        ({"inputs": ["x"]}, "must be a dictionary"),
+        ({"inputs": {"x": "der(x)"}}, "cannot name an input"),
+        ({"parameters": (Parameter("m", "2*x"),)}, "there is no parameter 'x'"),
+    ],
+)
+def test_a_text_that_a_lagrangian_system_cannot_have_is_refused_by_name(fields: dict[str, Any], words: str) -> None:
+    whole = {"coordinates": (Coordinate("x", "m"), Coordinate("y", "m")), "kinetic": "der(x)**2 + der(y)**2", **fields}
+    with pytest.raises(ModelError, match=words):
+        derive(LagrangianSystem("s", **whole))
+
+
 @pytest.mark.parametrize("stepper", ["projected", "moreau"])
 def test_a_normal_force_below_zero_brakes_as_one_above(stepper: str) -> None:
     """The rate of a mass of 1 kg falls by mu times the integral of the normal force's size."""

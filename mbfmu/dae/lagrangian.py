@@ -28,8 +28,8 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         formulas: inputs that are given as expressions of ``time``, by name.
 
     Raises:
-        ModelError: a coordinate has no inertia in the kinetic energy, a slip is not linear in the rates, or parameters
-            are defined in a circle.
+        ModelError: a coordinate has no inertia in the kinetic energy, which is of another degree than two in the rates,
+            a slip or a constraint on velocities is not linear in them, or parameters are defined in a circle.
     """
     names = [item.name for item in system.coordinates]
     q = ca.vertcat(*(ca.SX.sym(name) for name in names))
@@ -50,8 +50,13 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         return Expression(text).evaluate(lambda name: values[name])
 
     T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
+    if ca.depends_on(ca.hessian(T, v)[0], v):
+        raise ModelError(f"kinetic of '{system.name}': '{system.kinetic}' is not of degree two in the rates")
     Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
     rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
+    for number, text in enumerate(system.velocity):
+        if ca.depends_on(ca.jacobian(rows[number], v), v):
+            raise ModelError(f"velocity of '{system.name}': '{text}' is not linear in the rates")
     contacts = _Contacts(system, values, read, q, v)
     drive = contacts.force - ca.gradient(ca.SX(read(system.dissipation)), v)
     given = {label: Expression(text).evaluate(lambda _: t) for label, text in (formulas or {}).items()}

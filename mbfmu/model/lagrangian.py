@@ -15,6 +15,12 @@ from mbfmu.model.values import replace_values
 
 PLURALS = {"coordinate": "coordinates", "rate": "rates"}
 """Plurals of kinds of quantities."""
+REMEDIES = {
+    "kinetic": "give what moves in time a coordinate of its own, and prescribe it by a row of position",
+    "potential": "terms with rates belong in kinetic or dissipation",
+    "position": "an equation of rates belongs in velocity",
+}
+"""Remedies for an energy or a constraint that depends on what it cannot depend on."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,10 @@ class LagrangianSystem(Description):
         dissipation: Rayleigh's R, W, whose derivative in a rate is the force against it: ``c*der(x)**2/2``.
 
     Raises:
-        NameInUseError: two things share a name.
+        NameInUseError: two things share a name, or an input's is not an identifier.
         UnknownNameError: a text refers to a name that does not exist.
         ExpressionError: a text cannot be read.
-        ModelError: an expression of a contact depends on what it cannot depend on, or not on what it has to.
+        ModelError: there are no coordinates, or a text depends on what it cannot depend on, or not on what it has to.
     """
 
     name: str
@@ -106,12 +112,25 @@ class LagrangianSystem(Description):
 
     def __post_init__(self) -> None:
         check_input_starts(self.input_starts)
+        if not isinstance(self.inputs, Mapping):
+            raise ModelError(
+                f"inputs of system '{self.name}' = {self.inputs!r} must be a dictionary of names of inputs, by the "
+                'coordinate that each drives, such as {"phi": "tau"}'
+            )
+        for name in self.inputs.values():
+            if not isinstance(name, str) or not is_name(name):
+                raise NameInUseError(
+                    f"{name!r} cannot name an input of '{self.name}': use letters (a to z, A to Z), digits and "
+                    "underscores"
+                )
         for name in self.input_starts:
             if name not in self.inputs.values():
                 raise UnknownNameError(
                     f"input_starts of '{self.name}': there is no input '{name}'; {nearest(name, self.inputs.values())}"
                 )
         check_items(f"coordinates of system '{self.name}'", self.coordinates, Coordinate)
+        if not self.coordinates:
+            raise ModelError(f"system '{self.name}' has no coordinates: give it one at least")
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"position of system '{self.name}'", self.position, str)
         check_items(f"velocity of system '{self.name}'", self.velocity, str)
@@ -127,12 +146,24 @@ class LagrangianSystem(Description):
         kinds = {"time": "time"} | dict.fromkeys(own, "coordinate") | {f"der({name})": "rate" for name in own}
         known = {*kinds, *(item.name for item in self.parameters)}
         energies = (self.kinetic, self.potential, self.dissipation)
+        for what, text in zip(("kinetic", "potential", "dissipation"), energies, strict=True):
+            if not isinstance(text, str):
+                raise ModelError(f"{what} of system '{self.name}' = {text!r} must be a text, such as \"{text}\"")
         texts = [(text, frozenset[str]()) for text in (*energies, *self.position, *self.velocity)]
         written = [(contact.name, item) for contact in self.contacts for item in contact.texts()]
         texts += [(item.text, frozenset(item.kinds)) for _, item in written]
         for text, more in texts:
             for name in sorted(Expression(text).names - known - more):
                 raise UnknownNameError(f"'{text}' of '{self.name}': there is no '{name}'; {nearest(name, known)}")
+        others = {parameter.name for parameter in self.parameters}
+        for parameter in self.parameters:
+            value = parameter.value
+            for name in sorted(Expression(value).names - others if isinstance(value, str) else ()):
+                raise UnknownNameError(
+                    f"{parameter.name} = '{value}' of '{self.name}': there is no parameter '{name}'; "
+                    f"{nearest(name, others)}"
+                )
+        self._check_kinds(kinds)
         for contact, item in written:
             names = Expression(item.text).names
             where = f"contact '{contact}' of '{self.name}': {item.what} = '{item.text}'"
@@ -145,6 +176,24 @@ class LagrangianSystem(Description):
         for name in self.inputs:
             if name not in own:
                 raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
+
+    def _check_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Raise a ModelError if a text depends on what it cannot depend on, or a constraint on nothing it could hold.
+
+        Args:
+            kinds: time, coordinate or rate, by name.
+        """
+        texts = [("kinetic", self.kinetic, "time", ""), ("potential", self.potential, "rate", "")]
+        texts += [("position", text, "rate", "coordinate") for text in self.position]
+        texts += [("velocity", text, "", "rate") for text in self.velocity]
+        for what, text, wrong, needed in texts:
+            found = {kinds[name]: name for name in sorted(Expression(text).names & kinds.keys(), reverse=True)}
+            if wrong in found:
+                raise ModelError(f"{what} of '{self.name}': '{text}' depends on '{found[wrong]}'; {REMEDIES[what]}")
+            if needed and needed not in found:
+                raise ModelError(
+                    f"{what} of '{self.name}': '{text}' depends on no {needed}: write one into it, or leave it out"
+                )
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "LagrangianSystem":
         """Return the system with some parameters, start values or inputs replaced, by name (``theta``, ``der(theta)``).
