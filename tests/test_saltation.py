@@ -180,3 +180,14 @@ def test_a_restitution_is_recovered_from_bounces(tmp_path: Any) -> None:
     path = mbfmu.simulate("bouncing_ball", 2.2, output_interval=0.05, values=true).write(tmp_path / "bounces.csv")
     found = mbfmu.fit("bouncing_ball", path, list(true), outputs=["y"])
     assert found.values == pytest.approx(true, rel=1e-8)
+
+
+def test_a_sampling_that_a_value_moves_off_a_time_of_the_outputs_is_told() -> None:
+    """Its period moves it, the mass does not; between the times of the outputs its period may."""
+    values = {"Ts": 0.01}
+    for free, times in (("m", [0.0, 0.02, 0.03]), ("Ts", [0.0, 0.025])):
+        run = Sensitivity("sampled_pid_two_link", None, [free], times=times, values=values)
+        assert np.isfinite(run.jacobian()[1]).all()
+    run = Sensitivity("sampled_pid_two_link", None, ["Ts"], times=[0.0, 0.02, 0.03], values=values)
+    with pytest.raises(StepError, match=r"after t = 0.02 s: there a sampling whose time depends on Ts"):
+        run.jacobian()

@@ -313,6 +313,7 @@ class Sensitivity:
             slopes.append([np.array(item)[self._shown] for item in found])
 
         def moved(x: Any, u: Any, du: Any, t: float, span: float) -> None:
+            self._refuse_moved_sampling(x, p, t, [sp for _, sp in changes])
             driving = self._driving(t, t + span)
             for number, ((_, sp), (su, sdu)) in enumerate(zip(changes, driving, strict=True)):
                 sx = along[number]
@@ -322,6 +323,43 @@ class Sensitivity:
         outputs = self._along(kernel, given, moved, shown)
         shape = len(outputs), len(self.free), len(self._shown)
         return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
+
+    def _refuse_moved_sampling(self, x: Any, p: Any, t: float, changes: Sequence[Any]) -> None:
+        """Raise an error if a sampling is due at a time from which the run goes on, and its time depends on a value.
+
+        A tangent that begins there holds for that time, not for one that the sampling moves to.
+
+        Args:
+            x: the state at that time.
+            p: parameters, as a vector of the kernel.
+            t: the time, s.
+            changes: those of the parameters, for each free value.
+
+        Raises:
+            StepError: there is such a sampling.
+        """
+        until = self._prepared.bundle.until_sampling
+        if until is None:
+            return
+        state = list(x)[: until.numel_in(0)]  # without the step that is chosen
+        left, near = until(state, list(p), t)
+        if float(left) > 0:
+            return
+        before = t - 4 * float(near) - 1e-9  # where the sampling is still to come
+        for name, sp in zip(self.free, changes, strict=False):
+            if any(sp) and float(self._sampling_tangent(state, list(p), before, list(sp))) != 0:
+                raise StepError(
+                    f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: there a sampling "
+                    f"whose time depends on {name} falls on a time of the outputs or a corner of an input: take other "
+                    "times, or another offset"
+                )
+
+    @cached_property
+    def _sampling_tangent(self) -> Any:
+        """Return the Function (x, p, t, sp) -> change of the time until the next sampling."""
+        until = self._prepared.bundle.until_sampling
+        names, (first, *_) = until.name_in(), until.name_out()
+        return until.factory("sampling_tangent", [*names, f"fwd:{names[1]}"], [f"fwd:{first}"])
 
     @property
     def _has_adjoint(self) -> bool:
