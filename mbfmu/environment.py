@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.arguments import numbers
+from mbfmu.arguments import checked, numbers
 from mbfmu.errors import ResultWarning, UnknownNameError, UsageError, nearest
 from mbfmu.stepping.batch import BatchSimulation
 from mbfmu.stepping.simulation import span_of
@@ -50,6 +50,7 @@ class Environments(VectorEnv[Array, Array, Any]):
         ModelError, StepperError, StartError: the model, the stepper or the start is invalid.
     """
 
+    @checked
     def __init__(
         self,
         model: Any,
@@ -57,7 +58,7 @@ class Environments(VectorEnv[Array, Array, Any]):
         *,
         dt: float,
         observe: Sequence[str],
-        act: Mapping[str, tuple[float, float]],
+        act: Mapping[str, Any],
         reward: Callable[[Seen], Any],
         terminated: Callable[[Seen], Any] | None = None,
         duration: float = np.inf,
@@ -79,7 +80,8 @@ class Environments(VectorEnv[Array, Array, Any]):
             raise UsageError("an environment needs outputs to observe and inputs to act on")
         if not duration > 0:
             raise UsageError(f"the duration is {duration} s; it must be positive")
-        low, high = (np.array([float(bounds[k]) for bounds in act.values()]) for k in (0, 1))
+        bounds = [numbers(item) for item in act.values()]
+        low, high = (np.array([item[k] if item.shape == (2,) else np.nan for item in bounds]) for k in (0, 1))
         if not (np.isfinite([low, high]).all() and (low < high).all()):
             raise UsageError("act: each input has a least and a greatest value, two finite numbers")
         self._seen = [known.index(name) for name in observe]
@@ -107,7 +109,8 @@ class Environments(VectorEnv[Array, Array, Any]):
             actions: values of the inputs, shape (N, n_actions); they are clipped to their bounds.
 
         Raises:
-            UsageError: the actions are no numbers, or of another shape.
+            UsageError: the actions are no numbers, or of another shape, or a function of outputs does not return one
+                number for each environment.
         """
         given = _within(actions, self.action_space)
         run, fresh = self.simulation, self._over
@@ -119,14 +122,28 @@ class Environments(VectorEnv[Array, Array, Any]):
         self._age += self._dt
         self._restart(np.flatnonzero(fresh))
         outputs = {name: run[name] for name in run.output_names}
-        rewards = np.where(failed | fresh, 0.0, np.asarray(self._reward(outputs), dtype=np.float64))
+        rewards = np.where(failed | fresh, 0.0, self._of_each("reward", self._reward(outputs)))
         over = np.zeros(self.num_envs, dtype=np.bool_)
         if self._terminated is not None:
-            over = np.asarray(self._terminated(outputs), dtype=np.bool_)
+            over = self._of_each("terminated", self._terminated(outputs)) != 0
         terminated = np.asarray((over | failed) & ~fresh)
         truncated = np.asarray((self._age >= self._duration * (1 - 1e-9)) & ~terminated & ~fresh)
         self._over = terminated | truncated
         return self._observed(), rewards, terminated, truncated, {"failed": failed}
+
+    def _of_each(self, what: str, found: Any) -> Array:
+        """Return what a function of outputs has found, shape (N,).
+
+        Raises:
+            UsageError: it is neither a number nor one for each environment.
+        """
+        values = np.asarray(found)
+        if values.dtype.kind not in "biuf" or values.shape not in ((), (self.num_envs,)):
+            raise UsageError(
+                f"{what}: the function returned a {type(found).__name__} of the shape {values.shape}; "
+                f"there must be one number for each environment, of the shape ({self.num_envs},)"
+            )
+        return np.broadcast_to(values.astype(np.float64), (self.num_envs,))
 
     def _restart(self, instances: npt.NDArray[np.intp]) -> None:
         if len(instances):

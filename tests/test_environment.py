@@ -168,6 +168,10 @@ def test_mistakes_are_told() -> None:
         ({"observe": ()}, "outputs to observe"),
         ({"act": {"rail.f": (1.0, -1.0)}}, "least and a greatest"),
         ({"act": {"rail.f": (-math.inf, 1.0)}}, "least and a greatest"),
+        ({"act": {"rail.f": 1.0}}, "least and a greatest"),
+        ({"act": ["rail.f"]}, "act = .* must be a dictionary"),
+        ({"observe": "rail.s"}, "observe = 'rail.s' must be a list"),
+        ({"reward": 1.0}, "reward = 1.0 must be a function"),
         ({"duration": 0.0}, "duration"),
         ({"dt": 0.0}, "dt = 0.0 must be a positive number"),
         ({"dt": math.nan}, "dt = nan must be a positive number"),
@@ -192,3 +196,16 @@ def test_mistakes_are_told() -> None:
     env.step(np.zeros(1))
     with pytest.raises(UsageError, match="call reset"):
         env.step(np.zeros(1))
+
+
+def test_a_reward_or_an_end_that_is_none_for_each_environment_is_told() -> None:
+    for name, found in (
+        ("reward", np.zeros((2, 1))),
+        ("reward", np.zeros(3)),
+        ("reward", None),
+        ("terminated", np.zeros(3, dtype=bool)),
+    ):
+        envs = mbfmu.Environments("cart_pendulum", 2, **{**CART, name: lambda _, found=found: found})
+        envs.reset(seed=0)
+        with pytest.raises(UsageError, match=f"{name}: the function returned .* one number for each environment"):
+            envs.step(np.zeros((2, 1)))
