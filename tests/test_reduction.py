@@ -334,6 +334,48 @@ def test_a_mesh_in_two_parts_is_refused_by_name() -> None:
         reduce(model, ["root"], 3)
 
 
+SPLIT = ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6))
+"""Corners of the tetrahedra around the diagonal of a hexahedron."""
+EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+"""Edges of a tetrahedron in the order of the nodes 5 to 10."""
+
+
+def test_tetrahedra_of_both_kinds_are_the_solid_that_hexahedra_are() -> None:
+    mesh = bar_mesh((8, 1, 1))
+    corners = mesh.cells_dict["hexahedron"][:, SPLIT].reshape(-1, 4)
+    corners[::2] = corners[::2][:, [1, 0, 2, 3]]  # from inside or outside
+    pairs, number = np.unique(np.sort(corners[:, EDGES].reshape(-1, 2), axis=1), axis=0, return_inverse=True)
+    points = np.vstack([mesh.points, mesh.points[pairs].mean(axis=1)])
+    ten = np.hstack([corners, len(mesh.points) + number.reshape(-1, 6)])
+    ends = {name: np.flatnonzero(points[:, 0] == place) for name, place in (("root", 0.0), ("tip", SIZE[0]))}
+    models = [
+        assemble(mesh.points, ("tetra", corners), STEEL, mesh.point_sets),
+        assemble(points, ("tetra10", ten), STEEL, ends),
+    ]
+    wanted = reduce(bar(0.3, (8, 1, 1)), ["root", "tip"], 4)
+    for model in models:
+        assert {name: len(item) for name, item in model.sets.items()} == {"root": 9, "tip": 9}
+        found = reduce(model, ["root", "tip"], 4)
+        assert found.volume_difference == pytest.approx(0.0, abs=1e-13)
+        assert found.data.m == pytest.approx(wanted.data.m, rel=1e-13)
+        assert found.frequencies[:4] == pytest.approx(wanted.frequencies[:4], rel=2e-2)
+        face = model.nodes[model.faces]
+        volume = np.einsum("fa,fa->", face[:, 0], np.cross(face[:, 1], face[:, 2])) / 6
+        assert volume == pytest.approx(np.prod(SIZE), rel=1e-12)
+
+
+@pytest.mark.parametrize("case", ["twisted", "folded", "collapsed"])
+def test_a_cell_without_a_volume_of_one_sign_is_refused(case: str) -> None:
+    mesh = bar_mesh((4, 1, 1))
+    points, corners = mesh.points.copy(), mesh.cells_dict["hexahedron"].copy()
+    if case == "twisted":
+        corners[1] = corners[1][[0, 1, 3, 2, 4, 5, 7, 6]]
+    else:
+        points[8] = points[4] + [0.6 if case == "folded" else 0.0, 0.0, 0.0]
+    with pytest.raises(UsageError, match="no volume, or is turned inside out"):
+        assemble(points, ("hexahedron", corners), STEEL, mesh.point_sets)
+
+
 def test_matrices_that_are_of_no_free_body_are_refused_by_name() -> None:
     model = hermite(3)
     held = model.K.toarray()

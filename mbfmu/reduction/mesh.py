@@ -20,6 +20,14 @@ SOLIDS = {"tetra": "triangle", "tetra10": "triangle6", "hexahedron": "quad"}
 """Kinds of cells of a body, and of their faces, in the words of meshio."""
 OTHERS = frozenset({"vertex", "line", "line3", "triangle", "triangle6", "quad", "quad8", "quad9"})
 """Kinds of cells that only name parts of a surface."""
+ORDER = 5
+"""Degree that the quadrature over a cell is exact for, whose rules have no negative weights."""
+FLAT = 1e-9
+"""Least size of a cell's Jacobian determinant relative to the cube of its length: below, it has no volume."""
+FOLDED = (
+    "a cell of the mesh has no volume, or is turned inside out: its corners are not in the order of its kind, or a "
+    "point is misplaced"
+)
 BATCH = 500
 """Number of cells whose stresses are taken together, which bounds the memory."""
 SAME = 1e-6
@@ -100,9 +108,17 @@ def assemble(
         raise UsageError("the points of a mesh must be finite numbers x, y, z")
     used, renumbered = np.unique(corners, return_inverse=True)
     mesh = _mesh(kind, points[used], renumbered.reshape(corners.shape))
-    basis = Basis(mesh, ElementHex2() if kind == "hexahedron" else ElementTetP2(), intorder=4)
-    if not (basis.dx > 0).all():
-        raise UsageError("a cell of the mesh has no volume, or is turned inside out")
+    try:
+        basis = Basis(mesh, ElementHex2() if kind == "hexahedron" else ElementTetP2(), intorder=ORDER)
+        determinant = basis.mapping.detDF(np.hstack([basis.X, basis.elem.doflocs.T]))
+    except Exception as error:
+        if "Jacobian" in str(error):  # of scikit-fem, which has no class for it
+            raise UsageError(FOLDED) from None
+        raise
+    length = np.ptp(mesh.p[:, mesh.t], axis=1).max(axis=0)
+    least, most = determinant.min(axis=1), determinant.max(axis=1)
+    if not (np.maximum(least, -most) > FLAT * length**3).all():
+        raise UsageError(FOLDED)
     nodes = np.asarray(basis.doflocs.T)
     model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in sets.items()}
     M, K = _matrices(basis, material)
