@@ -334,6 +334,29 @@ def test_a_mesh_in_two_parts_is_refused_by_name() -> None:
         reduce(model, ["root"], 3)
 
 
+def test_torsion_of_beam_elements_turns_the_node_that_it_turns_furthest_by_one() -> None:
+    found = reduce(hermite(6), ["root", "tip"], 16)
+    turned = np.abs(found.modes.reshape(7, 6, -1)).max(axis=0)
+    twisting = np.flatnonzero(turned[0] + turned[1] + turned[2] < 1e-6)
+    assert twisting.size
+    assert turned[3, twisting] == pytest.approx(1.0)
+    G, rho, polar = STEEL.E / 2 / 1.3, STEEL.rho, 2e-2 * 3e-2 * (2e-2**2 + 3e-2**2) / 12
+    assert found.frequencies[twisting[0]] == pytest.approx(np.sqrt(G * 2e-8 / (rho * polar)) / 4, rel=3e-3)
+    assert np.abs(found.data.Psi0).max() < 100
+
+
+def test_massless_rotations_are_refused_by_name() -> None:
+    model = hermite(6)
+    lumped = np.diag(np.where(model.dofs[:, 1] < 3, 1.0, 0.0))
+    points = replace(model, M=csr_matrix(lumped))
+    with pytest.raises(UsageError, match="rotation about x of 'tip' moves no mass"):
+        reduce(points, ["root", "tip"], 2)
+    with pytest.raises(UsageError, match=r"modes = 25 .* has mass for 18"):
+        reduce(points, ["root"], 25)
+    with pytest.raises(UsageError, match="no moment of inertia about some axis"):
+        reduce(points, ["root"], 2)
+
+
 SPLIT = ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6))
 """Corners of the tetrahedra around the diagonal of a hexahedron."""
 EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))

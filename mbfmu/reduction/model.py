@@ -108,12 +108,15 @@ class FiniteElementModel:
         found[self.dofs[:, 0], self.dofs[:, 1]] = np.arange(len(self.dofs))
         return found
 
+    def motions(self, displacements: Array) -> tuple[Array, Array]:
+        """Return translations, m, and rotations of all nodes, shape (N, 3) each, for displacements of shape (n,)."""
+        found = np.zeros((len(self.nodes), 6))
+        found[self.dofs[:, 0], self.dofs[:, 1]] = displacements
+        return found[:, :3], found[:, 3:]
+
     def translations(self, displacements: Array) -> Array:
         """Return the translations of all nodes, m, shape (N, 3), for displacements of shape (n,)."""
-        found = np.zeros((len(self.nodes), 3))
-        moves = self.dofs[:, 1] < 3
-        found[self.dofs[moves, 0], self.dofs[moves, 1]] = displacements[moves]
-        return found
+        return self.motions(displacements)[0]
 
     def nodes_of(self, name: str) -> Numbers:
         """Return the numbers of the nodes of a set.

@@ -5,7 +5,7 @@ They are spanned by the static shapes for unit displacements of the other frames
 at its frames as the whole model does, and by N modes: those with all frames held (R. R. Craig & M. C. C. Bampton, AIAA
 J. 6, 1968), or those with the other frames free, whose frequencies are those of the whole model (as those of R. R.
 Craig & C.-J. Chang, AIAA J. 14, 1976). They are made orthogonal to each other by mass and stiffness, and each is scaled
-so that the node that it moves furthest moves by 1.
+so that the node that it moves furthest moves by 1, or where none moves, that it turns furthest turns by 1.
 
 The displacements of second order, by which loads stiffen or soften the body, are the static answer to the stresses that
 the quadratic part of Green's strain makes of two modes, with frame_a clamped: K gamma_ij = -h_ij, where h_ij is the
@@ -39,6 +39,14 @@ APART = (
     "clamped at its first node set the body still has a motion without stiffness: its mesh falls into parts, or a node "
     "has no stiffness"
 )
+DIRECTIONS = tuple(f"{kind} {axis}" for kind in ("translation along", "rotation about") for axis in "xyz")
+"""Motions of a frame."""
+NO_MASS = 1e-26
+"""Mass that a static shape moves, relative to the largest of them, below which it is round-off."""
+NO_MODE = 1e-14
+"""Square of the lowest frequency relative to that of a mode, below which the mode is round-off of massless motion."""
+NO_TRANSLATION = 1e-6
+"""Translation by a mode, relative to its rotation times the size of the body, below which it only turns nodes."""
 DEPENDENT = 1e-10
 """Least eigenvalue of the mass matrix of shapes of unit mass; below it one is a combination of the others."""
 SHIFT = 1e-2
@@ -161,7 +169,7 @@ def reduce(
     T_c = T[:, clamped].tocsc()
     K, M = (T_c.T @ item @ T_c for item in (model.K, model.M))
     tell("modes", 0.1)
-    basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes, free_frames)
+    basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes, free_frames, interfaces[1:])
     squares, shapes = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))
     if not squares[0] > 0:
         raise UsageError(APART)
@@ -177,9 +185,14 @@ def reduce(
     data = made(u)
     count = min(COMPARED, len(squares))
     whole = _lowest(K.tocsc(), M.tocsc(), count, 0.0)[0]
-    loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
     stiff = block_diag(np.zeros((6, 6)), data.Ke)
-    unbound = eigh(stiff, data.mass_matrix(), eigvals_only=True)[6 : 6 + count]
+    try:
+        unbound = eigh(stiff, data.mass_matrix(), eigvals_only=True)[6 : 6 + count]
+    except np.linalg.LinAlgError:
+        raise UsageError(
+            "the body has no moment of inertia about some axis: give nodes of the mass matrix rotary inertia"
+        ) from None
+    loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
     kept = [*range(len(squares))]
     if planar:
         if mixed := data.mixed():
@@ -204,7 +217,7 @@ def reduce(
     )
 
 
-def _basis(K: Any, M: Any, inner: int, modes: int, free: bool) -> Array:
+def _basis(K: Any, M: Any, inner: int, modes: int, free: bool, frames: Sequence[str]) -> Array:
     """Return the static shapes and modes of the body clamped at frame_a, orthogonal by mass.
 
     Args:
@@ -213,24 +226,38 @@ def _basis(K: Any, M: Any, inner: int, modes: int, free: bool) -> Array:
         inner: number of degrees of freedom that are no frame's.
         modes: number of modes.
         free: whether they are those with the other frames free.
+        frames: names of the other frames.
+
+    Raises:
+        UsageError: a static shape moves no mass, or there are fewer modes than asked for.
     """
     outer = K.shape[0] - inner
     inside = _factor(K[:inner, :inner])
     static = np.vstack([-inside.solve(K[:inner, inner:].toarray()), np.eye(outer)]) if outer else np.zeros((inner, 0))
-    more = np.zeros((K.shape[0], modes))
+    more = np.zeros((K.shape[0], 0))
     if modes and free:
         more = _lowest(K, M, modes, 0.0)[1]
     elif modes:
-        more[:inner] = _lowest(K[:inner, :inner], M[:inner, :inner], modes, 0.0, inside)[1]
+        held = _lowest(K[:inner, :inner], M[:inner, :inner], modes, 0.0, inside)[1]
+        more = np.vstack([held, np.zeros((outer, held.shape[1]))])
+    if more.shape[1] < modes:
+        raise UsageError(f"modes = {modes} are too many: the mass matrix has mass for {more.shape[1]}")
     found = np.hstack([static, more])
-    found /= np.sqrt(np.einsum("dk,dk->k", found, M @ found))
+    mass = np.einsum("dk,dk->k", found, M @ found)
+    if (empty := np.flatnonzero(~(mass > NO_MASS * mass.max()))).size:
+        frame, direction = divmod(int(empty[0]), 6)
+        raise UsageError(
+            f"the static shape for {DIRECTIONS[direction]} of '{frames[frame]}' moves no mass: give nodes of the mass "
+            "matrix mass or rotary inertia there, or take another node set"
+        )
+    found /= np.sqrt(mass)
     weights, vectors = eigh(found.T @ (M @ found))
     kept = weights > DEPENDENT
     return np.asarray(found @ (vectors[:, kept] / np.sqrt(weights[kept])))
 
 
 def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tuple[Array, Array]:
-    """Return the lowest eigenvalues of K - w^2 M above a shift, with their vectors.
+    """Return the lowest eigenvalues of K - w^2 M above a shift, with their vectors; fewer where M has no more masses.
 
     Args:
         K: stiffness matrix, sparse.
@@ -246,7 +273,8 @@ def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tup
             inverse, vectors = eigh(M.toarray(), (K - shift * M).toarray(), subset_by_index=most)
         except np.linalg.LinAlgError:
             raise UsageError(APART) from None
-        return shift + 1 / inverse[::-1], vectors[:, ::-1] / np.sqrt(inverse[::-1])
+        kept = np.flatnonzero(inverse > NO_MODE * inverse[-1])[::-1]
+        return shift + 1 / inverse[kept], vectors[:, kept] / np.sqrt(inverse[kept])
     solve = (factor or _factor(K - shift * M)).solve
     begin = np.random.default_rng(0).standard_normal(n)  # the same modes in every run
     try:
@@ -256,6 +284,7 @@ def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tup
     except ArpackError as error:
         raise UsageError(f"the {count} lowest modes are not found: {error}; give fewer --modes") from None
     order = np.argsort(squares)
+    order = order[NO_MODE * (squares[order] - shift) < squares.min() - shift]
     return squares[order], vectors[:, order]
 
 
@@ -274,6 +303,9 @@ def _factor(matrix: Any) -> Any:
 def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
     """Return modes of which those of equal frequency move along different axes, scaled and with a sign.
 
+    The node that a mode moves furthest moves by 1; of modes that only turn nodes, such as torsion of beam elements, the
+    node that it turns furthest turns by 1.
+
     In a group of modes of one frequency any combination is a mode: those that move most along one axis are taken, so
     that the modes of a square section are bending along one side and along the other.
     """
@@ -291,9 +323,12 @@ def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
             modes[:, first:last] = part @ eigh(moved, part.T @ (model.M @ part))[1]
         first = last
     moves = model.dofs[:, 1] < 3
+    length = np.ptp(model.nodes, axis=0).max()
     for number in range(modes.shape[1]):
-        size = np.linalg.norm(model.translations(modes[:, number]), axis=1).max()
+        size, turn = (np.linalg.norm(item, axis=1).max() for item in model.motions(modes[:, number]))
         inside = modes[moves, number]
+        if size < NO_TRANSLATION * length * turn:
+            size, inside = turn, modes[~moves, number]
         largest = inside[np.argmax(np.abs(inside) > (1 - 1e-6) * np.abs(inside).max())]
         modes[:, number] /= size * np.sign(largest)
     return modes
