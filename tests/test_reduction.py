@@ -212,6 +212,13 @@ def test_files_of_meshes_and_matrices_give_the_model_that_they_hold(tmp_path: Pa
         assert stiffness_of(read_matrices(*given)) == pytest.approx(stiffness_of(hermite(4)), rel=1e-9)
 
 
+def test_one_triangle_of_a_matrix_is_enough_whatever_the_order_of_the_nodes(tmp_path: Path) -> None:
+    *_, (K, M, nodes) = written(tmp_path, hermite(4))
+    head, *rows = nodes.read_text().splitlines()
+    nodes.write_text("\n".join([head, *(rows[k] for k in (3, 0, 4, 1, 2))]) + "\n")
+    assert stiffness_of(read_matrices(K, M, nodes)) == pytest.approx(stiffness_of(hermite(4)), rel=1e-9)
+
+
 def stiffness_of(model: FiniteElementModel) -> Array:
     """Return the stiffness of the modes of a model with two frames."""
     return np.diag(reduce(model, ["root", "tip"], 3, stiffening=False).data.Ke)
@@ -414,6 +421,9 @@ def test_matrices_that_are_of_no_free_body_are_refused_by_name() -> None:
     for words, changes in cases.items():
         with pytest.raises(UsageError, match=words):
             replace(model, **changes)
+    twice = np.vstack([model.dofs[:-1], model.dofs[-2:-1]])
+    with pytest.raises(UsageError, match="same node and component"):
+        replace(model, dofs=twice)
     corner = replace(bar(0.3, (4, 1, 1)), sets={"corner": np.array([0])})
     with pytest.raises(UsageError, match="nodes on a line"):
         reduce(corner, ["corner"], 2)
@@ -435,6 +445,9 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
         read_matrices(*abaqus)
     market[0].write_text("%%MatrixMarket matrix coordinate real general\n2 2\n")
     with pytest.raises(MbfmuError, match="as a matrix"):
+        read_matrices(*market)
+    mmwrite(market[0], csr_matrix(hermite(2).K * (1 + 0.02j)))
+    with pytest.raises(MbfmuError, match=r"K.mtx' has complex numbers"):
         read_matrices(*market)
     np.savez(whole, nodes=np.zeros((2, 3)))
     with pytest.raises(MbfmuError, match="lacks the array 'M'"):

@@ -144,9 +144,12 @@ def _market(path: Path) -> csr_matrix:
     from scipy.io import mmread
 
     try:
-        return csr_matrix(mmread(path), dtype=np.float64)
+        found = csr_matrix(mmread(path))
     except Exception as error:  # noqa: BLE001 - a damaged file raises the errors of several libraries
         raise ModelFileError(f"cannot read '{path}' as a matrix: {error}") from None
+    if found.dtype.kind == "c":
+        raise ModelFileError(f"'{path}' has complex numbers, such as those of structural damping: give the real part")
+    return found.astype(np.float64)
 
 
 def _labelled(text: bytes, path: Path, labels: Mapping[int, int]) -> tuple[Numbers, Array]:
@@ -176,7 +179,7 @@ def _assembled(pairs: Numbers, values: Array, n: int) -> csr_matrix:
     """Return a symmetric matrix from the entries of one triangle or of both."""
     row, column = pairs.T
     whole = coo_matrix((values, (row, column)), shape=(n, n)).tocsr()
-    if (row < column).any() and (row > column).any():
+    across = row != column  # whose triangle depends on the order of the nodes in the table
+    if np.isin(row * n + column, column[across] * n + row[across]).any():
         return whole
-    mirrored = row != column
-    return whole + coo_matrix((values[mirrored], (column[mirrored], row[mirrored])), shape=(n, n)).tocsr()
+    return whole + coo_matrix((values[across], (column[across], row[across])), shape=(n, n)).tocsr()

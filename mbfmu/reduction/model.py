@@ -57,6 +57,8 @@ class FiniteElementModel:
             raise UsageError(
                 f"the nodes must be an array of finite numbers x, y, z, not of the shape {self.nodes.shape}"
             )
+        if len(np.unique(self.dofs, axis=0)) < n:
+            raise UsageError("two degrees of freedom have the same node and component")
         for name, matrix in (("M", self.M), ("K", self.K)):
             if matrix.shape != (n, n):
                 raise UsageError(f"{name} has the shape {matrix.shape}, and there are {n} degrees of freedom")
