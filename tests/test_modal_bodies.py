@@ -364,5 +364,7 @@ def test_a_file_that_is_no_body_is_refused_by_name(tmp_path: Path) -> None:
     for missing in ("", "none.npz", str(tmp_path)):
         with pytest.raises(ModelFileError, match="modal data"):
             ModalBody("body", data=missing)
-    with pytest.raises(ValueRangeError, match="'eta' of a variable"):
-        ModalBody("body", data=replace(beam_data(2, 0), frames=("eta",)))
+    with pytest.raises(ModelFileError, match="must name a file"):
+        ModalBody("body", data=3)  # type: ignore[arg-type]
+    with pytest.raises(NameInUseError, match="'eta' of a variable"):
+        replace(beam_data(2, 0), frames=("eta",))

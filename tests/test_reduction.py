@@ -289,11 +289,13 @@ def test_matrices_are_reduced_by_the_command_with_a_notice(tmp_path: Path, call:
 
 @pytest.mark.parametrize(("words", "message"), [
     ("--interface rot", "no node set 'rot'; did you mean 'root'"), ("--interface root --modes -1", "modes = -1"),
-    ("--interface root --interface root", "share nodes"), ("--interface root --averaged tip", "no interface"),
+    ("--interface root --interface root", "root is there twice"), ("--interface root --averaged tip", "no interface"),
     ("--interface root=1,2", "three finite numbers"), ("--interface root --nu 0.5", "nu = 0.5"),
     ("--interface root --E nan", "E = nan"), ("--interface root --mass bar.inp", "--mass and --nodes"),
     ("--interface root -o body.txt", "must end in .npz"), ("--interface root --plot body.txt", "a picture ends in"),
     ("--interface root -o bar.inp", "must end in .npz"),
+    ("--interface root --stress a=0,0,0 --stress a=1,0,0", "--stress a is there twice"),
+    ("--interface root --stress eta=0,0,0", "the name 'eta' of a variable"),
 ])  # fmt: skip
 def test_a_mistake_is_one_clear_line_and_no_file(
     tmp_path: Path, call: Callable[..., Called], words: str, message: str
@@ -404,6 +406,29 @@ def test_a_cell_without_a_volume_of_one_sign_is_refused(case: str) -> None:
         points[8] = points[4] + [0.6 if case == "folded" else 0.0, 0.0, 0.0]
     with pytest.raises(UsageError, match="no volume, or is turned inside out"):
         assemble(points, ("hexahedron", corners), STEEL, mesh.point_sets)
+
+
+@pytest.mark.parametrize(("corners", "kind", "message"), [
+    (np.vstack([np.arange(8), np.arange(8)]), "hexahedron", "given twice"), (np.arange(8)[None], "wedge", "none of"),
+    (np.arange(4)[None], "hexahedron", "none of"), (np.zeros((0, 8), dtype=int), "hexahedron", "none of"),
+    (np.arange(1, 9)[None], "hexahedron", "whole numbers of points"),
+])  # fmt: skip
+def test_cells_that_make_no_mesh_are_refused(corners: Any, kind: str, message: str) -> None:
+    points = np.array([[x, y, z] for z in (0.0, 1.0) for x, y in ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))])
+    with pytest.raises(UsageError, match=message):
+        assemble(points, (kind, corners), STEEL, {})
+
+
+def test_arguments_of_a_reduction_that_are_of_another_kind_are_refused() -> None:
+    model = hermite(2)
+    wrong: list[dict[str, Any]] = [{"modes": 2.5}, {"interfaces": "root"}, {"places": {"root": "here"}}]
+    for changes in wrong:
+        with pytest.raises(UsageError, match=f"{min(changes)}.* must be"):
+            reduce(model, **{"interfaces": ["root"], "modes": 2, **changes})
+    with pytest.raises(UsageError, match="E = None must be a number"):
+        replace(STEEL, E=None)
+    with pytest.raises(UsageError, match="must be a sparse matrix"):
+        replace(model, K=model.K.toarray())
 
 
 def test_matrices_that_are_of_no_free_body_are_refused_by_name() -> None:

@@ -113,10 +113,19 @@ def reduce(
 
 
 def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[float, ...]]]:
-    """Return names, of node sets or points, and the places of some."""
-    names, places = [], {}
+    """Return names, of node sets or points, and the places of some.
+
+    Raises:
+        UsageError: a name is there twice, or a place is none.
+    """
+    from mbfmu.errors import UsageError
+
+    names: list[str] = []
+    places = {}
     for text in texts:
         name, equals, place = (item.strip() for item in text.partition("="))
+        if name in names:
+            raise UsageError(f"{option} {name} is there twice: give each a name of its own")
         names.append(name)
         if equals:
             places[name] = tuple(number(f"{option} {name}", item) for item in place.split(","))

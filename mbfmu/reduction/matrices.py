@@ -10,6 +10,7 @@ Without other word every node has three degrees of freedom, its translations, or
 of the nodes.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,11 @@ SET = "set."
 """Beginning of the name of an array that is a node set."""
 
 
-def read_matrices(stiffness: Path, mass: Path | None = None, nodes: Path | None = None) -> FiniteElementModel:
+def read_matrices(
+    stiffness: str | os.PathLike[str],
+    mass: str | os.PathLike[str] | None = None,
+    nodes: str | os.PathLike[str] | None = None,
+) -> FiniteElementModel:
     """Read a finite element model that another program has assembled.
 
     Args:
@@ -41,13 +46,15 @@ def read_matrices(stiffness: Path, mass: Path | None = None, nodes: Path | None 
         UsageError: a file is missing, or what is in the files does not fit together.
         ModelFileError: a file cannot be read.
     """
+    stiffness = Path(stiffness)
     if stiffness.suffix.lower() == ".npz":
         if mass or nodes:
             raise UsageError(f"'{stiffness}' has mass and nodes in it: leave out --mass and --nodes")
         return _from_npz(stiffness)
     if not mass or not nodes:
         raise UsageError(f"'{stiffness}' is a matrix alone: give --mass M.mtx and --nodes NODES.csv")
-    labels, places, sets = _table(nodes)
+    mass = Path(mass)
+    labels, places, sets = _table(Path(nodes))
     texts = [_content(path) for path in (stiffness, mass)]
     if texts[0].startswith(MARKET) != texts[1].startswith(MARKET):
         raise UsageError(f"'{stiffness}' and '{mass}' are of two formats: give both in one")

@@ -3,6 +3,7 @@
 Elements are quadratic: on tetrahedra and hexahedra with straight edges too, whose displacements are quadratic then.
 """
 
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import bmat, coo_matrix, csr_matrix, diags, kron
 
+from mbfmu.arguments import check_type
 from mbfmu.errors import ModelFileError, UsageError
 from mbfmu.reduction.model import Array, FiniteElementModel, Numbers
 
-SOLIDS = {"tetra": "triangle", "tetra10": "triangle6", "hexahedron": "quad"}
-"""Kinds of cells of a body, and of their faces, in the words of meshio."""
+SOLIDS = {"tetra": 4, "tetra10": 10, "hexahedron": 8}
+"""Kinds of cells of a body in the words of meshio, and their numbers of corners."""
 OTHERS = frozenset({"vertex", "line", "line3", "triangle", "triangle6", "quad", "quad8", "quad9"})
 """Kinds of cells that only name parts of a surface."""
 ORDER = 5
@@ -52,6 +54,8 @@ class Material:
     rho: float
 
     def __post_init__(self) -> None:
+        for name in ("E", "nu", "rho"):
+            check_type(name, getattr(self, name), float)
         for name, value, least, most in (("E", self.E, 0.0, np.inf), ("rho", self.rho, 0.0, np.inf),
                                          ("nu", self.nu, -1.0, 0.5)):  # fmt: skip
             if not (np.isfinite(value) and least < value < most):
@@ -63,7 +67,7 @@ class Material:
         return self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu)), self.E / (2 * (1 + self.nu))
 
 
-def read_mesh(path: Path, material: Material) -> FiniteElementModel:
+def read_mesh(path: str | os.PathLike[str], material: Material) -> FiniteElementModel:
     """Read a mesh file and assemble its matrices.
 
     Args:
@@ -77,6 +81,7 @@ def read_mesh(path: Path, material: Material) -> FiniteElementModel:
     _require()
     import meshio
 
+    path = Path(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -98,7 +103,8 @@ def assemble(
         sets: numbers of points, by the name of their set.
 
     Raises:
-        UsageError: the extra is not installed, a point is no finite place, or a cell has no volume.
+        UsageError: the extra is not installed, a point is no finite place, a cell has no volume or is given twice, or a
+            number of a point is none.
     """
     _require()
     from skfem import Basis, ElementHex2, ElementTetP2
@@ -106,6 +112,17 @@ def assemble(
     kind, corners = cells
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise UsageError("the points of a mesh must be finite numbers x, y, z")
+    corners = _numbers("cells", corners, len(points))
+    if kind not in SOLIDS or corners.shape[1:] != (SOLIDS[kind],) or not len(corners):
+        raise UsageError(
+            f"cells of the kind '{kind}' and the shape {corners.shape} are none of "
+            f"{', '.join(f'{name} (number, {size})' for name, size in SOLIDS.items())}"
+        )
+    if len(np.unique(np.sort(corners, axis=1), axis=0)) < len(corners):
+        raise UsageError(
+            "a cell of the mesh is given twice, and its mass and stiffness would count twice: take one out"
+        )
+    given = {name: _numbers(f"set '{name}'", numbers, len(points)) for name, numbers in sets.items()}
     used, renumbered = np.unique(corners, return_inverse=True)
     mesh = _mesh(kind, points[used], renumbered.reshape(corners.shape))
     try:
@@ -120,7 +137,7 @@ def assemble(
     if not (np.maximum(least, -most) > FLAT * length**3).all():
         raise UsageError(FOLDED)
     nodes = np.asarray(basis.doflocs.T)
-    model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in sets.items()}
+    model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in given.items()}
     M, K = _matrices(basis, material)
     N = len(nodes)
     dofs = np.column_stack([np.repeat(np.arange(N), 3), np.tile(np.arange(3), N)])
@@ -129,6 +146,18 @@ def assemble(
         _SecondOrder(basis, material), _as_nodes(basis, _faces(mesh)), _volume_integrals(basis, material.rho),
         _Stress(basis, material),
     )  # fmt: skip
+
+
+def _numbers(name: str, numbers: Any, count: int) -> Numbers:
+    """Return numbers of points.
+
+    Raises:
+        UsageError: some are no whole numbers from 0, or beyond the points.
+    """
+    found = np.asarray(numbers)
+    if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= count):
+        raise UsageError(f"{name} must hold whole numbers of points, from 0 to {count - 1}")
+    return found.astype(np.int64)
 
 
 def _require() -> None:

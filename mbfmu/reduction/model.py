@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 
 from mbfmu.errors import UsageError, nearest
 
@@ -62,12 +63,14 @@ class FiniteElementModel:
         for name, matrix in (("M", self.M), ("K", self.K)):
             if matrix.shape != (n, n):
                 raise UsageError(f"{name} has the shape {matrix.shape}, and there are {n} degrees of freedom")
+            if not issparse(matrix) or matrix.dtype.kind not in "fiu":
+                raise UsageError(f"{name} must be a sparse matrix of SciPy with real numbers")
             if not np.isfinite(matrix.data).all():
                 raise UsageError(f"{name} has entries that are NaN or infinite")
             if abs(matrix - matrix.T).max() > FREE * abs(matrix).max():
                 raise UsageError(f"{name} is not symmetric; a file with one triangle only says so in its header")
         for name, numbers in self.sets.items():
-            if not numbers.size or numbers.min() < 0 or numbers.max() >= len(self.nodes):
+            if not np.size(numbers) or np.min(numbers) < 0 or np.max(numbers) >= len(self.nodes):
                 raise UsageError(f"node set '{name}' is empty, or has numbers of nodes that do not exist")
         self._check_free()
 

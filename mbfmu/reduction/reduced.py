@@ -22,6 +22,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
+from mbfmu.arguments import checked
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import ModalData
 from mbfmu.reduction.connections import Connection, connections, transformation
@@ -118,6 +119,7 @@ class Reduction:
         )
 
 
+@checked
 def reduce(
     model: FiniteElementModel,
     interfaces: Sequence[str],

@@ -1,5 +1,6 @@
 """ModalBody: a flexible body given by modes, such as those of a finite element model."""
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,6 @@ NEGLIGIBLE = 1e-14
 """Size of an entry of a constant, relative to the largest, below which it is zero."""
 LEAST = 1e-200
 """Least square of an equivalent stress, (N/m2)^2, by which its derivatives are finite where it is zero."""
-OWN = frozenset({"eta", "eta_t", "eta_tt", "data", "zeta", "r_0", "v_0", "a_0", "phi", "w", "Q", "w_a"})
-"""Names of variables of the body, which its frames cannot have."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,9 @@ class ModalBody(FlexibleBody):
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, ModalData):
-            if not self.data:
+            if not self.data or not isinstance(self.data, str | os.PathLike):
                 raise ModelFileError(f'{self.name}.data must name a file of modal data, such as "boom{ENDINGS[0]}"')
             object.__setattr__(self, "data", read_modal(self.data))
-        points = self.constants.stresses.names if self.constants.stresses else ()
-        if taken := OWN & {*self.constants.frames, *points}:
-            raise ValueRangeError(f"{self.name}: a frame or point cannot have the name '{min(taken)}' of a variable")
         super().__post_init__()
 
     @property

@@ -29,6 +29,8 @@ PARTS = {
                                "sigma": "surface_sigma"}),
 }  # fmt: skip
 """Optional parts of a body: class, and names of the arrays in a file by those of its fields."""
+OWN = frozenset({"eta", "eta_t", "eta_tt", "data", "zeta", "r_0", "v_0", "a_0", "phi", "w", "Q", "w_a"})
+"""Names of variables of the body, which its frames cannot have."""
 ALIKE = 1e-6
 """Largest difference of entries that symmetry makes equal, relative to the largest entry."""
 INDEFINITE = 1e-9
@@ -65,7 +67,7 @@ class ModalData:
 
     Raises:
         ValueRangeError: a value is NaN or infinite, a shape does not fit, or a matrix is not what it has to be.
-        NameInUseError: the name of a frame is none, or two frames have one name.
+        NameInUseError: the name of a frame is none, or that of a variable, or two frames have one name.
     """
 
     m: float
@@ -120,6 +122,11 @@ class ModalData:
                 raise NameInUseError(
                     f"'{name}' cannot name a frame besides frame_a: use letters, digits and underscores"
                 )
+        if taken := OWN & {*self.frames, *(self.stresses.names if self.stresses else ())}:
+            raise NameInUseError(
+                f"a frame or point with stresses cannot have the name '{min(taken)}' of a variable of the body: name "
+                "its node set or place otherwise"
+            )
         if len({*self.frames}) < len(self.frames):
             raise NameInUseError(f"two frames have one name: {', '.join(self.frames)}")
 
