@@ -213,7 +213,7 @@ def test_a_stiff_beam_moves_as_a_rigid_one() -> None:
 @pytest.mark.parametrize(("fields", "word"), [
     ({"modes": 0}, "rigid"), ({"modes": 2.0}, "whole number"), ({"modes": True}, "whole number"),
     ({"modes": 21}, "from 0 to 20"), ({"at": (1.5,)}, "between 0 and 1"), ({"rho": -1.0}, "outside its bounds"),
-    ({"eta": (0.1, 0.2, 0.3)}, "vector of 2 or 4"),
+    ({"eta": (0.1, 0.2, 0.3)}, "vector of 2 or 4"), ({"at": 0.5}, "such as"), ({"at": (1,)}, "between 0 and 1"),
 ])  # fmt: skip
 def test_a_beam_that_cannot_be_is_refused_by_name(fields: dict[str, Any], word: str) -> None:
     with pytest.raises(ValueRangeError, match=word):

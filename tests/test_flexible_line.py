@@ -344,6 +344,7 @@ def test_shares_of_the_mass_are_those_of_a_rule_of_fourth_order() -> None:
         ({"elements": 1}, "whole number from 2 to 1000"),
         ({"elements": True}, "whole number from 2 to 1000"),
         ({"at": (0.3,)}, "0.3 is not at a node.*1/8"),
+        ({"at": 0.5}, r"such as \(0.5,\)"),
         ({"at": (1.0,)}, "not at a node between the ends"),
         ({"L": -1.0}, "L"),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals, Surface
+from mbfmu.model.flexible.body import FlexibleBody, MassIntegrals, Surface, are_parts
 from mbfmu.model.flexible.sections import Section, section_signals, swept_surface
 from mbfmu.model.flexible.shapes import Shapes, expansion, orthogonal, shapes
 from mbfmu.model.frame import SX, Pose, identity
@@ -90,10 +90,14 @@ class Beam(FlexibleBody):
             raise ValueRangeError(
                 f"{self.name}: a beam with shear needs all of modes, shear and GA_s, as modes=4, shear=2, GA_s=5/6*G*A"
             )
-        if not all(isinstance(xi, int | float) and 0 < xi < 1 for xi in self.at):
-            raise ValueRangeError(f"{self.name}.at = {self.at!r} must be parts of the length between 0 and 1")
-        if not all(isinstance(xi, int | float) and 0 <= xi <= 1 for xi in self.sections):
-            raise ValueRangeError(f"{self.name}.sections = {self.sections!r} must be parts of the length from 0 to 1")
+        if not are_parts(self.at) or {0, 1} & {*self.at}:
+            raise ValueRangeError(
+                f"{self.name}.at = {self.at!r} must be parts of the length between 0 and 1, such as (0.5,)"
+            )
+        if not are_parts(self.sections):
+            raise ValueRangeError(
+                f"{self.name}.sections = {self.sections!r} must be parts of the length from 0 to 1, such as (0.5,)"
+            )
         super().__post_init__()
 
     @property

@@ -1,7 +1,7 @@
 """Base of flexible bodies: a floating frame of reference, and shape coordinates that move every other point in it."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,3 +150,8 @@ def momenta(body: MassIntegrals, first_t: SX, v: SX, w: SX) -> tuple[SX, SX]:
         w: angular velocity, rad/s, resolved in frame_a.
     """
     return body.m * v + cross(w, body.first) + first_t, moment_of(body.first, v) + body.J @ w + body.spin
+
+
+def are_parts(places: Any) -> bool:
+    """Return whether places are parts of a length, numbers from 0 to 1."""
+    return isinstance(places, Iterable) and all(isinstance(xi, int | float) and 0 <= xi <= 1 for xi in places)

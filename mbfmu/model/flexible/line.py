@@ -11,6 +11,7 @@ import numpy as np
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Component, Value, Vector, quantity, start
 from mbfmu.model.composite import Composite, Inside
+from mbfmu.model.flexible.body import are_parts
 from mbfmu.model.frame import SX, Frame, Pose
 from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding, turning
 from mbfmu.model.parts import Body
@@ -80,8 +81,12 @@ class FlexibleLine(Composite):
         number = self.elements
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 2 <= number <= MOST_ELEMENTS:
             raise ValueRangeError(f"{self.name}.elements = {number!r} must be a whole number from 2 to {MOST_ELEMENTS}")
+        if not are_parts(self.at):
+            raise ValueRangeError(
+                f"{self.name}.at = {self.at!r} must be parts of the length between 0 and 1, such as (0.5,)"
+            )
         for xi in self.at:
-            if not isinstance(xi, int | float) or not 0 < xi < 1 or abs(xi * number - round(xi * number)) > 1e-9:
+            if not 0 < xi < 1 or abs(xi * number - round(xi * number)) > 1e-9:
                 raise ValueRangeError(
                     f"{self.name}.at = {self.at!r}: {xi!r} is not at a node between the ends: the nodes are at "
                     f"multiples of 1/{number} of the length, so choose another number of elements or another place"
