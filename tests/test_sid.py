@@ -110,6 +110,10 @@ def test_redundant_matrices_follow_from_the_others(tmp_path: Path) -> None:
         ("mass    = ", "mass    = x", "is no finite number"),
         ("        Me\n", "        Mf\n", "'mf' is no part of a body"),
         ("m0(   1,   1)", "m0(   9,   9)", "is beyond the rows, columns and modes"),
+        ("m0(   1,   1)", "m0(   1,,   1)", "'m0.*' is no number of"),
+        ("m0(   2,   1)", "m0(   1,   1)", "is in .* twice"),
+        ("        Ke\n", "        Me\n", "there are two matrices Me"),
+        ("nrow      =    3", "nrow      =    \xb2", "no whole number"),
         ("m1(", "mn(", r"matrices of higher order \(mn\) are not read"),
         ("nelastq =    3", "nelastq =    2", "modes, and the body 2"),
     ],
@@ -118,7 +122,7 @@ def test_a_file_that_cannot_be_right_is_refused(tmp_path: Path, old: str, new: s
     path = write_modal(tmp_path / "body.sid_fem", particles(bent=True))
     text = path.read_text()
     assert old in text
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new), encoding="latin-1")
     with pytest.raises(ModelFileError, match=message) as caught:
         read_modal(path)
     assert str(path) in str(caught.value)

@@ -25,7 +25,7 @@ OF_BODY = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De"
 """Matrices of a body."""
 HEADER = ("order", "nrow", "ncol", "nq", "nqn", "structure")
 """Numbers before the entries of a matrix."""
-ENTRY = re.compile(r"m([01n])\s*\(([\d\s,]+)\)", re.IGNORECASE)
+ENTRY = re.compile(r"m([01n])\s*\((\s*\d+\s*(?:,\s*\d+\s*)*)\)", re.IGNORECASE)
 """Name of an entry of a matrix."""
 MOST = 1000
 """Largest number of rows, columns and modes that are read."""
@@ -162,7 +162,7 @@ class _Parser:
             elif key == "frame":
                 found.nodes += self._nodes()
             elif key in known:
-                found.matrices[known[key]] = self._matrix(key)
+                self._take(found.matrices, known[key])
             elif key not in {"new modal", "end modal"}:
                 self._refuse(f"'{key}' is no part of a body")
 
@@ -199,12 +199,17 @@ class _Parser:
             elif key == "rframe":
                 node.seen_from = value
             elif key in known:
-                node.matrices[known[key]] = self._matrix(key)
+                self._take(node.matrices, known[key])
             elif key == "end node":
                 yield node
                 node = None
             else:
                 self._refuse(f"'{key}' is no part of a node")
+
+    def _take(self, matrices: dict[str, Matrix], name: str) -> None:
+        if name in matrices:
+            self._refuse(f"there are two matrices {name}")
+        matrices[name] = self._matrix(name.lower())
 
     def _matrix(self, name: str) -> Matrix:
         found = Matrix({})
@@ -221,13 +226,16 @@ class _Parser:
                 self._refuse("matrices of higher order (mn) are not read")
             if not _fits(place, found, kind):
                 self._refuse(f"'{key}' is beyond the rows, columns and modes of {name}")
-            (found.first if kind == "1" else found.zeroth)[place] = self._real(value)
+            entries = found.first if kind == "1" else found.zeroth
+            if place in entries:
+                self._refuse(f"'{key}' is in {name} twice")
+            entries[place] = self._real(value)
         if gone := missing(found):
             self._refuse(f"{name} has no {gone[0]}")
         return found
 
     def _whole(self, value: str) -> int:
-        if not value.isdigit() or int(value) > MOST:
+        if not value.isdecimal() or int(value) > MOST:
             self._refuse(f"'{value}' is no whole number from 0 to {MOST}")
         return int(value)
 
