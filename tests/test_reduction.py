@@ -22,7 +22,7 @@ import mbfmu
 from examples import boom
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.model import ModalBody, read_modal
+from mbfmu.model import ModalBody, read_modal, write_modal
 from mbfmu.model.library import known_models
 from mbfmu.reduction import FiniteElementModel, Material, assemble, read_matrices, read_mesh, reduce
 
@@ -352,6 +352,14 @@ def test_torsion_of_beam_elements_turns_the_node_that_it_turns_furthest_by_one()
     G, rho, polar = STEEL.E / 2 / 1.3, STEEL.rho, 2e-2 * 3e-2 * (2e-2**2 + 3e-2**2) / 12
     assert found.frequencies[twisting[0]] == pytest.approx(np.sqrt(G * 2e-8 / (rho * polar)) / 4, rel=3e-3)
     assert np.abs(found.data.Psi0).max() < 100
+
+
+def test_a_body_of_beam_elements_reads_back_from_standard_input_data(tmp_path: Path) -> None:
+    data = reduce(hermite(4), ["root", "tip"], 2).data
+    assert np.abs(data.Cr1 + data.Cr1.swapaxes(1, 2)).max() > 1e-3  # sections with inertia twist and bend
+    back = read_modal(write_modal(tmp_path / "beam.sid_fem", data))
+    for name in ("Cr1", "N2", "J2", "Psi0"):
+        assert getattr(back, name) == pytest.approx(getattr(data, name), abs=1e-12)
 
 
 def test_massless_rotations_are_refused_by_name() -> None:

@@ -103,7 +103,10 @@ class _Constants:
             self._refuse("the body is under stress at rest (ksigma), which no ModalBody is")
         J0, J1 = self._inertia(matrices["J"])
         Cr1 = self._slopes(matrices["Cr"], n, 3).transpose(2, 1, 0)
+        C2 = _even(self._slopes(matrices["Ct"], n, 3).transpose(2, 1, 0))
         even, N2 = (Cr1 + Cr1.transpose(0, 2, 1)) / 2, np.zeros((3, 3, n, n))
+        if not C2.any():  # without displacements of second order it is the rotary inertia of nodes that turn
+            even = np.zeros_like(even)
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             N2[b, c], N2[c, b] = even[a] / 2, -even[a] / 2
@@ -113,7 +116,6 @@ class _Constants:
             self._refuse("Oe contradicts J: m0 must hold -1/2 or -1 times the slopes of the moments of inertia")
         for (a, b), part in zip(SQUARES, self._slopes(squares, n, 6).transpose(2, 0, 1), strict=True):
             J2[a, b] = J2[b, a] = -(1 + (a == b)) * (part + part.T) / 2
-        C2 = _even(self._slopes(matrices["Ct"], n, 3).transpose(2, 1, 0))
         return {
             "m": self._body.mass, "c0": self._value(matrices["mdCM"], 3, 1)[:, 0],
             "C1": self._value(matrices["Ct"], n, 3).T, "C2": C2,
