@@ -23,6 +23,8 @@ Progress = Callable[[float], None]
 POINTS = 500
 """Default number of output points of a run, approximately."""
 MOST_POINTS = 10_000_000
+LONGEST = 1e12
+"""Largest number of steps of a run: more take days, of the smallest model."""
 CALL = 2000
 """Largest number of steps between two looks at the keyboard."""
 HISTORY = 8
@@ -60,10 +62,10 @@ def communication_points(
     return points
 
 
-def check_intervals(points: npt.NDArray[np.float64], step: float) -> None:
-    """Raise a UsageError if an interval between communication points, s, shape (n + 1,), takes too many steps."""
-    longest = float(np.diff(points).max())
-    check_steps(f"an output interval of {longest:g} s", longest, step)
+def check_length(points: npt.NDArray[np.float64], step: float) -> None:
+    """Raise a UsageError if a run over communication points, s, shape (n + 1,), takes too many steps to end."""
+    span = float(points[-1] - points[0])
+    check_steps(f"a run of {span:g} s", span, step, LONGEST)
 
 
 def run_prepared(
@@ -94,14 +96,14 @@ def run_prepared(
     Raises:
         StartError: there is no consistent state with the start values.
         StepError: a step failed, or an output is not finite at a communication point.
-        UsageError, UnknownNameError: an input is invalid, a name to show is unknown, or an interval has too many steps.
+        UsageError, UnknownNameError: an input is invalid, a name to show is unknown, or there are too many steps.
     """
     outline = prepared.outline
     step, tolerance = prepared.step, prepared.tolerance
     shown = [*outline.inputs, *outline.outputs]
     names = tuple(item.name for item in shown)
     points = communication_points(stop, step, interval)
-    check_intervals(points, step)
+    check_length(points, step)
     drives = Drives(outline, given or {}, points, step)
     chosen = matching(show, names)
     exact = drives.exact.values()

@@ -322,21 +322,22 @@ def prepare(
     return prepared
 
 
-def check_steps(what: str, span: float, step: float) -> None:
+def check_steps(what: str, span: float, step: float, most: float = MOST_STEPS) -> None:
     """Raise an error if a span of time takes more steps than are taken at once, as they would not end.
 
     Args:
         what: the span in words, with its length.
         span: its length, s.
         step: longest step of the stepper, s.
+        most: largest number of steps.
 
     Raises:
         UsageError: it takes too many steps.
     """
-    if span / step > MOST_STEPS:
+    if span / step > most:
         count = f"{span / step:.3g} steps of {step:g} s"
         raise UsageError(
-            f"{what} needs {count}, and at most {MOST_STEPS:.3g} are taken at once: take longer steps or a shorter span"
+            f"{what} needs {count}, and at most {most:.3g} are taken at once: take longer steps or a shorter span"
         )
 
 

@@ -26,7 +26,7 @@ from mbfmu.kernel import following, recording, vector
 from mbfmu.kernel.differentiated import Following, Recording, Unknown
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
-from mbfmu.model_run import check_intervals, communication_points
+from mbfmu.model_run import check_length, communication_points
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import matching
@@ -146,7 +146,7 @@ class Sensitivity:
         self.input_names = tuple(item.name for item in outline.inputs)
         self._shown = [known.index(name) for name in self.output_names]
         self.time = _times(stop, step, output_interval, times)
-        check_intervals(self.time, step)
+        check_length(self.time, step)
         self._drives = Drives(outline, fixed, self.time, step)
         self._places = [_place(outline, name) for name in free]
         self.knots = knots_of(outline, given, float(self.time[-1]), knots, knots_hold)

@@ -25,7 +25,7 @@ from mbfmu.kernel import describe
 from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model
 from mbfmu.model.library import load
-from mbfmu.model_run import check_intervals, communication_points, run_prepared
+from mbfmu.model_run import check_length, communication_points, run_prepared
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.result import Result
@@ -338,7 +338,7 @@ def model_subject(
             raise _structural(name, system.name)
     shown = [item.name for item in (*outline.inputs, *outline.outputs)]
     _check(measures, given, shown, [item.name for item in outline.inputs], system.name)
-    check_intervals(communication_points(stop, choices["step"], interval), choices["step"])
+    check_length(communication_points(stop, choices["step"], interval), choices["step"])
     return ModelSubject(system.with_values(missing), names, choices, stop, interval, given)
 
 
