@@ -248,6 +248,19 @@ def test_two_joints_without_a_part_between_them_are_refused_in_absolute_coordina
         absolute(pendulum(*more, connections=(*HUNG, *ends, connect("slide.frame_b", "foot.frame_a"))))
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0], r"input_starts = \[1\.0\] must be a dictionary of numbers"),
+        ({"hinge.tau": float("nan")}, r"hinge\.tau = nan must be a finite number$"),
+        ({"hinge.tau": "1"}, r"hinge\.tau = '1': the start value of an input is a number"),
+    ],
+)
+def test_start_values_of_inputs_that_are_no_numbers_by_name_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        replace(arm(), input_starts=given)
+
+
 @pytest.mark.parametrize(("wrong", "right"), [("link.frame_c", "link.frame_"), ("lnk.frame_a", "link.frame_a")])
 def test_an_unknown_frame_is_refused_with_the_nearest_name(wrong: str, right: str) -> None:
     with pytest.raises(UnknownNameError, match=f"in 'pendulum': there is no frame '{wrong}'; did you mean '{right}"):

@@ -285,7 +285,8 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
     except (OverflowError, TypeError):
         number = math.inf
     if not math.isfinite(number):
-        raise ValueRangeError(f"{name} = {number} must be a finite number (in {declared.unit})")
+        within = f" (in {declared.unit})" if declared.unit else ""
+        raise ValueRangeError(f"{name} = {number} must be a finite number{within}")
     if not is_value(number, declared.type):
         raise ValueRangeError(f"{name} = {value} must be {VALUES_OF[declared.type]}")
     if declared.items and not 0 <= number < len(declared.items):

@@ -55,8 +55,11 @@ def check_input_starts(given: Mapping[str, float]) -> None:
     """Raise an error if a start value of an input is no finite number.
 
     Raises:
+        ModelError: there is no dictionary of them.
         ValueRangeError: it is not.
     """
+    if not isinstance(given, Mapping):
+        raise ModelError(f'input_starts = {given!r} must be a dictionary of numbers, such as {{"motor.tau": 1.5}}')
     for name, value in given.items():
         if isinstance(value, str):
             raise ValueRangeError(f"{name} = {value!r}: the start value of an input is a number")
