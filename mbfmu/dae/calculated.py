@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Protocol
 
@@ -47,9 +46,12 @@ def calculated(items: Sequence[Item], values: Sequence[SX], free: Sequence[Item]
         least, greatest = reach(value, known) if math.isfinite(own.min) or math.isfinite(own.max) else ANY
         if value.is_constant():  # it was checked as the model was read
             least, greatest = own.min, own.max
-        signal = Signal(item.name, own.unit, own.description, "parameter", type=own.type, items=own.items)
         low, high = (own.min if own.min > least else -math.inf), (own.max if own.max < greatest else math.inf)
-        found.append(replace(signal, min=low, max=high))
+        found.append(
+            Signal(
+                item.name, own.unit, own.description, "parameter", min=low, max=high, type=own.type, items=own.items
+            )
+        )  # fmt: skip
     return tuple(found)
 
 

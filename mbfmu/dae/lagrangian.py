@@ -50,7 +50,8 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         return Expression(text).evaluate(lambda name: values[name])
 
     T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
-    if ca.depends_on(ca.hessian(T, v)[0], v):
+    M = ca.hessian(T, v)[0]
+    if ca.depends_on(M, v):
         raise ModelError(f"kinetic of '{system.name}': '{system.kinetic}' is not of degree two in the rates")
     Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
     rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
@@ -63,7 +64,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     for number, (name, label) in enumerate(system.inputs.items()):
         drive[names.index(name)] += given.get(label, u[number])
     u = ca.vertcat(u, contacts.u)
-    M, T_v = ca.hessian(T, v)[0], ca.gradient(T, v)
+    T_v = ca.gradient(T, v)
     still = ca.substitute(T_v, v, ca.SX.zeros(v.numel()))
     momentum = T_v - still  # M v; what else there is of T_v turns into a force, as in a rotating frame
     _check(system, M, q, p, free)

@@ -94,7 +94,7 @@ def facts(prepared: Prepared) -> Facts:
     from mbfmu.fmu.interface import interface
 
     table = interface(prepared)
-    return Facts(prepared.dae.name, table.guards, **quantities(table), bounds=bounds(table), remedies=table.remedies)
+    return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies)
 
 
 def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bool = False) -> str:

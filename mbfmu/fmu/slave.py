@@ -22,7 +22,7 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from mbfmu.fmu.loader import end_once
-from mbfmu.kernel.failure import Bound, Facts, Quantity
+from mbfmu.kernel.failure import Bound, Facts, Quantity, first_broken
 from mbfmu.kernel.runtime import (
     CONSISTENT,
     DRIFTED,
@@ -76,8 +76,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         )
         self._whole = limits.get("whole", 0.0)  # largest round-off of a whole number
         suspects = {kind: [Quantity(*item) for item in items] for kind, items in model["suspects"].items()}
-        bounds = [Bound(*item) for item in model.get("bounds", [])]
-        self._facts = Facts(self._name, model.get("guards", []), **suspects, bounds=bounds, remedies=model["remedies"])
+        self._facts = Facts(self._name, model.get("guards", []), **suspects, remedies=model["remedies"])
+        self._bounds = [Bound(*item) for item in model.get("bounds", [])]  # of calculated parameters
         self._rows: dict[int, Row] = dict(enumerate(model["variables"]))  # by value reference
         self._inputs, self._outputs = self._reals("input"), self._reals("output")
         watched = model["watched"]
@@ -220,7 +220,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         target[offset] = value
         if target is self._p:
             self._energy = None  # a parameter may change the energy
-            self._retuned = bool(self._facts.bounds)
+            self._retuned = bool(self._bounds)
         return True
 
     def _refuse(self, name: str, text: str, status: Fmi2Status) -> None:
@@ -254,7 +254,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if self._phase < RUNNING:
             x, status = self._kernel.initialize(self._s, self._u, self._p, self._time, self._settings[0])
             self._x = x if status.code == OK else None
-            if self._facts.bounds and (broken := self._broken(self._kernel.outputs(x, self._u, self._p, self._time))):
+            if self._bounds and (broken := self._broken(self._kernel.outputs(x, self._u, self._p, self._time))):
                 return broken
             if status.code == STARTS_INSIDE:
                 return str(self._facts.message(status))
@@ -277,7 +277,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _broken(self, y: Vector) -> str:
         """Return a message on a calculated parameter that is out of its bounds, if one is."""
-        text = next(filter(None, (bound.broken(y) for bound in self._facts.bounds)), "")
+        text = first_broken(self._bounds, y)
         return text and f"{self._name}: {text}"
 
     def _no_text(self, vrs: list[int], values: list[Any] | None = None) -> list[Any]:
@@ -431,7 +431,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         energy, rest = Energy(*rest[: len(Energy._fields)]), rest[len(Energy._fields) :]
         self._energy = None if math.isnan(energy.constant) else energy
         self._x = vector(rest) if n_x or phase >= RUNNING else None
-        self._phase, self._stale, self._retuned = phase, bool(stale), bool(self._facts.bounds)
+        self._phase, self._stale, self._retuned = phase, bool(stale), bool(self._bounds)
         self._refused = json.loads(state[end : end + n_text].decode("utf-8"))
         if self._x is not None:
             self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)

@@ -5,7 +5,7 @@ same in C (`suspects.h` and `not_done` in `core.c`).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mbfmu.kernel.runtime import (
@@ -99,6 +99,11 @@ class Bound(NamedTuple):
         )
 
 
+def first_broken(bounds: Iterable[Bound], y: Sequence[float]) -> str:
+    """Return the message on the first of some bounds that a value among the outputs breaks, else an empty text."""
+    return next(filter(None, (bound.broken(y) for bound in bounds)), "")
+
+
 class Facts(NamedTuple):
     """The facts of a model that messages on its steps need.
 
@@ -109,7 +114,6 @@ class Facts(NamedTuple):
         states: coordinates, rates and first-order states that are outputs.
         forces: normal forces of gaps, among the outputs.
         gaps: these gaps.
-        bounds: those of calculated parameters that the parameters may leave.
         remedies: advice, by the outcome of a step.
     """
 
@@ -119,7 +123,6 @@ class Facts(NamedTuple):
     states: Sequence[Quantity] = ()
     forces: Sequence[Quantity] = ()
     gaps: Sequence[Quantity] = ()
-    bounds: Sequence[Bound] = ()
     remedies: Mapping[str, str] = REMEDIES
 
     def explained(

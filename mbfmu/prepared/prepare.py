@@ -25,6 +25,7 @@ from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
+from mbfmu.kernel.failure import first_broken
 from mbfmu.kernel.many import many_library
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
@@ -234,7 +235,7 @@ class Prepared:
 
     def broken(self, y: Any) -> str:
         """Return a message on a calculated parameter that is out of its bounds, if one is; y: outputs."""
-        return next(filter(None, (bound.broken(y) for bound in self.outline.bounds)), "")
+        return first_broken(self.outline.bounds, y)
 
     def _gap_error(self, x: Any, p: Any, number: int) -> StartError:
         q = self.coordinates_of(x, p)
