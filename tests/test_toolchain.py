@@ -225,7 +225,13 @@ def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pyt
 
 @pytest.mark.parametrize(("file", "flag"), SIZES.items())
 def test_the_size_of_a_file_decides_its_optimisation(file: tuple[str, int], flag: str) -> None:
-    assert _by_size(*file) == flag
+    name, size = file
+    assert _by_size(name, "x" * size) == flag
+
+
+def test_tables_do_not_leave_a_file_without_optimisation() -> None:
+    table = "    static const int t0[] = {" + "0, " * HUGE + "0};\n"
+    assert [_by_size("rest.c", text) for text in (table, table + "x" * HUGE)] == ["-O1", "-O0"]
 
 
 def test_a_level_of_optimisation_decides_for_every_file_and_is_part_of_the_start(

@@ -5,12 +5,11 @@ at once a processor takes several at a time (`angles.h`), to the same bits. They
 cosine themselves: coordinates, and in a planar chain sums of them.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbfmu.kernel.program import COPY, OPERANDS, Flags, Nodes, Output, Program, depths
+from mbfmu.kernel.program import COPY, Flags, Nodes, Output, Program, part_of, taken_by, with_leaves
 from mbfmu.kernel.sections import Code
 
 CIRCULAR = ("SIN", "COS")
@@ -52,7 +51,7 @@ def split(program: Program) -> Split | None:
     apart = program.leaf.copy()
     apart[earlier] = apart[turned] = True
     later = np.flatnonzero(~apart)
-    taken = np.intersect1d(_taken(program, later, program.outputs), earlier)
+    taken = np.intersect1d(taken_by(program, later, program.outputs), earlier)
     others = np.setdiff1d(taken, angles)
     if len(others) > len(angles):
         return None
@@ -64,14 +63,14 @@ def split(program: Program) -> Split | None:
     for node, angle in zip(turned.tolist(), program.operands[turned, 0].tolist(), strict=True):
         names.append(str(count + 1 + CIRCULAR.index(program.name(node))))
         elements.append(int(place[angle]))
-    longer, new = _with_leaves(program, names, elements)
+    longer, new = with_leaves(program, names, elements)
     renamed = np.append(np.arange(len(longer.kind)), -1)
     renamed[taken] = new[: len(taken)]
     kind, operands = longer.kind.copy(), renamed[longer.operands]
     kind[turned], operands[turned, 0] = longer.kinds.index(COPY), new[len(taken) :]
     shown = [replace(item, node=int(renamed[item.node])) for item in program.outputs]
-    after = _part(replace(longer, kind=kind, operands=operands), np.union1d(later, turned), shown)
-    before = _part(program, earlier, [Output(0, k, node) for k, node in enumerate(crossing.tolist())])
+    after = part_of(replace(longer, kind=kind, operands=operands), np.union1d(later, turned), shown)
+    before = part_of(program, earlier, [Output(0, k, node) for k, node in enumerate(crossing.tolist())])
     return Split(before, after, count, len(angles))
 
 
@@ -115,48 +114,3 @@ def _below(program: Program, nodes: Nodes) -> Nodes:
             found.add(node)
             waiting += program.operands[node].tolist()
     return np.array(sorted(found), dtype=np.int64)
-
-
-def _taken(program: Program, nodes: Nodes, outputs: Iterable[Output]) -> Nodes:
-    """Return what operations take and results are."""
-    taken = np.unique([*program.operands[nodes].ravel().tolist(), *(item.node for item in outputs)])
-    return taken[taken >= 0]
-
-
-def _with_leaves(program: Program, names: Sequence[str], elements: Sequence[int]) -> tuple[Program, Nodes]:
-    """Return a program with more arguments after its nodes, and their nodes.
-
-    Args:
-        program: the program.
-        names: number of each argument.
-        elements: number of its nonzero.
-    """
-    kinds = tuple(dict.fromkeys([*program.kinds, COPY, *names]))
-    new = np.arange(len(program.kind), len(program.kind) + len(names))
-    return replace(
-        program,
-        kinds=kinds,
-        kind=np.append(program.kind, [kinds.index(name) for name in names]),
-        operands=np.concatenate([program.operands, np.full((len(names), OPERANDS), -1)]),
-        leaf=np.append(program.leaf, np.ones(len(names), dtype=bool)),
-        index=np.append(program.index, elements),
-    ), new
-
-
-def _part(program: Program, nodes: Nodes, outputs: Sequence[Output]) -> Program:
-    """Return operations of a program, with the leaves that they take, as one of their own with these results."""
-    taken = _taken(program, nodes, outputs)
-    kept = np.concatenate([taken[program.leaf[taken]], nodes])
-    place = np.full(len(program.kind) + 1, -1)  # of each node in the part; the last one is no node's
-    place[kept] = np.arange(len(kept))
-    operands = place[program.operands[kept]]
-    return Program(
-        kinds=program.kinds,
-        kind=program.kind[kept],
-        operands=operands,
-        leaf=program.leaf[kept],
-        index=program.index[kept],
-        numbers={int(place[node]): value for node, value in program.numbers.items() if place[node] >= 0},
-        depth=depths(operands),
-        outputs=tuple(replace(item, node=int(place[item.node])) for item in outputs),
-    )

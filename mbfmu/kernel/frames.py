@@ -102,7 +102,7 @@ def callees(function: Any) -> tuple[Any, ...]:
         KernelError: the Function is of an unknown kind.
     """
     if function.is_a("SXFunction"):
-        return ()
+        return tuple(function.find_functions(0))
     if function.is_a("MXFunction"):
         codes = range(function.n_instructions())
         calls = (function.instruction_MX(k) for k in codes if function.instruction_id(k) == ca.OP_CALL)

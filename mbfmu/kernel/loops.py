@@ -91,12 +91,12 @@ class Loops:
 
 
 def long_program(function: Any) -> Program | None:
-    """Return the program of a CasADi SX Function in which loops are sought; None if it is short.
+    """Return the program of a CasADi SX Function with calls or in which loops are sought; None if it is short.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    return read_program(function) if function.n_instructions() >= LONG else None
+    return read_program(function) if function.n_instructions() >= LONG or function.find_functions(0) else None
 
 
 def with_loops(program: Program, unwanted: Collection[int], is_part: bool = False) -> Loops | None:

@@ -1,6 +1,7 @@
 """CasADi SX Function -> Program: its operations in single assignment, each done once on the same operands."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -32,6 +33,21 @@ class Output:
     node: int
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Called:
+    """A call of a function within a program.
+
+    Args:
+        function: CasADi SX Function.
+        given: nodes of all its arguments, one argument after the other.
+        place: number of its first result among the results of all calls, which follow each other.
+    """
+
+    function: Any
+    given: tuple[int, ...]
+    place: int
+
+
 @dataclass(frozen=True)
 class Program:
     """A straight-line function. Nodes are operations and leaves, operands before those that use them.
@@ -46,6 +62,8 @@ class Program:
         numbers: the constants, by node.
         depth: number of operations on the longest way from each node to a leaf, shape (n,).
         outputs: all results.
+        calls: calls of other functions, each after those whose results it takes. These are leaves: an argument after
+            those of the function holds the results of all calls.
     """
 
     kinds: tuple[str, ...]
@@ -56,6 +74,7 @@ class Program:
     numbers: dict[int, float]
     depth: Nodes
     outputs: tuple[Output, ...]
+    calls: tuple[Called, ...] = ()
 
     @property
     def size(self) -> int:
@@ -69,10 +88,12 @@ class Program:
 
 def depths(operands: Nodes) -> Nodes:
     """Return the number of operations on the longest way from each node to a leaf, shape (n,), of operands as above."""
-    found: list[int] = []
-    for given in operands.tolist():
-        found.append(1 + max([found[node] for node in given if node >= 0], default=-1))
-    return np.array(found, dtype=np.int64)
+    found = [-1] * (len(operands) + 1)  # the last one stands for no operand
+    for node, (a, b, c) in enumerate(operands.tolist()):
+        deepest, other, last = found[a], found[b], found[c]
+        deepest = other if other > deepest else deepest
+        found[node] = 1 + (last if last > deepest else deepest)
+    return np.array(found[:-1], dtype=np.int64)
 
 
 def read_program(function: Any) -> Program:
@@ -95,6 +116,8 @@ def read_program(function: Any) -> Program:
     equal: dict[int, int] = {}  # by kind and operands as one number: collecting garbage is slow among tuples
     outputs: list[Output] = []
     known: dict[int, tuple[int, tuple[Operand, ...], bool]] = {}
+    calls: dict[tuple[int, tuple[int, ...]], Called] = {}
+    results, every, memory = 0, None, function.n_in()
 
     def leaf(name: str, element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
@@ -117,7 +140,7 @@ def read_program(function: Any) -> Program:
         return leaves[key]
 
     most = OPERANDS * function.n_instructions()
-    for code, taken, filled in read_instructions(function):
+    for k, (code, taken, filled) in enumerate(read_instructions(function)):
         form = known.get(code)
         if form is None:
             if code == ca.OP_OUTPUT:
@@ -126,6 +149,15 @@ def read_program(function: Any) -> Program:
                 continue
             if code in LEAVES:
                 registers[filled[0]] = number(taken) if code == ca.OP_CONST else argument(*taken)
+                continue
+            if code == ca.OP_CALL:
+                every = function.instructions_sx() if every is None else every
+                callee, nodes = every[k].which_function(), tuple([registers[at] for at in taken])
+                call = calls.setdefault((callee.__hash__(), nodes), Called(callee, nodes, results))
+                results += len(filled) if call.place == results else 0
+                for element, to in enumerate(filled):
+                    if to >= 0:
+                        registers[to] = argument(memory, call.place + element)
                 continue
             name, places = operation(code, function.name())
             plain = all(item == at for at, item in enumerate(places))
@@ -159,4 +191,58 @@ def read_program(function: Any) -> Program:
         numbers=numbers,
         depth=np.array(depth, dtype=np.int64),
         outputs=tuple(outputs),
+        calls=tuple(calls.values()),
+    )
+
+
+def taken_by(program: Program, nodes: Nodes, outputs: Iterable[Output]) -> Nodes:
+    """Return what operations take and results are."""
+    shown = np.fromiter((item.node for item in outputs), np.int64)
+    taken = np.unique(np.concatenate([program.operands[nodes].ravel(), shown]))
+    return taken[taken >= 0]
+
+
+def with_leaves(program: Program, names: Sequence[str], elements: Sequence[int]) -> tuple[Program, Nodes]:
+    """Return a program with more arguments after its nodes, and their nodes.
+
+    Args:
+        program: the program.
+        names: number of each argument.
+        elements: number of its nonzero.
+    """
+    kinds = tuple(dict.fromkeys([*program.kinds, COPY, *names]))
+    new = np.arange(len(program.kind), len(program.kind) + len(names))
+    return replace(
+        program,
+        kinds=kinds,
+        kind=np.append(program.kind, np.array([kinds.index(name) for name in names], dtype=np.int64)),
+        operands=np.concatenate([program.operands, np.full((len(names), OPERANDS), -1)]),
+        leaf=np.append(program.leaf, np.ones(len(names), dtype=bool)),
+        index=np.append(program.index, np.array(elements, dtype=np.int64)),
+    ), new
+
+
+def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output], depth: Nodes | None = None) -> Program:
+    """Return operations of a program, with the leaves that they take, as one of their own with these results.
+
+    Args:
+        program: the program.
+        nodes: the operations.
+        outputs: the results.
+        depth: depths that tell alike operations of the part, by the program's nodes; None: its own.
+    """
+    taken = taken_by(program, nodes, outputs)
+    kept = np.concatenate([taken[program.leaf[taken]], nodes])
+    place = np.full(len(program.kind) + 1, -1)  # of each node in the part; the last one is no node's
+    place[kept] = np.arange(len(kept))
+    operands, place_of = place[program.operands[kept]], place.tolist()
+    return Program(
+        kinds=program.kinds,
+        kind=program.kind[kept],
+        operands=operands,
+        leaf=program.leaf[kept],
+        index=program.index[kept],
+        numbers={place_of[node]: value for node, value in program.numbers.items() if place_of[node] >= 0},
+        depth=depths(operands) if depth is None else depth[kept],
+        outputs=tuple(Output(item.which, item.index, place_of[item.node]) for item in outputs),
     )

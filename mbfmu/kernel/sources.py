@@ -9,6 +9,7 @@ from typing import Any
 
 from mbfmu.dae.merged import operations, own_operations
 from mbfmu.kernel.angles import joined, split
+from mbfmu.kernel.calls import pieces_of, with_calls
 from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
 from mbfmu.kernel.loops import long_program, with_loops
 from mbfmu.kernel.places import Tables
@@ -183,16 +184,23 @@ class _File:
             name = self._named(function, name)
             if program is None:
                 return straight(function, unwanted, name, self.lanes)
-            parts = None if self.lanes else split(program)
-            if parts is None:
-                return self._long(program, unwanted, name)
-            self.angles = True
-            before = self._long(parts.before, (), f"{name}_angles", is_part=True)
-            return joined(parts, before, self._long(parts.after, unwanted, name))
+            if program.calls:
+                pieces = pieces_of(program, function.n_in(), function.n_out(), unwanted)
+                return with_calls(pieces, lambda each, k: self._code_of(each, unwanted, f"{name}_piece{k}"), self.write)
+            return self._code_of(program, unwanted, name)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)
         return Code(*choice(function, self.write, self.tables))
+
+    def _code_of(self, program: Program, unwanted: Collection[int], name: str) -> Code:
+        """Return the code of a program without calls."""
+        parts = None if self.lanes else split(program)
+        if parts is None:
+            return self._long(program, unwanted, name)
+        self.angles = True
+        before = self._long(parts.before, (), f"{name}_angles", is_part=True)
+        return joined(parts, before, self._long(parts.after, unwanted, name))
 
     def _long(self, program: Program, unwanted: Collection[int], name: str, is_part: bool = False) -> Code:
         """Return the code of a long function, or of a part of one: with loops, if they pay."""

@@ -33,6 +33,8 @@ step_1.c:   -O2 below LARGE / 2, else -O1, as step_2.c ...: of one function, for
 tangent.c:  -O1 below 2 * LARGE, else -O0, as it runs on request only
 others:     -O1 below HUGE, else -O0
 """
+TABLE = "static const "
+"""Beginning of the lines that are tables."""
 FRUITLESS = ("-fno-tree-fre", "-fno-tree-dse", "-fno-dse")
 """Flags of gcc alone against searches for equal values and unused stores, a third of its time for a long file: there
 are none."""
@@ -301,7 +303,7 @@ class Ahead:
         """Write a file, and begin to compile it unless it is short."""
         (Path(self.folder) / file).write_text(text, encoding="utf-8")
         if file.endswith(".c") and len(text) >= EARLY and not _is_zig(self.toolchain):
-            command = _compiling(self.toolchain, file, _flags(self.toolchain, file, len(text)))
+            command = _compiling(self.toolchain, file, _flags(self.toolchain, file, text))
             self.running[file] = _started(command, self.folder, os.environ)
 
 
@@ -394,17 +396,17 @@ def _is_zig(toolchain: Toolchain) -> bool:
 
 def _all_flags(sources: Mapping[str, str], toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
     """Return the flags of the compiler by the name of each file to compile."""
-    return {file: _flags(toolchain, file, len(text)) for file, text in sources.items() if file.endswith(".c")}
+    return {file: _flags(toolchain, file, text) for file, text in sources.items() if file.endswith(".c")}
 
 
-def _flags(toolchain: Toolchain, file: str, size: int) -> tuple[str, ...]:
-    """Return the flags for a file of a number of characters."""
-    level = toolchain.optimisation or _by_size(file, size)
+def _flags(toolchain: Toolchain, file: str, text: str) -> tuple[str, ...]:
+    """Return the flags for a file with its text."""
+    level = toolchain.optimisation or _by_size(file, text)
     more = INSTRUCTIONS.get(file, ())
     if GNU in toolchain.version:
         if level == "-O2":
             more += KEPT if file == "lanes_8.c" else SCHEDULED
-        elif level == "-O1" and size >= LARGE:
+        elif level == "-O1" and len(text) >= LARGE:
             more += FRUITLESS
         more += TUNED.get(file, ())
     return *STANDARD, *toolchain.compiling, level, *more
@@ -507,11 +509,15 @@ def _timeless(dll: bytes) -> bytes:
     return bytes(content)
 
 
-def _by_size(name: str, size: int) -> str:
-    """Return the optimisation of a source file by its name and its characters."""
+def _by_size(name: str, text: str) -> str:
+    """Return the optimisation of a source file by its name and its characters; tables take -O1 little time."""
+    size = len(text)
     if name == "adjoint.c" or name.startswith(("step", "lanes")):
         return "-O2" if size < (LARGE / 2 if name.startswith("step_") else LARGE) else "-O1"
-    return "-O1" if size < (2 * LARGE if name == "tangent.c" else HUGE) else "-O0"
+    most = 2 * LARGE if name == "tangent.c" else HUGE
+    if size >= most:
+        size = sum(len(line) for line in text.splitlines() if not line.lstrip().startswith(TABLE))
+    return "-O1" if size < most else "-O0"
 
 
 def _started(command: list[str], folder: str, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
