@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import casadi as ca
 
+from mbfmu.dae.alike import Formula, slopes, values_of
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
 from mbfmu.dae.merged import merged
@@ -18,8 +19,13 @@ from mbfmu.model.mechanism import FIXED, Entry, resolve
 from mbfmu.model.parts import MovingPart
 
 
-def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Assembly:
+def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple[str, ...]) -> Assembly:
     """Return the start values, the equations they stand for, and the pose that the spanning tree gives.
+
+    Args:
+        bodies: the bodies.
+        closing: all holonomic rows.
+        constraint_names: joint, coupling or body of each of them.
 
     Raises:
         UsageError: whether start values are met is to be chosen, but none of them depends on others.
@@ -52,15 +58,24 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
     for row, name in enumerate(constraint_names):
         rows.setdefault(name, []).append(row)
     empty = ca.SX(0, 1)
+    positions = bodies.alike("positions", list(asked.positions.values()))
+    rates = bodies.alike("rates", list(asked.rates.values()))
+    leanings = ca.vertcat(empty, *asked.leanings)
+    slopes_of = None
+    if any(item.kind for item in (*closing, *positions, *rates)):
+        slopes_q = ca.vertcat(slopes([*closing, *positions], q), ca.jacobian(leanings, q))
+        slopes_of = (
+            merged("slopes_q", [q, s, p, t], [slopes_q]), merged("slopes_v", [q, v, s, p, t], [slopes(rates, v)]),
+        )  # fmt: skip
     return Assembly(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
-        closing=merged("closing", [q, p, t], [ca.densify(Phi)]),
-        positions=ca.Function("positions", [q, s, p, t], [ca.vertcat(empty, *asked.positions.values())]),
-        rates=ca.Function("rates", [q, v, s, p, t], [ca.vertcat(empty, *asked.rates.values())]),
+        closing=merged("closing", [q, p, t], [ca.densify(values_of(closing))]),
+        positions=ca.Function("positions", [q, s, p, t], [values_of(positions)]),
+        rates=ca.Function("rates", [q, v, s, p, t], [values_of(rates)]),
         sizes=ca.Function(
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
-        leanings=ca.Function("leanings", [q, s, p, t], [ca.vertcat(empty, *asked.leanings)]),
+        leanings=ca.Function("leanings", [q, s, p, t], [leanings]),
         guess=merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)]),
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
@@ -72,6 +87,7 @@ def assembly(bodies: Bodies, Phi: SX, constraint_names: tuple[str, ...]) -> Asse
         constraint_names=constraint_names,
         norms=len(bodies.coordinates.intrinsic),
         rate_guess=None if moving is None else merged("rate_guess", [s, p, t], [moving]),
+        slopes=slopes_of,
     )
 
 

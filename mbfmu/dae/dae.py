@@ -27,6 +27,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.dae import alike
+from mbfmu.dae.alike import Blocks, Calls, rows_of
 from mbfmu.dae.kkt import OverMass, SchurFactor, kept
 from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.switches import Switches
@@ -54,12 +56,12 @@ class KeptFactor:
     Args:
         function: Function (q, p, t) -> the entries of M and M^-1; those of C, M^-1 C^T and the factor of C M^-1 C^T.
             Entries that are numbers are left out.
-        written: map from symbols of these two to M and the factor.
+        written: map from symbols of these two to the map x -> M x and the factor.
         lasting: whether the entries depend on no time.
     """
 
     function: Function
-    written: Callable[[SX, SX], tuple[SX, SchurFactor]]
+    written: Callable[[SX, SX], tuple[Callable[[SX], SX], SchurFactor]]
     lasting: bool
 
     def symbols(self) -> tuple[SX, SX]:
@@ -275,6 +277,8 @@ class Assembly:
         norms: number of rows at the end of `closing` that are norms of quaternions.
         rate_guess: Function (s, p, t) -> v of a tree of joints all of whose rates have start values, where v are rates
             of bodies; None: there is none.
+        slopes: Function (q, s, p, t) -> Jacobian of `closing`, `positions` and `leanings` by q, and Function
+            (q, v, s, p, t) -> that of `rates` by v, both sparse; None: they follow by differentiation.
     """
 
     starts: tuple[ParameterSignal, ...]
@@ -292,6 +296,7 @@ class Assembly:
     constraint_names: tuple[str, ...]
     norms: int
     rate_guess: Function | None = None
+    slopes: tuple[Function, Function] | None = None
 
     @property
     def met_names(self) -> tuple[str, ...]:
@@ -460,6 +465,7 @@ class Dae(Layout):
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
         roles: which joints carry coordinates, and which are constraints.
         impulses: gives `impulse` in fewer operations than by M; None: nothing does.
+        mass_inverse: (q, p) -> M^-1, sparse, shape (n, n); None: it follows from `mass_solve`.
     """
 
     name: str
@@ -512,6 +518,7 @@ class Dae(Layout):
     ends: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
     impulses: Callable[[], Function] | None = None
+    mass_inverse: Function | None = None
 
     @cached_property
     def M(self) -> Function:
@@ -614,8 +621,9 @@ class Dae(Layout):
         symbols = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
         _, factor = self.kept_factor.written(masses, entries)
         found = [ca.densify(item) for item in factor.constrained(*symbols)]
-        corrected = merged("corrected", [entries, *symbols], found)
-        return ca.Function("constrained", given, corrected(self.kept_factor.function(q, p, t)[1], free, g))
+        first = 0 if ca.depends_on(ca.vertcat(*found), masses) else 1
+        corrected = merged("corrected", [*(masses, entries)[first:], *symbols], found)
+        return ca.Function("constrained", given, corrected(*self.kept_factor.function(q, p, t)[first:], free, g))
 
     @cached_property
     def kept_factor(self) -> KeptFactor | None:
@@ -625,18 +633,31 @@ class Dae(Layout):
         """
         q, _, _, _, p, t = self.symbols()
         over_mass = self.over_mass(q, p)
-        inverse = over_mass(ca.SX.eye(self.n))
+        inverse = over_mass.inverse
         if inverse.nnz() > SPARSE * self.n:
             return None
         values, factor = SchurFactor(over_mass, self.C(q, p, t)).kept()
-        masses, matrices = kept((self.M(q, p), inverse))
+        rows = rows_of(over_mass.bodies)
+        M = self.M(q, p)
+        if len(rows) < alike.MANY:
+            masses, matrices = kept((M, inverse))
+
+            def written(masses: SX, entries: SX) -> tuple[Callable[[SX], SX], SchurFactor]:
+                M, inverse = matrices(masses)
+                return lambda x: M @ x, factor(entries, lambda f: inverse @ f)
+
+        else:
+            calls = Calls()
+            times, over = (Blocks(each, rows, calls) for each in (M, inverse))
+            masses = ca.vertcat(times.entries, over.entries)
+            ends = [0, times.entries.numel(), masses.numel()]
+
+            def written(masses: SX, entries: SX) -> tuple[Callable[[SX], SX], SchurFactor]:
+                own, others = ca.vertsplit(masses, ends)
+                return times.with_entries(own), factor(entries, over.with_entries(others))
+
         if not values.numel() + masses.numel():
             return None
-
-        def written(masses: SX, entries: SX) -> tuple[SX, SchurFactor]:
-            M, inverse = matrices(masses)
-            return M, factor(entries, lambda f: inverse @ f)
-
         function = merged("kept", [q, p, t], [masses, values])
         return KeptFactor(function, written, not ca.depends_on(values, t))
 
@@ -672,10 +693,13 @@ class Dae(Layout):
             p: SX, shape (n_p,).
         """
         if self.mass_solve.n_instructions() < LONG:
-            return OverMass(lambda f: self.mass_solve(q, p, f), self.row_lengths, self._mass_blocks)
-        prepared, applied = self._mass_parts
-        known = prepared(q, p)
-        return OverMass(lambda f: applied(known, q, p, f), self.row_lengths, self._mass_blocks)
+            solve = lambda f: self.mass_solve(q, p, f)  # noqa: E731
+        else:
+            prepared, applied = self._mass_parts
+            known = prepared(q, p)
+            solve = lambda f: applied(known, q, p, f)  # noqa: E731
+        inverse = self.mass_inverse(q, p) if self.mass_inverse else None
+        return OverMass(solve, self.row_lengths, *self._mass_blocks, inverse)
 
     @cached_property
     def _mass_parts(self) -> tuple[Function, Function]:
@@ -687,14 +711,21 @@ class Dae(Layout):
         return ca.Function("prepared", [q, p], [ca.vertcat(ca.SX(0, 1), *values)]), applied
 
     @cached_property
-    def _mass_blocks(self) -> list[int]:
-        """Numbers of the diagonal blocks of M that its rows are in, shape (n,)."""
-        blocks, rows, first = self.mass_solve.jac_sparsity(0, 2).scc()
-        found = [0] * self.n
-        for block in range(blocks):
-            for row in rows[first[block] : first[block + 1]]:
-                found[row] = block
-        return found
+    def _mass_blocks(self) -> tuple[list[int], list[int]]:
+        """Numbers of the diagonal blocks of M that its rows are in, and of bodies that M does not couple, shapes (n,).
+
+        All coordinates of a body are of one number, also where M has several blocks for them.
+        """
+        pattern = self.mass_solve.jac_sparsity(0, 2)
+        last: dict[str, int] = {}
+        pairs = []
+        for number, name in enumerate(self.coordinates):
+            owner = name.rpartition(".")[0]
+            pairs += [(last[owner], number), (number, last[owner])] if owner in last else []
+            last[owner] = number
+        rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
+        joined = pattern + ca.Sparsity.triplet(self.n, self.n, rows, columns)
+        return _numbered(pattern), _numbered(joined)
 
     @property
     def n_p(self) -> int:
@@ -753,3 +784,13 @@ class Dae(Layout):
             place = len(p) + self.n_held
             whole[place : place + self.n_d] = np.array(self.sampling.first(whole)).ravel()
         return whole
+
+
+def _numbered(pattern: Any) -> list[int]:
+    """Return the number of the diagonal block of a square Sparsity that each row is in, shape (n,)."""
+    blocks, rows, first = pattern.scc()
+    found = [0] * pattern.size1()
+    for block in range(blocks):
+        for row in rows[first[block] : first[block + 1]]:
+            found[row] = block
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.dae.alike import Formula, second_rates, slopes, values_of
 from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
@@ -46,13 +47,17 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     for number, inertia in bodies.moving():
         weight -= inertia.m * ca.dot(gravity, bodies.center(number).r_0)
     found = loads(bodies)
-    Phi, constraint_names = _rows(bodies)
+    rows, constraint_names = _rows(bodies)
+    Phi = values_of(rows)
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
     load = found.applied - ca.gradient(found.potential, q)
     falling = cache(lambda: ca.gradient(weight, q))
     V = weight + found.potential
-    Phidot = bodies.dot(Phi)
+    if any(item.kind for item in rows):
+        Phi_q, Phiddot = slopes(rows, q), second_rates(rows, q, v, t)
+    else:
+        Phi_q, Phiddot = ca.jacobian(Phi, q), bodies.dot(bodies.dot(Phi))
     G = ca.jacobian(velocity_rows, v)
     g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
     force = ca.SX.sym("force", q.numel())
@@ -92,9 +97,9 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         flow=function("flow", [q, v, z, u, p, t], network.flow),
         free_acceleration=function("free_acceleration", [q, v, z, u, p, t], inertial.free(load)),
         Phi=function("Phi", [q, p, t], Phi),
-        Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
+        Phi_q=function("Phi_q", [q, p, t], Phi_q),
         Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
-        gamma=function("gamma", [q, v, p, t], -bodies.dot(Phidot)),
+        gamma=function("gamma", [q, v, p, t], -Phiddot),
         G=function("G", [q, p, t], G),
         g=function("g", [q, p, t], g),
         gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
@@ -111,7 +116,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         ),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
-        assembly=assembly(bodies, Phi, constraint_names),
+        assembly=assembly(bodies, rows, constraint_names),
         skeleton=skeleton(bodies),
         sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
@@ -123,6 +128,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         flexible=tuple(_shapes(bodies)),
         roles=roles(bodies),
         impulses=lambda: function("impulse", [q, v, p], inertial.impulse()),
+        mass_inverse=inertial.inverse and function("mass_inverse", [q, p], inertial.inverse()),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(
@@ -257,10 +263,10 @@ def _shapes(bodies: Bodies) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield line, tuple(number for number, name in enumerate(names) if name.rpartition(".")[0] in owners)
 
 
-def _rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
+def _rows(bodies: Bodies) -> tuple[list[Formula], tuple[str, ...]]:
     """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
     rows = [(path, item.Phi) for path, item in bodies.equations.items()]
     rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
     rows += bodies.coordinates.intrinsic
     names = tuple(path for path, Phi in rows for _ in range(Phi.numel()))
-    return ca.vertcat(ca.SX(0, 1), *(Phi for _, Phi in rows)), names
+    return bodies.alike("rows", [Phi for _, Phi in rows]), names

@@ -12,11 +12,14 @@ of T gives the same in three times as many operations (gyroscopic term 286 again
 tests compare the two. A rotor on an axis of rate v = J_v qdot adds J v^2 / 2, differentiated as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import casadi as ca
 
+from mbfmu.dae import alike
+from mbfmu.dae.alike import Calls, argument
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.kkt import Factor
@@ -42,6 +45,7 @@ class InertialTerms:
         free: load -> M^-1 (load - bias).
         transmitted: forces and torques that the joints of the tree transmit, see `outputs`; None in absolute
             coordinates.
+        inverse: gives M^-1, SX, sparse, shape (n, n); None: it follows from `solve`.
     """
 
     T: SX
@@ -54,29 +58,36 @@ class InertialTerms:
     solve: Callable[[SX], SX]
     free: Callable[[SX], SX]
     transmitted: Transmitted | None = None
+    inverse: Callable[[], SX] | None = None
 
 
 def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies in absolute coordinates."""
-    T, blocks = ca.SX(0), []
+    energies: list[SX] = []
+    blocks: list[SX] = []
     columns: list[list[SX]] = [[], [], [], [], []]
+    calls = Calls() if len(bodies.groups) > alike.MANY else None
     alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
     for place, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
-        T += (inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2
+        energies.append((inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2)
         still = ca.SX(bodies.dim, 1)
         blocks.append(inertia.m * ca.SX.eye(bodies.dim))
         if bodies.planar:
             blocks.append(inertia.I_CM)
             parts = [inertia.I_CM * w, inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
-            block, parts = _turning(
-                bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
-            )
+            own = bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
+            if calls:
+                given = [argument(item) for item in own]
+                block, *parts = [calls(part, *given) for part in PARTS]
+            else:
+                block, *parts = turning(*own)
             blocks.append(block)
         translation = [inertia.m * velocity, inertia.m * velocity, still, still, still]
         for column, first, second in zip(columns, translation, parts, strict=True):
             column += [first, second]
+    T = sum((item.value for item in bodies.alike("kinetic", energies)), ca.SX(0))
     bonded = bodies.q.numel() - sum(block.shape[0] for block in blocks)
     rest = ca.SX(bonded, 1)
     momentum, impulse, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, rest) for column in columns)
@@ -98,7 +109,8 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T, momentum, impulse = T + own, momentum + more, impulse + more + ca.gradient(regular, bodies.v)
         T_q, regular_T_q = T_q + slope, regular_T_q + slope + ca.gradient(regular, bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
-    factor = Factor(M)
+    by_body = _ByBody(blocks, calls) if calls and not (bodies.rotors or bodies.bonded) else None
+    solve = by_body.solve if by_body else Factor(M).solve
     return InertialTerms(
         T=T,
         M=lambda: M,
@@ -107,12 +119,53 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T_q=lambda: T_q,
         regular_T_q=lambda: regular_T_q,
         bias=bias,
-        solve=factor.solve,
-        free=lambda load: factor.solve(load - bias),
+        solve=solve,
+        free=lambda load: solve(load - bias),
+        inverse=by_body.inverse if by_body else None,
     )
 
 
-def _turning(Q: SX, Qdot: SX, J: SX) -> tuple[SX, list[SX]]:
+@dataclass(frozen=True)
+class _ByBody:
+    """The inverse of a mass matrix of many bodies, in calls.
+
+    Args:
+        blocks: the diagonal blocks of M.
+        calls: makes the calls.
+    """
+
+    blocks: Sequence[SX]
+    calls: Calls
+
+    def solve(self, f: SX) -> SX:
+        """Return M^-1 f."""
+        ends = list(accumulate((block.shape[0] for block in self.blocks), initial=0))
+        parts = []
+        for block, own in zip(self.blocks, ca.vertsplit(f, ends), strict=True):
+            alone = block.sparsity().is_diag()  # a mass, or an inertia about one axis
+            parts.append(own / block[0, 0] if alone else self.calls(solved, argument(block), argument(own)))
+        return ca.vertcat(*parts)
+
+    def inverse(self) -> SX:
+        """Return M^-1."""
+        parts = []
+        for block in self.blocks:
+            alone = block.sparsity().is_diag()
+            parts.append(ca.diag(1 / ca.diag(block)) if alone else self.calls(inverted, argument(block)))
+        return ca.diagcat(*parts)
+
+
+def inverted(M: SX) -> SX:
+    """Return M^-1."""
+    return Factor(M).solve(ca.SX.eye(M.shape[0]))
+
+
+def solved(M: SX, f: SX) -> SX:
+    """Return M^-1 f."""
+    return Factor(M).solve(f)
+
+
+def turning(Q: SX, Qdot: SX, J: SX) -> list[SX]:
     """Return the block of M, and T_v, M v, T_q, regular T_q and the gyroscopic term of one quaternion."""
     G, H = G_matrix(Q), G_matrix(Qdot)
     Jy = J @ (G @ Qdot)
@@ -120,4 +173,19 @@ def _turning(Q: SX, Qdot: SX, J: SX) -> tuple[SX, list[SX]]:
     turned, radial, momentum = 4 * H.T @ Jy, mu0 * ca.dot(Q, Qdot), 4 * G.T @ Jy
     gyroscopic = 2 * turned + mu0 * ca.dot(Qdot, Qdot) * Q
     parts = [momentum, momentum + radial * Q, -turned, radial * Qdot - turned, gyroscopic]
-    return 4 * G.T @ J @ G + mu0 * Q @ Q.T, parts
+    return [4 * G.T @ J @ G + mu0 * Q @ Q.T, *parts]
+
+
+def _part_of_turning(number: int, name: str) -> Callable[[SX, SX, SX], SX]:
+    def part(Q: SX, Qdot: SX, J: SX) -> SX:
+        return turning(Q, Qdot, J)[number]
+
+    part.__name__ = name
+    return part
+
+
+PARTS = tuple(
+    _part_of_turning(number, name)
+    for number, name in enumerate(("inertia", "momentum", "impulse", "T_q", "regular_T_q", "gyroscopic"))
+)
+"""The results of `turning`, one by one: a call computes no others."""

@@ -8,6 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from mbfmu.dae.frontal import Fronts, plan_of
+
 SX = Any
 
 LEAST_PIVOT = 1e-9
@@ -25,10 +27,25 @@ class OverMass:
         solve: the map for one column.
         row_lengths: see `Dae`.
         blocks: number of the diagonal block of M that each row is in, shape (n,).
+        bodies: number of the body that each row belongs to; M couples those of one body alone. Shape (n,).
+        inverse: M^-1, sparse, if it is known otherwise than by the map.
     """
 
-    def __init__(self, solve: Callable[[SX], SX], row_lengths: tuple[float, ...], blocks: Sequence[int]) -> None:
-        self._solve, self.row_lengths, self._blocks = solve, row_lengths, blocks
+    def __init__(
+        self,
+        solve: Callable[[SX], SX],
+        row_lengths: tuple[float, ...],
+        blocks: Sequence[int],
+        bodies: Sequence[int],
+        inverse: SX | None = None,
+    ) -> None:
+        self._solve, self.row_lengths, self._blocks, self.bodies = solve, row_lengths, blocks, bodies
+        self._inverse = inverse
+
+    @property
+    def inverse(self) -> SX:
+        """M^-1, sparse, shape (n, n)."""
+        return self(ca.SX.eye(len(self._blocks))) if self._inverse is None else self._inverse
 
     def __call__(self, f: SX) -> SX:
         n, entries = f.shape[0], _entries(f)
@@ -123,8 +140,13 @@ class SchurFactor:
     def __init__(self, mass_solve: OverMass, C: SX) -> None:
         self.C = C
         self.mass_solve: Callable[[SX], SX] = mass_solve
-        self._MiCt = mass_solve(C.T)
         self._schur: Factor | None = None
+        plan = plan_of(C.sparsity(), mass_solve.bodies)
+        self._fronts: Fronts | None = None
+        if plan:
+            self._fronts = Fronts(plan, mass_solve.inverse, C, LEAST_PIVOT, mass_solve.row_lengths)
+            return
+        self._MiCt = mass_solve(C.T)
         if C.shape[0]:
             S = C @ self._MiCt
             least, weights = LEAST_PIVOT * ca.diag(S), None
@@ -144,10 +166,21 @@ class SchurFactor:
 
     def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) from the solution without constraints, free = M^-1 f."""
+        if self._fronts:
+            mu = self._fronts.solve(self._fronts.rows(free) - g)
+            return free - self.mass_solve(self._fronts.columns(mu)), mu
         if self._schur is None:
             return free, ca.SX(0, 1)
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
+
+    def rows(self, x: SX) -> SX:
+        """Return C x, shape (k,)."""
+        return self._fronts.rows(x) if self._fronts else self.C @ x
+
+    def columns(self, mu: SX) -> SX:
+        """Return C^T mu, shape (n,)."""
+        return self._fronts.columns(mu) if self._fronts else self.C.T @ mu
 
     def kept(self) -> tuple[SX, Callable[[SX, Callable[[SX], SX]], "SchurFactor"]]:
         """Return the entries of the factor that are no numbers, and the factor in terms of symbols for these.
@@ -157,14 +190,20 @@ class SchurFactor:
         Returns:
             The entries, shape (k,), and a map: symbols of that shape, and the map f -> M^-1 f -> the factor.
         """
-        D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
-        values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
+        if self._fronts:
+            values = self._fronts.entries
+        else:
+            D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
+            values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
 
         def written(symbols: SX, mass_solve: Callable[[SX], SX]) -> "SchurFactor":
-            C, MiCt, D, LT = matrices(symbols)
             found = copy.copy(self)
-            found.C, found._MiCt, found.mass_solve = C, MiCt, mass_solve
-            found._schur = self._schur and self._schur.with_entries(D, LT)
+            found.mass_solve = mass_solve
+            if self._fronts:
+                found._fronts = self._fronts.with_entries(symbols)
+            else:
+                found.C, found._MiCt, D, LT = matrices(symbols)
+                found._schur = self._schur and self._schur.with_entries(D, LT)
             return found
 
         return values, written

@@ -139,7 +139,7 @@ def _symbols(dae: Dae) -> tuple[SX, SX, SX, SX, SX]:
 def _over_mass(dae: Dae) -> Any:
     """Return the Function (q, p) -> W^-1, sparse, shape (n, n)."""
     q, _, _, p, _ = _symbols(dae)
-    return merged("over_mass", [q, p], [dae.over_mass(q, p)(ca.SX.eye(dae.n))])
+    return merged("over_mass", [q, p], [dae.over_mass(q, p).inverse])
 
 
 def _position_rows(dae: Dae) -> Any:
@@ -149,7 +149,7 @@ def _position_rows(dae: Dae) -> Any:
     met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
     gap = ca.sumsqr(met)
     damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
-    C = ca.jacobian(ca.vertcat(met, leanings), q)
+    C = dae.assembly.slopes[0](q, s, p, t) if dae.assembly.slopes else ca.jacobian(ca.vertcat(met, leanings), q)
     yielding = _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING)))
     rows = [C, ca.densify(ca.vertcat(met, ca.SX(leanings.numel(), 1))), ca.densify(yielding)]
     return merged("position_rows", [q, s, p, t], rows)
@@ -161,7 +161,12 @@ def _rate_rows(dae: Dae) -> Any:
     bound, rates = _bound(dae, q, v, p, t), dae.assembly.rates(q, v, s, p, t)
     moving = ca.vertcat(bound, rates)
     yielding = _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING)))
-    rows = [ca.jacobian(moving, v), ca.densify(moving), ca.densify(yielding)]
+    if dae.assembly.slopes:
+        closing = dae.assembly.slopes[0](q, s, p, t)[: dae.assembly.closing.numel_out(0), :]
+        C = ca.vertcat(closing, dae.G(q, p, t), dae.assembly.slopes[1](q, v, s, p, t))
+    else:
+        C = ca.jacobian(moving, v)
+    rows = [C, ca.densify(moving), ca.densify(yielding)]
     return merged("rate_rows", [q, v, s, p, t], rows)
 
 

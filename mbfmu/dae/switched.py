@@ -270,6 +270,7 @@ class _Switched:
             gamma_G=function("gamma_G", moving, gamma_G),
             row_lengths=self.row_lengths(),
             impulses=None,
+            mass_inverse=None,
             sampled=tuple(self.outer.index(k) for k in plain.sampled),
             switching=Switching(plain, _memory(self.switches), None, (), None, None),
         )  # fmt: skip
@@ -572,6 +573,7 @@ class _Switched:
             counted=function("counted", [q, s, p, t], plain.counted(q_0, s, p_0, t)),
             position_names=(*plain.position_names, *names),
             rate_names=(*plain.rate_names, *names),
+            slopes=None,
         )
 
     def parametric(self, inner: Any) -> Any:

@@ -1,5 +1,6 @@
 """rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -46,16 +47,17 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     before: tuple[Call, ...] = ()
     ending: tuple[Call, ...]
     if kept:
-        begun, (M0, factor) = _called(kept, q0, problem.p, t)
-        ended, (M1, factor1) = _called(kept, q1, problem.p, t + h)
+        begun, (times_M0, factor) = _called(kept, q0, problem.p, t)
+        ended, (times_M1, factor1) = _called(kept, q1, problem.p, t + h)
     else:
-        M0, M1, factor = problem.M(q0), problem.M(q1), SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t))
-    v0, P0 = factor.mass_solve(p0), factor.C
+        times_M0, times_M1 = problem.times_mass(q0), problem.times_mass(q1)
+        factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t))
+    v0 = factor.mass_solve(p0)
     balance = (
-        M0 @ d0
+        times_M0(d0)
         - h * p0
         - h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t)
-        + P0.T @ impulse
+        + factor.columns(impulse)
     )  # fmt: skip
     gap = problem.Phi(q1, t + h)
     if dae.constant_mass:
@@ -65,10 +67,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         watched = n
     else:
         unknowns, guess = ca.vertcat(d0, d1, impulse), ca.vertcat(h * v0, h * v0, h**2 / 2 * lambda0)
-        same = problem.impulse(q1, d1) - M0 @ d0
+        same = problem.impulse(q1, d1) - times_M0(d0)
         residual = ca.vertcat(balance, same, gap)
         apart = factor.mass_solve(same)
-        change, multipliers = factor.solve(-balance, P0 @ apart / 2 - gap)
+        change, multipliers = factor.solve(-balance, factor.rows(apart) / 2 - gap)
         correction = ca.vertcat(change, change - apart, multipliers)
         watched = 2 * n
     solved = {"residual": residual} if iteration == "newton" else {"correction": correction}
@@ -77,7 +79,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     Zz = ca.SX.sym("Zz", problem.n_z)
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
-    kicked = M1 @ V1 + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
+    kicked = times_M1(V1) + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
     if kept:
         v1, _ = factor1.solve(kicked, -problem.Phi_t(q1, t + h))
         before, ending = (begun,), (ended,)
@@ -95,7 +97,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         ),
         step=Formula(
             x, problem.given, (*before, moved, trapezoidal, *ending),
-            ca.vertcat(q1, M1 @ v1, z1, 2 / h**2 * impulse),
+            ca.vertcat(q1, times_M1(v1), z1, 2 / h**2 * impulse),
             lasting=kept is not None and kept.lasting,
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, problem.over_mass(q0)(p0), z0]),
@@ -103,8 +105,8 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     )  # fmt: skip
 
 
-def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, tuple[SX, SchurFactor]]:
-    """Return the call that computes a kept factor at a pose, and the mass matrix and the factor in its results."""
+def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, tuple[Callable[[SX], SX], SchurFactor]]:
+    """Return the call that computes a kept factor at a pose, and x -> M x and the factor in its results."""
     symbols = kept.symbols()
     return Call(ca.vertcat(*symbols), kept.function, (q, p, t)), kept.written(*symbols)
 

@@ -112,6 +112,11 @@ class Problem:
         """Return the mass matrix, shape (n, n)."""
         return self.dae.M(q, self.p)
 
+    def times_mass(self, q: SX) -> Callable[[SX], SX]:
+        """Return the map x -> M(q) x, for x of shape (n,)."""
+        M = self.M(q)
+        return lambda x: M @ x
+
     def over_mass(self, q: SX) -> OverMass:
         """Return the map f -> M^-1 f at q, for f of shape (n, j)."""
         return self.dae.over_mass(q, self.p)
