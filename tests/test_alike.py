@@ -149,3 +149,11 @@ def test_formulas_that_differ_in_more_than_symbols_stay_apart(monkeypatch: pytes
     slopes = ca.Function("slopes", [x], [alike.slopes(found, x), ca.jacobian(ca.vertcat(*values), x)])
     one, other = slopes(np.arange(1.0, 9.0))
     assert np.array_equal(np.array(ca.DM(one)), np.array(ca.DM(other)))
+
+
+def test_joint_coordinates_call_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "MANY", ALWAYS)
+    dae = derive(MODELS["loops"](), "joint")
+    scheme = make_scheme(dae, "projected", {"order": 4})
+    sources = c_sources(compose(dae, scheme))
+    assert not any("V *const memory" in text for name, text in sources.items() if name.endswith(".c"))
