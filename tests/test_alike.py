@@ -27,11 +27,9 @@ FUNCTIONS = (
 )  # fmt: skip
 MODELS: dict[str, Callable[[], Any]] = {
     "chain": lambda: mbfmu.load("chain", {"N": 8, "spatial": True}),
-    "planar": lambda: mbfmu.load("chain", {"N": 8}),
     "tree": lambda: tree(15),
-    "loops": lambda: mbfmu.load("n_four_bar", {"N": 6}),
 }
-"""Models with parts that are alike."""
+"""Models in space with parts that are alike."""
 NEVER, ALWAYS = 10**9, 2
 """Numbers of alike formulas from which they become calls."""
 
@@ -151,9 +149,11 @@ def test_formulas_that_differ_in_more_than_symbols_stay_apart(monkeypatch: pytes
     assert np.array_equal(np.array(ca.DM(one)), np.array(ca.DM(other)))
 
 
-def test_joint_coordinates_call_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("model", "coordinates"), [("n_four_bar", "absolute"), ("chain", "joint")])
+def test_joint_coordinates_and_mechanisms_in_the_plane_call_nothing(
+    monkeypatch: pytest.MonkeyPatch, model: str, coordinates: str
+) -> None:
     monkeypatch.setattr(alike, "MANY", ALWAYS)
-    dae = derive(MODELS["loops"](), "joint")
-    scheme = make_scheme(dae, "projected", {"order": 4})
-    sources = c_sources(compose(dae, scheme))
+    dae = derive(mbfmu.load(model, {"N": 6, **({"spatial": True} if model == "chain" else {})}), coordinates)
+    sources = c_sources(compose(dae, make_scheme(dae, "projected", {"order": 4})))
     assert not any("V *const memory" in text for name, text in sources.items() if name.endswith(".c"))

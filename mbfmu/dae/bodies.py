@@ -234,8 +234,8 @@ class Bodies:
         return ca.vertcat(*(self.formulas.get(label, entry) for label, entry in entries))
 
     def alike(self, name: str, values: Sequence[SX]) -> list[Formula]:
-        """Return dense columns; of bodies in absolute coordinates, many alike ones as calls (see `alike`)."""
-        if self.coordinates.recursive:
+        """Return dense columns; of bodies in space, in absolute coordinates, many alike ones as calls (see `alike`)."""
+        if self.coordinates.recursive or self.planar:
             return [written_out(value) for value in values]
         return alike(name, values)
 

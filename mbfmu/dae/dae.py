@@ -714,11 +714,11 @@ class Dae(Layout):
     def _mass_blocks(self) -> tuple[list[int], list[int]]:
         """Numbers of the diagonal blocks of M that its rows are in, and of bodies that M does not couple, shapes (n,).
 
-        All coordinates of a body are of one number, also where M has several blocks for them; in joint coordinates all
-        are, as few operations are those of a body alone.
+        All coordinates of a body are of one number, also where M has several blocks for them; in joint coordinates and
+        in the plane, where M is diagonal, all are: a body alone has few operations there.
         """
         pattern = self.mass_solve.jac_sparsity(0, 2)
-        if not self.assembly.mass_metric:
+        if not self.assembly.mass_metric or pattern.is_diag():
             return _numbered(pattern), [0] * self.n
         last: dict[str, int] = {}
         pairs = []

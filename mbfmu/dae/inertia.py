@@ -66,7 +66,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     energies: list[SX] = []
     blocks: list[SX] = []
     columns: list[list[SX]] = [[], [], [], [], []]
-    calls = Calls() if len(bodies.groups) > alike.MANY else None
+    calls = Calls() if len(bodies.groups) > alike.MANY and not bodies.planar else None
     alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
     for place, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
