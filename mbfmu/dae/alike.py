@@ -92,7 +92,7 @@ def values_of(formulas: Sequence[Formula]) -> SX:
 def slopes(formulas: Sequence[Formula], x: SX) -> SX:
     """Return the Jacobian of all formulas, one after the other, with respect to symbols, sparse, shape (n, m)."""
     number_of = {symbol.element_hash(): number for number, symbol in enumerate(x.nonzeros())}
-    known: dict[Hashable, tuple[Callable[[SX], SX], list[int], list[int]]] = {}
+    known: dict[Hashable, tuple[Argument, Any]] = {}
     rows: list[int] = []
     columns: list[int] = []
     entries = [ca.SX(0, 1)]
@@ -101,22 +101,20 @@ def slopes(formulas: Sequence[Formula], x: SX) -> SX:
         own = [number_of.get(symbol.element_hash(), -1) for symbol in item.symbols.nonzeros()]
         if item.kind is None:
             among = [number for number in own if number >= 0]
-            slope = ca.jacobian(item.value, x[among])
-            where = slope.sparsity().get_triplet()
-            found = ca.vertcat(*slope.nonzeros())
+            slope = argument(ca.jacobian(item.value, x[among]))
         else:
             those = sorted((place for place, number in enumerate(own) if number >= 0), key=own.__getitem__)
             among = [own[place] for place in those]
             key = item.kind.function.__hash__(), tuple(those)
             if key not in known:
-                slope = ca.jacobian(item.kind.value, item.kind.symbols[those])
-                name = f"{item.kind.function.name()}_slope"
-                known[key] = _part(name, item.kind.symbols, slope), *slope.sparsity().get_triplet()
-            part, *where = known[key]
-            found = part(item.symbols)
+                slope = argument(ca.jacobian(item.kind.value, item.kind.symbols[those]))
+                known[key] = slope, apart(f"{item.kind.function.name()}_slope", [item.kind.symbols], [slope.given])
+            slope, function = known[key]
+            slope = slope.renamed(function(item.symbols))
+        where = slope.pattern.get_triplet()
         rows += [begin + row for row in where[0]]
         columns += [among[column] for column in where[1]]
-        entries.append(found)
+        entries.append(slope.entries)
         begin += item.value.numel()
     pattern, order = ca.Sparsity.triplet(begin, x.numel(), rows, columns, False)
     return ca.SX(pattern, ca.vertcat(*entries)[order])
@@ -184,12 +182,17 @@ class Argument:
         return found
 
     @property
-    def matrix(self) -> SX:
-        """The matrix."""
+    def entries(self) -> SX:
+        """All its entries, SX column."""
         entries = ca.vertcat(ca.SX(0, 1), *(math.nan if number is None else number for number in self.numbers))
         if self.given.numel():
             entries[[place for place, number in enumerate(self.numbers) if number is None]] = self.given
-        return ca.SX(self.pattern, entries)
+        return entries
+
+    @property
+    def matrix(self) -> SX:
+        """The matrix."""
+        return ca.SX(self.pattern, self.entries)
 
 
 def argument(matrix: SX) -> Argument:
@@ -289,27 +292,6 @@ def rows_of(bodies: Sequence[int]) -> list[list[int]]:
     for row, body in enumerate(bodies):
         found[body].append(row)
     return list(found.values())
-
-
-def _part(name: str, symbols: SX, matrix: SX) -> Callable[[SX], SX]:
-    """Return a map from symbols to the entries of a matrix, in which numbers stay numbers.
-
-    Args:
-        name: name of the Function that gives the others.
-        symbols: the symbols that the matrix depends on.
-        matrix: SX, sparse.
-    """
-    entries = ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())
-    named = [number for number, entry in enumerate(entries.nonzeros()) if not entry.is_constant()]
-    function = apart(name, [symbols], [entries[named]])
-
-    def filled(own: SX) -> SX:
-        found = ca.SX(entries)
-        if named:
-            found[named] = function(own)
-        return found
-
-    return filled
 
 
 def _told(item: Formula) -> str:

@@ -89,9 +89,10 @@ def pieces_of(program: Program, arguments: int, results: int, unwanted: Collecti
     """
     memory = str(arguments)
     is_result = program.kind == program.kinds.index(memory)
-    level, when = _levels(program, is_result)
+    giver = _givers(program, is_result)
+    level, when = _levels(program, giver)
     stages = range(max(when) + 1)
-    ordered = [_ordered(program, is_result, [k for k, at in enumerate(when) if at == stage]) for stage in stages]
+    ordered = [_ordered(program, giver, [k for k, at in enumerate(when) if at == stage]) for stage in stages]
     order = [number for each in ordered for number in each]
     direct, others = _direct(program, is_result, order, unwanted)
     shown: dict[int, list[Output]] = defaultdict(list)
@@ -154,13 +155,25 @@ def with_calls(parts: Pieces, code: Callable[[Program, int], Code], written: Cal
     return Code("\n".join([*lines, ""]), work + parts.memory, sections)
 
 
-def _levels(program: Program, is_result: Flags) -> tuple[Nodes, list[int]]:
-    """Return the numbers of the piece that computes each node, or first has it, and of the piece before each call."""
+def _givers(program: Program, is_result: Flags) -> list[int]:
+    """Return the number of the call that gives each node, -1 for nodes that are no results of calls."""
+    of_results = np.repeat(np.arange(len(program.calls)), [call.size for call in program.calls])
+    found = np.full(len(program.kind), -1)
+    found[is_result] = of_results[program.index[is_result]]
+    given: list[int] = found.tolist()
+    return given
+
+
+def _levels(program: Program, giver: Sequence[int]) -> tuple[Nodes, list[int]]:
+    """Return the numbers of the piece that computes each node, or first has it, and of the piece before each call.
+
+    Args:
+        program: the program.
+        giver: number of the call that gives each node, or -1.
+    """
     level = [0] * (len(program.kind) + 1)  # the last one stands for no operand
     before = level.copy()  # the piece after which a call can take the node
-    of_call = _owners(program)
     when: list[int] = []
-    results, index = is_result.tolist(), program.index.tolist()
 
     def at(call: Called) -> int:
         return max(map(before.__getitem__, call.given), default=0)
@@ -170,10 +183,10 @@ def _levels(program: Program, is_result: Flags) -> tuple[Nodes, list[int]]:
             first, second, third = level[a], level[b], level[c]
             first = second if second > first else first
             level[node] = before[node] = third if third > first else first
-        elif results[node]:
-            while len(when) <= of_call[index[node]]:
+        elif giver[node] >= 0:
+            while len(when) <= giver[node]:
                 when.append(at(program.calls[len(when)]))
-            before[node] = when[of_call[index[node]]]
+            before[node] = when[giver[node]]
             level[node] = before[node] + 1
     when += [at(call) for call in program.calls[len(when) :]]
     return np.array(_late(program, level, when)), when
@@ -212,24 +225,19 @@ def _late(program: Program, level: list[int], when: Sequence[int]) -> list[int]:
     return found
 
 
-def _size(function: Any) -> int:
-    """Return the number of results of a function."""
-    return sum(function.nnz_out(k) for k in range(function.n_out()))
+def _ordered(program: Program, giver: Sequence[int], calls: Sequence[int]) -> list[int]:
+    """Return the numbers of calls, each after those whose results it takes, and as soon after these as can be.
 
-
-def _owners(program: Program) -> list[int]:
-    """Return the number of the call that gives each result of all calls."""
-    return [number for number, call in enumerate(program.calls) for _ in range(_size(call.function))]
-
-
-def _ordered(program: Program, is_result: Flags, calls: Sequence[int]) -> list[int]:
-    """Return the numbers of calls, each after those whose results it takes, and as soon after these as can be."""
-    of_call, among = _owners(program), set(calls)
+    Args:
+        program: the program.
+        giver: number of the call that gives each node, or -1.
+        calls: numbers of the calls.
+    """
+    among = set(calls)
     users: dict[int, list[int]] = defaultdict(list)
     lacking: dict[int, int] = {}
-    results, index = is_result.tolist(), program.index.tolist()
     for number in calls:
-        before = {of_call[index[node]] for node in program.calls[number].given if results[node]} & among
+        before = {giver[node] for node in program.calls[number].given} & among
         lacking[number] = len(before)
         for each in before:
             users[each].append(number)
@@ -316,7 +324,7 @@ class _Places:
         direct: Mapping[int, tuple[int, int]],
     ) -> None:
         self._calls = program.calls
-        count = max(1, len(_owners(program)))
+        count = sum(call.size for call in program.calls)
         array, moved = np.full(count, memory), np.zeros(count, dtype=np.int64)
         self.size = 0
         self._to: dict[int, list[tuple[int, int]]] = {number: [] for number in order}

@@ -41,11 +41,13 @@ class Called:
         function: CasADi SX Function.
         given: nodes of all its arguments, one argument after the other.
         place: number of its first result among the results of all calls, which follow each other.
+        size: number of its results.
     """
 
     function: Any
     given: tuple[int, ...]
     place: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def read_program(function: Any) -> Program:
             if code == ca.OP_CALL:
                 every = function.instructions_sx() if every is None else every
                 callee, nodes = every[k].which_function(), tuple([registers[at] for at in taken])
-                call = calls.setdefault((callee.__hash__(), nodes), Called(callee, nodes, results))
+                call = calls.setdefault((callee.__hash__(), nodes), Called(callee, nodes, results, len(filled)))
                 results += len(filled) if call.place == results else 0
                 for element, to in enumerate(filled):
                     if to >= 0:
