@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbfmu.kernel.program import COPY, Flags, Nodes, Output, Program, part_of, taken_by, with_leaves
+from mbfmu.kernel.program import COPY, Flags, Nodes, Output, Program, part_of, taken_by, triples, with_leaves
 from mbfmu.kernel.sections import Code
 
 CIRCULAR = ("SIN", "COS")
@@ -68,7 +68,7 @@ def split(program: Program) -> Split | None:
     renamed[taken] = new[: len(taken)]
     kind, operands = longer.kind.copy(), renamed[longer.operands]
     kind[turned], operands[turned, 0] = longer.kinds.index(COPY), new[len(taken) :]
-    shown = [replace(item, node=int(renamed[item.node])) for item in program.outputs]
+    shown = [item._replace(node=int(renamed[item.node])) for item in program.outputs]
     after = part_of(replace(longer, kind=kind, operands=operands), np.union1d(later, turned), shown)
     before = part_of(program, earlier, [Output(0, k, node) for k, node in enumerate(crossing.tolist())])
     return Split(before, after, count, len(angles))
@@ -95,9 +95,9 @@ def joined(parts: Split, before: Code, after: Code) -> Code:
 def _first(program: Program, circular: Flags) -> Nodes:
     """Return the sines and cosines that depend on no other."""
     found = []
-    depends = circular.tolist()
-    for node, given in enumerate(program.operands.tolist()):
-        if any(depends[each] for each in given if each >= 0):
+    depends = [*circular.tolist(), False]  # the last one stands for no operand
+    for node, (a, b, c) in enumerate(triples(program.operands)):
+        if depends[a] or depends[b] or depends[c]:
             depends[node] = True
         elif depends[node]:
             found.append(node)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.kernel.frames import Written
-from mbfmu.kernel.program import Called, Flags, Nodes, Output, Program, part_of, taken_by, with_leaves
+from mbfmu.kernel.program import Called, Flags, Nodes, Output, Program, part_of, taken_by, triples, with_leaves
 from mbfmu.kernel.sections import Code
 
 PERIOD = 24
@@ -113,7 +113,7 @@ def pieces_of(program: Program, arguments: int, results: int, unwanted: Collecti
         longer, new = with_leaves(program, [memory] * len(crossing[stage]), places.index[crossing[stage]].tolist())
         renamed = np.append(np.arange(len(longer.kind)), -1)
         renamed[crossing[stage]] = new
-        outputs = [Output(item.which, item.index, int(renamed[item.node])) for item in shown[stage]]
+        outputs = [Output(item.which, item.element, int(renamed[item.node])) for item in shown[stage]]
         depth = np.append(program.depth, np.zeros(len(new), dtype=np.int64))
         part = part_of(replace(longer, operands=renamed[longer.operands]), own, [*outputs, *stored], depth)
         found.append(Piece(part, tuple(places.loops(ordered[stage])) if stage < len(stages) else ()))
@@ -178,7 +178,7 @@ def _levels(program: Program, giver: Sequence[int]) -> tuple[Nodes, list[int]]:
     def at(call: Called) -> int:
         return max(map(before.__getitem__, call.given), default=0)
 
-    for node, (leaf, (a, b, c)) in enumerate(zip(program.leaf.tolist(), program.operands.tolist(), strict=True)):
+    for node, (leaf, (a, b, c)) in enumerate(zip(program.leaf.tolist(), triples(program.operands), strict=True)):
         if not leaf:
             first, second, third = level[a], level[b], level[c]
             first = second if second > first else first
@@ -207,14 +207,14 @@ def _late(program: Program, level: list[int], when: Sequence[int]) -> list[int]:
     for call, stage in zip(program.calls, when, strict=True):
         for node in call.given:
             latest[node] = min(latest[node], stage)
-    leaf, operands = program.leaf.tolist(), program.operands.tolist()
-    for node in reversed(range(len(leaf))):
+    leaf = program.leaf.tolist()
+    for node, given in zip(reversed(range(len(leaf))), triples(program.operands[::-1]), strict=True):
         if not leaf[node]:
-            for taken in operands[node]:
+            for taken in given:
                 if latest[node] < latest[taken]:
                     latest[taken] = latest[node]
     found = level[:-1]
-    for node, given in enumerate(operands):
+    for node, given in enumerate(triples(program.operands)):
         if leaf[node] or latest[node] <= level[node]:
             continue
         ahead = [taken for taken in given if taken >= 0 and not leaf[taken]]
@@ -291,9 +291,9 @@ def _direct(
             items = [shown.get(place) for place in range(begin, end)]
             first = items[0] if items else None
             if first and all(
-                item and (item.which, item.index) == (first.which, first.index + k) for k, item in enumerate(items)
+                item and (item.which, item.element) == (first.which, first.element + k) for k, item in enumerate(items)
             ):
-                found[begin] = first.which, first.index
+                found[begin] = first.which, first.element
                 taken.update(item for item in items if item)
     return found, [item for item in program.outputs if item not in taken]
 

@@ -118,7 +118,7 @@ class LoopText(ABC):
     def store_all(self, items: Sequence[Output], value: str = "") -> Iterator[str]:
         """Yield the lines that store results of one number: the same value, or without one the argument of each."""
         if len(items) < LEAST:
-            yield from (self.store(item, str(item.index), value or self.leaf(item.node)) for item in items)
+            yield from (self.store(item, str(item.element), value or self.leaf(item.node)) for item in items)
             return
         yield f"  for (int k = 0; k < {len(items)}; ++k) {{"
         yield self.store_turns(items, value or self.leaves(np.array([item.node for item in items])))
@@ -160,4 +160,4 @@ class LoopText(ABC):
 
     def store_turns(self, items: Sequence[Output], value: str) -> str:
         """Return the line that stores a result in each turn."""
-        return "  " + self.store(items[0], self.index(np.array([item.index for item in items])), value)
+        return "  " + self.store(items[0], self.index(np.array([item.element for item in items])), value)

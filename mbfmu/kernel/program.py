@@ -1,8 +1,9 @@
 """CasADi SX Function -> Program: its operations in single assignment, each done once on the same operands."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -24,12 +25,11 @@ OPERANDS = 3
 """Largest number of operands of an operation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A result: nonzero `index` of result `which` is a node."""
+class Output(NamedTuple):
+    """A result: nonzero `element` of result `which` is a node."""
 
     which: int
-    index: int
+    element: int
     node: int
 
 
@@ -88,10 +88,15 @@ class Program:
         return self.kinds[int(self.kind[node])]
 
 
+def triples(operands: Nodes) -> Iterator[tuple[int, int, int]]:
+    """Yield the operands of each node: a list of lists would have Python look for garbage in all of them."""
+    return zip(*(place.tolist() for place in operands.T), strict=True)
+
+
 def depths(operands: Nodes) -> Nodes:
     """Return the number of operations on the longest way from each node to a leaf, shape (n,), of operands as above."""
     found = [-1] * (len(operands) + 1)  # the last one stands for no operand
-    for node, (a, b, c) in enumerate(operands.tolist()):
+    for node, (a, b, c) in enumerate(triples(operands)):
         deepest, other, last = found[a], found[b], found[c]
         deepest = other if other > deepest else deepest
         found[node] = 1 + (last if last > deepest else deepest)
@@ -108,7 +113,9 @@ def read_program(function: Any) -> Program:
         KernelError: the function has an unknown operation.
     """
     kinds: dict[str, int] = {}
-    leaves: dict[tuple[str, int | str], int] = {}
+    constants: dict[str, int] = {}
+    entries: dict[int, int] = {}  # of the arguments, one argument after the other
+    begins = list(accumulate((function.nnz_in(which) for which in range(function.n_in())), initial=0))
     registers = [-1] * int(function.sz_w())
     kind: list[int] = []
     operands: list[int] = []
@@ -129,17 +136,15 @@ def read_program(function: Any) -> Program:
         return len(kind) - 1
 
     def number(value: float) -> int:
-        key = CONSTANT, value.hex()
-        if key not in leaves:
-            leaves[key] = leaf(CONSTANT)
-            numbers[leaves[key]] = value
-        return leaves[key]
+        key = value.hex()
+        if key not in constants:
+            constants[key] = leaf(CONSTANT)
+            numbers[constants[key]] = value
+        return constants[key]
 
     def argument(which: int, element: int) -> int:
-        key = str(which), element
-        if key not in leaves:
-            leaves[key] = leaf(*key)
-        return leaves[key]
+        node = entries.setdefault(begins[which] + element, len(kind))
+        return leaf(str(which), element) if node == len(kind) else node
 
     most = OPERANDS * function.n_instructions()
     for k, (code, taken, filled) in enumerate(read_instructions(function)):
@@ -246,5 +251,5 @@ def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output], depth: No
         index=program.index[kept],
         numbers={place_of[node]: value for node, value in program.numbers.items() if place_of[node] >= 0},
         depth=depths(operands) if depth is None else depth[kept],
-        outputs=tuple(Output(item.which, item.index, place_of[item.node]) for item in outputs),
+        outputs=tuple(Output(item.which, item.element, place_of[item.node]) for item in outputs),
     )

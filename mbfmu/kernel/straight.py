@@ -101,7 +101,7 @@ def _instructions(program: Program) -> list[Instruction]:
     """Return the instructions of a Program, each result after its value, in registers that are used again."""
     results: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for item in program.outputs:
-        results[item.node].append((item.which, item.index))
+        results[item.node].append((item.which, item.element))
     codes = [
         ca.OP_CONST if kind == CONSTANT else ca.OP_INPUT if kind.isdecimal() else PLAIN[kind] for kind in program.kinds
     ]
