@@ -89,8 +89,14 @@ def values_of(formulas: Sequence[Formula]) -> SX:
     return ca.vertcat(ca.SX(0, 1), *(item.value for item in formulas))
 
 
-def slopes(formulas: Sequence[Formula], x: SX) -> SX:
-    """Return the Jacobian of all formulas, one after the other, with respect to symbols, sparse, shape (n, m)."""
+def slopes(formulas: Sequence[Formula], x: SX, owners: Sequence[str] = ()) -> SX:
+    """Return the Jacobian of all formulas, one after the other, with respect to symbols, sparse, shape (n, m).
+
+    Args:
+        formulas: the formulas.
+        x: the symbols, shape (m,).
+        owners: what each of them belongs to: slopes by those of one owner are a result of their own of a call.
+    """
     number_of = {symbol.element_hash(): number for number, symbol in enumerate(x.nonzeros())}
     known: dict[Hashable, tuple[Argument, Any]] = {}
     rows: list[int] = []
@@ -105,12 +111,19 @@ def slopes(formulas: Sequence[Formula], x: SX) -> SX:
         else:
             those = sorted((place for place, number in enumerate(own) if number >= 0), key=own.__getitem__)
             among = [own[place] for place in those]
-            key = item.kind.function.__hash__(), tuple(those)
+            others = [
+                column
+                for column in range(1, len(among))
+                if owners and owners[among[column]] != owners[among[column - 1]]
+            ]
+            key = item.kind.function.__hash__(), tuple(those), tuple(others)
             if key not in known:
                 slope = argument(ca.jacobian(item.kind.value, item.kind.symbols[those]))
-                known[key] = slope, apart(f"{item.kind.function.name()}_slope", [item.kind.symbols], [slope.given])
+                ends = [sum(number is None for number in slope.numbers[:end]) for end in _ends(slope.pattern, others)]
+                parts = ca.vertsplit(slope.given, ends)
+                known[key] = slope, apart(f"{item.kind.function.name()}_slope", [item.kind.symbols], parts)
             slope, function = known[key]
-            slope = slope.renamed(function(item.symbols))
+            slope = slope.renamed(ca.vertcat(*function.call([item.symbols])))
         where = slope.pattern.get_triplet()
         rows += [begin + row for row in where[0]]
         columns += [among[column] for column in where[1]]
@@ -118,6 +131,11 @@ def slopes(formulas: Sequence[Formula], x: SX) -> SX:
         begin += item.value.numel()
     pattern, order = ca.Sparsity.triplet(begin, x.numel(), rows, columns, False)
     return ca.SX(pattern, ca.vertcat(*entries)[order])
+
+
+def _ends(pattern: Any, columns: Sequence[int]) -> list[int]:
+    """Return 0, the numbers of entries of a Sparsity before some columns, and that of all."""
+    return [0, *(pattern.colind()[column] for column in columns), pattern.nnz()]
 
 
 def second_rates(formulas: Sequence[Formula], q: SX, v: SX, t: SX) -> SX:
@@ -220,78 +238,51 @@ def columns(x: SX, places: Sequence[Sequence[int]]) -> list[Argument]:
 class Calls:
     """Formulas as calls of functions that are made once for all arguments of one form.
 
-    A formula is a function of SX that gives an SX, of which entries that are left out stay so.
+    A formula is a function of SX that gives an SX, or a tuple of them, of which entries that are left out stay so.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Any, list[int], Any]] = {}
+        self._known: dict[Hashable, tuple[Any, list[int], list[Any], bool]] = {}
 
     def __call__(self, formula: Callable[..., SX], *arguments: Argument) -> SX:
-        """Return the value of a formula."""
+        """Return the value of a formula, or its values."""
         key = formula, *(item.form for item in arguments)
         if key not in self._known:
-            inner = [item.renamed(ca.SX.sym("x", item.given.numel())) for item in arguments]
-            result = formula(*(item.matrix for item in inner))
-            entries = ca.vertcat(ca.SX(0, 1), *result.nonzeros())
-            needed = [k for k, item in enumerate(inner) if item.given.numel() and ca.depends_on(entries, item.given)]
-            function = apart(formula.__name__.strip("_"), [inner[k].given for k in needed], [entries])
-            plain = result.is_column() and result.is_dense()
-            self._known[key] = function, needed, None if plain else result.sparsity()
-        function, needed, pattern = self._known[key]
-        entries = function(*[arguments[k].given for k in needed])
-        return entries if pattern is None else ca.SX(pattern, entries)
+            self._known[key] = self._made(formula, arguments)
+        function, needed, patterns, several = self._known[key]
+        given = [arguments[k].given for k in needed]
+        entries = function.call(given) if several else [function(*given)]
+        found = [
+            own if pattern is None else ca.SX(pattern, own) for own, pattern in zip(entries, patterns, strict=True)
+        ]
+        return tuple(found) if several else found[0]
+
+    @staticmethod
+    def _made(formula: Callable[..., SX], arguments: Sequence[Argument]) -> tuple[Any, list[int], list[Any], bool]:
+        """Return a function, the numbers of the arguments that it takes, the patterns of its results, whether several.
+
+        A pattern is None for a dense column.
+        """
+        inner = [item.renamed(ca.SX.sym("x", item.given.numel())) for item in arguments]
+        value = formula(*(item.matrix for item in inner))
+        results = value if isinstance(value, tuple) else (value,)
+        entries = [ca.vertcat(ca.SX(0, 1), *result.nonzeros()) for result in results]
+        every = ca.vertcat(*entries)
+        needed = [k for k, item in enumerate(inner) if item.given.numel() and ca.depends_on(every, item.given)]
+        function = apart(formula.__name__.strip("_"), [inner[k].given for k in needed], entries)
+        patterns = [None if item.is_column() and item.is_dense() else item.sparsity() for item in results]
+        return function, needed, patterns, isinstance(value, tuple)
 
 
 def product(matrix: SX, x: SX) -> SX:
-    """Return a product, where `Calls` make it a call."""
+    """Return a product."""
     return matrix @ x
-
-
-class Blocks:
-    """A matrix with a block for each body, whose products with columns are calls.
-
-    Args:
-        matrix: SX, shape (n, n).
-        rows: numbers of the rows of each block.
-        calls: makes the calls.
-    """
-
-    def __init__(self, matrix: SX, rows: Sequence[Sequence[int]], calls: Calls) -> None:
-        self.blocks, self._calls = [argument(matrix[list(each), list(each)]) for each in rows], calls
-        self._rows = rows
-        order = [row for each in rows for row in each]
-        self._place = sorted(range(len(order)), key=order.__getitem__)
-
-    @property
-    def entries(self) -> SX:
-        """Entries of all blocks that are no numbers."""
-        return ca.vertcat(ca.SX(0, 1), *(block.given for block in self.blocks))
-
-    def with_entries(self, entries: SX) -> "Blocks":
-        """Return the matrix with other entries."""
-        found = copy.copy(self)
-        found.blocks = renamed(self.blocks, entries)
-        return found
-
-    def __call__(self, x: SX) -> SX:
-        """Return the product with a column, shape (n,)."""
-        parts = columns(x, self._rows)
-        found = [self._calls(product, *each) for each in zip(self.blocks, parts, strict=True)]
-        return ca.vertcat(*map(ca.densify, found))[self._place]
 
 
 def renamed(arguments: Sequence[Argument], entries: SX) -> list[Argument]:
     """Return arguments with other entries: those of all, one after the other."""
     parts = ca.vertsplit(entries, [0, *accumulate(item.given.numel() for item in arguments)])
     return [item.renamed(part) for item, part in zip(arguments, parts, strict=True)]
-
-
-def rows_of(bodies: Sequence[int]) -> list[list[int]]:
-    """Return the numbers of the rows of each body, from the number of the body of each row."""
-    found: dict[int, list[int]] = defaultdict(list)
-    for row, body in enumerate(bodies):
-        found[body].append(row)
-    return list(found.values())
 
 
 def _told(item: Formula) -> str:

@@ -27,9 +27,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae import alike
-from mbfmu.dae.alike import Blocks, Calls, rows_of
-from mbfmu.dae.kkt import OverMass, SchurFactor, kept
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.switches import Switches
 from mbfmu.model.variable_type import VariableType
@@ -54,14 +52,14 @@ class KeptFactor:
     """The factor of ``[M C^T; C 0]`` and the mass matrix, whose entries a Function computes.
 
     Args:
-        function: Function (q, p, t) -> the entries of M and M^-1; those of C, M^-1 C^T and the factor of C M^-1 C^T.
+        function: Function (q, p, t) -> the entries of M, and of M^-1 unless the factor has it; those of the factor.
             Entries that are numbers are left out.
-        written: map from symbols of these two to the map x -> M x and the factor.
+        written: map from symbols of these two to the factor.
         lasting: whether the entries depend on no time.
     """
 
     function: Function
-    written: Callable[[SX, SX], tuple[Callable[[SX], SX], SchurFactor]]
+    written: Callable[[SX, SX], SchurFactor]
     lasting: bool
 
     def symbols(self) -> tuple[SX, SX]:
@@ -619,7 +617,7 @@ class Dae(Layout):
         q, free, g, p, t = given
         masses, entries = self.kept_factor.symbols()
         symbols = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
-        _, factor = self.kept_factor.written(masses, entries)
+        factor = self.kept_factor.written(masses, entries)
         found = [ca.densify(item) for item in factor.constrained(*symbols)]
         first = 0 if ca.depends_on(ca.vertcat(*found), masses) else 1
         corrected = merged("corrected", [*(masses, entries)[first:], *symbols], found)
@@ -633,29 +631,9 @@ class Dae(Layout):
         """
         q, _, _, _, p, t = self.symbols()
         over_mass = self.over_mass(q, p)
-        inverse = over_mass.inverse
-        if inverse.nnz() > SPARSE * self.n:
+        if over_mass.inverse.nnz() > SPARSE * self.n:
             return None
-        values, factor = SchurFactor(over_mass, self.C(q, p, t)).kept()
-        rows = rows_of(over_mass.bodies)
-        M = self.M(q, p)
-        if len(rows) < alike.MANY:
-            masses, matrices = kept((M, inverse))
-
-            def written(masses: SX, entries: SX) -> tuple[Callable[[SX], SX], SchurFactor]:
-                M, inverse = matrices(masses)
-                return lambda x: M @ x, factor(entries, lambda f: inverse @ f)
-
-        else:
-            calls = Calls()
-            times, over = (Blocks(each, rows, calls) for each in (M, inverse))
-            masses = ca.vertcat(times.entries, over.entries)
-            ends = [0, times.entries.numel(), masses.numel()]
-
-            def written(masses: SX, entries: SX) -> tuple[Callable[[SX], SX], SchurFactor]:
-                own, others = ca.vertsplit(masses, ends)
-                return times.with_entries(own), factor(entries, over.with_entries(others))
-
+        masses, values, written = SchurFactor(over_mass, self.C(q, p, t), self.M(q, p)).kept()
         if not values.numel() + masses.numel():
             return None
         function = merged("kept", [q, p, t], [masses, values])

@@ -55,7 +55,8 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     falling = cache(lambda: ca.gradient(weight, q))
     V = weight + found.potential
     if any(item.kind for item in rows):
-        Phi_q, Phiddot = slopes(rows, q), second_rates(rows, q, v, t)
+        owners = [name.rpartition(".")[0] for name in bodies.coordinates.names]
+        Phi_q, Phiddot = slopes(rows, q, owners), second_rates(rows, q, v, t)
     else:
         Phi_q, Phiddot = ca.jacobian(Phi, q), bodies.dot(bodies.dot(Phi))
     G = ca.jacobian(velocity_rows, v)

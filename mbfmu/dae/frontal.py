@@ -10,7 +10,7 @@ alike call one function (see `alike`).
 import copy
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae import alike
-from mbfmu.dae.alike import Calls, argument, columns
+from mbfmu.dae.alike import Argument, Calls, argument, columns, product, renamed
 from mbfmu.model.frame import SX
 
 FUNCTIONS = 0.5
@@ -105,16 +105,17 @@ def plan_of(C: Any, bodies: Sequence[int]) -> Plan | None:
             of_body[body].append(number)
     order = _order(len(members), of_body.values())
     place = {group: at for at, group in enumerate(order)}
-    moving = [body for body in of if of_body[body]]
-    elements = [Element(tuple(of[body]), tuple(tuple(members[group]) for group in of_body[body])) for body in moving]
+    every = list(of)
+    elements = [Element(tuple(of[body]), tuple(tuple(members[group]) for group in of_body[body])) for body in every]
     waiting: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))  # elements and fronts, by place
-    for number, body in enumerate(moving):
-        waiting[min(place[group] for group in of_body[body])][0].append(number)
+    for number, body in enumerate(every):
+        if of_body[body]:
+            waiting[min(place[group] for group in of_body[body])][0].append(number)
     fronts: list[Front] = []
     reach: list[set[int]] = []  # places of the groups that each front leaves a share to
     for at, group in enumerate(order):
         taken, before = waiting[at]
-        share = {place[other] for number in taken for other in of_body[moving[number]]}
+        share = {place[other] for number in taken for other in of_body[every[number]]}
         share |= {other for number in before for other in reach[number]}
         ahead = sorted(share - {at})
         own, later = members[group], [row for other in ahead for row in members[order[other]]]
@@ -147,100 +148,138 @@ def _order(count: int, cliques: Any) -> list[int]:
 
 
 class Fronts:
-    """The factor of S = C M^-1 C^T, with C.
+    """The factor of ``[M C^T; C 0]`` through that of S = C M^-1 C^T, with C, M and M^-1.
 
     Args:
         plan: elements and fronts for C.
+        M: SX, block diagonal, shape (n, n); None: nothing is multiplied by it.
         inverse: M^-1, SX, block diagonal, shape (n, n).
         C: SX, shape (k, n).
         least: part of the diagonal of S below which a pivot counts as none.
         row_lengths: see `Dae`.
     """
 
-    def __init__(self, plan: Plan, inverse: SX, C: SX, least: float, row_lengths: Sequence[float]) -> None:
+    def __init__(
+        self, plan: Plan, M: SX | None, inverse: SX, C: SX, least: float, row_lengths: Sequence[float]
+    ) -> None:
         self._plan, self._functions, self._calls = plan, _Functions(), Calls()
-        k, n = C.shape
-        self.shape = k, n
+        self.shape = C.shape
         self._C = [[argument(C[list(group), list(item.columns)]) for group in item.groups] for item in plan.elements]
-        shares = [
-            self._calls(_share, *own, argument(inverse[list(item.columns), list(item.columns)]))
-            for own, item in zip(self._C, plan.elements, strict=True)
-        ]
-        diagonal = [ca.SX(0)] * k
-        for item, share in zip(plan.elements, shares, strict=True):
-            at = 0
-            for place, row in enumerate(item.rows):
-                diagonal[row] = diagonal[row] + share[at]
-                at += len(item.rows) - place
-        bounds = [least * item for item in diagonal]
-        weights = [ca.SX(1)] * k
-        if row_lengths:
-            lengths = ca.sum2(C**2)
-            bounds = [item * length**2 for item, length in zip(bounds, row_lengths, strict=False)]
-            weights = lengths.elements()
+        self._inverse = [argument(inverse[list(item.columns), list(item.columns)]) for item in plan.elements]
+        self._M = [] if M is None else [argument(M[list(item.columns), list(item.columns)]) for item in plan.elements]
+        share = _weighed_share if row_lengths else _share
+        shares = self._each(share, self._inverse)
         self._D: list[SX] = []
         self._L: list[SX] = []
         left: list[SX] = []
         for front in plan.fronts:
             given = [*(shares[number] for number in front.elements), *(left[number] for number in front.before)]
-            D, L, share = self._functions.front(front)(*given)
-            own = list(front.own)
-            pivots = ca.vertcat(
-                *(
-                    ca.if_else(bounds[row] < (D[at] * weights[row] if row_lengths else D[at]), D[at], math.nan)
-                    for at, row in enumerate(own)
-                )
-            )
-            self._D.append(pivots)
+            bounds = [least * row_lengths[row] ** 2 if row_lengths else least for row in front.own]
+            D, L, rest = self._functions.front(front, tuple(bounds), bool(row_lengths))(*given)
+            self._D.append(D)
             self._L.append(L)
-            left.append(share)
+            left.append(rest)
+
+    @property
+    def masses(self) -> SX:
+        """The entries of M that are no numbers."""
+        return ca.vertcat(ca.SX(0, 1), *(block.given for block in self._M))
 
     @property
     def entries(self) -> SX:
-        """The entries of all parts that are no numbers."""
-        return ca.vertcat(ca.SX(0, 1), *(block.given for own in self._C for block in own), *self._D, *self._L)
+        """The entries of all other parts that are no numbers."""
+        return ca.vertcat(ca.SX(0, 1), *(block.given for block in self._blocks()), *self._D, *self._L)
 
-    def with_entries(self, entries: SX) -> "Fronts":
+    def with_entries(self, masses: SX, entries: SX) -> "Fronts":
         """Return the factor with other entries."""
         found = copy.copy(self)
-        blocks = [block.given for own in self._C for block in own]
+        blocks = [block.given for block in self._blocks()]
         sizes = [item.numel() for item in (*blocks, *self._D, *self._L)]
         parts = iter(ca.vertsplit(entries, [0, *accumulate(sizes)]))
         found._C = [[block.renamed(next(parts)) for block in own] for own in self._C]
+        found._inverse = [block.renamed(next(parts)) for block in self._inverse]
         found._D, found._L = [next(parts) for _ in self._D], [next(parts) for _ in self._L]
+        found._M = renamed(self._M, masses)
         return found
 
-    def rows(self, x: SX) -> SX:
-        """Return C x, shape (k,)."""
-        elements = self._plan.elements
-        parts = columns(x, [item.columns for item in elements])
-        every = ca.vertcat(*(self._calls(_rows, *own, part) for own, part in zip(self._C, parts, strict=True)))
-        places: dict[int, list[int]] = defaultdict(list)
-        for place, row in enumerate(row for item in elements for row in item.rows):
-            places[row].append(place)
-        found = every[[places[row][0] for row in range(self.shape[0])]]
-        for number in range(1, max(map(len, places.values()))):
-            rows = [row for row in range(self.shape[0]) if len(places[row]) > number]
-            found[rows] += every[[places[row][number] for row in rows]]
-        return found
+    def times(self, x: SX) -> SX:
+        """Return M x, shape (n,)."""
+        return self._placed([self._calls(product, *each) for each in zip(self._M, self._columns(x), strict=True)])
+
+    def mass_solve(self, f: SX) -> SX:
+        """Return M^-1 f, shape (n,)."""
+        parts = self._columns(f)
+        return self._placed([self._calls(product, *each) for each in zip(self._inverse, parts, strict=True)])
 
     def columns(self, mu: SX) -> SX:
         """Return C^T mu, shape (n,)."""
-        elements = self._plan.elements
-        parts = iter(columns(mu, [group for item in elements for group in item.groups]))
-        every = ca.vertcat(*(self._calls(_columns, *own, *(next(parts) for _ in own)) for own in self._C))
-        found = ca.SX.zeros(self.shape[1])
-        found[[column for item in elements for column in item.columns]] = every
+        every = [
+            self._calls(_columns, *own, *given) if own else ca.SX(len(item.columns), 1)
+            for item, own, given in zip(self._plan.elements, self._C, self._groups(mu), strict=True)
+        ]
+        return self._placed(every)
+
+    def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
+        """Return (y, mu) from the solution without constraints, free = M^-1 f."""
+        parts = self._columns(free)
+        mu = self._multipliers(self._each(_rows, parts), g)
+        return self._placed(self._each(_moved, self._groups(mu), self._inverse, parts)), mu
+
+    def solve(self, f: SX, g: SX) -> tuple[SX, SX]:
+        """Return (y, mu) with M y + C^T mu = f and C y = g."""
+        free, shares = zip(*self._each(_free, self._inverse, self._columns(f)), strict=True)
+        mu = self._multipliers(shares, g)
+        return self._placed(self._each(_moved, self._groups(mu), self._inverse, map(argument, free))), mu
+
+    def corrections(self, y: SX, mu: SX, f: SX, e: SX, g: SX) -> tuple[SX, SX, SX]:
+        """Return (c, c1, nu), see `SchurFactor.corrections`."""
+        given = self._groups(mu), self._M, self._inverse, self._columns(y), self._columns(f), self._columns(e)
+        free, apart, shares = zip(*self._each(_left, *given), strict=True)
+        nu = self._multipliers(shares, g)
+        moved = self._each(_moved_pair, self._groups(nu), self._inverse, map(argument, free), map(argument, apart))
+        c, c1 = (self._placed(parts) for parts in zip(*moved, strict=True))
+        return c, c1, nu
+
+    def _blocks(self) -> list[Argument]:
+        """Return the blocks of C and M^-1."""
+        return [*(block for own in self._C for block in own), *self._inverse]
+
+    def _columns(self, x: SX) -> list[Argument]:
+        """Return the part of a column, shape (n,), that belongs to each element."""
+        return columns(x, [item.columns for item in self._plan.elements])
+
+    def _groups(self, mu: SX) -> list[list[Argument]]:
+        """Return the parts of a column, shape (k,), that belong to the groups of each element."""
+        parts = iter(columns(mu, [group for item in self._plan.elements for group in item.groups]))
+        return [[next(parts) for _ in item.groups] for item in self._plan.elements]
+
+    def _each(self, formula: Callable[..., SX], *given: Iterable[Argument | list[Argument]]) -> list[Any]:
+        """Return a formula of the blocks of C_e, and of what is given for each element."""
+        found = []
+        for own, *rest in zip(self._C, *given, strict=True):
+            found.append(self._calls(formula, *own, *(part for item in rest for part in _listed(item))))
         return found
 
-    def solve(self, b: SX) -> SX:
-        """Return S^-1 b, shape (k,)."""
+    def _placed(self, parts: Sequence[SX]) -> SX:
+        """Return the column, shape (n,), whose part for each element is given."""
+        found = ca.SX.zeros(self.shape[1])
+        found[[column for item in self._plan.elements for column in item.columns]] = ca.vertcat(*map(ca.densify, parts))
+        return found
+
+    def _multipliers(self, shares: Sequence[SX], g: SX) -> SX:
+        """Return S^-1 (the sum of the shares of all elements - g), shape (k,)."""
         solved: list[SX] = []
         left: list[SX] = []
-        parts = columns(b, [front.own for front in self._plan.fronts])
+        parts = columns(g, [front.own for front in self._plan.fronts]) if g.nnz() else []
         for number, front in enumerate(self._plan.fronts):
-            given = [parts[number].given, self._L[number], *(left[each] for each in front.before)]
-            z, share = self._functions.forward(front)(*given)
+            given = [
+                self._L[number],
+                *(shares[each] for each in front.elements),
+                *(left[each] for each in front.before),
+            ]
+            z, share = self._functions.forward(front, bool(parts))(
+                *(item.given for item in parts[number : number + 1]), *given
+            )
             solved.append(z)
             left.append(share)
         x: list[Any] = [None] * self.shape[0]
@@ -253,24 +292,76 @@ class Fronts:
         return ca.vertcat(*x)
 
 
+def _listed(item: Argument | list[Argument]) -> list[Argument]:
+    return item if isinstance(item, list) else [item]
+
+
+def _triangle(matrix: SX) -> list[SX]:
+    """Return the lower triangle of a matrix column by column."""
+    return [matrix[row, column] for column in range(matrix.shape[0]) for row in range(column, matrix.shape[0])]
+
+
+def _stacked(blocks: Sequence[SX], n: int) -> SX:
+    """Return the blocks of C_e as one matrix of n columns."""
+    return ca.vertcat(ca.SX(0, n), *blocks)
+
+
 def _share(*given: SX) -> SX:
-    """Return the lower triangle of C_e M_e^-1 C_e^T column by column, from the blocks of C_e and M_e^-1."""
-    C = ca.vertcat(*given[:-1])
-    share = C @ (given[-1] @ C.T)
-    return ca.vertcat(
-        *(share[row, column] for column in range(share.shape[0]) for row in range(column, share.shape[0]))
-    )
+    """Return the lower triangle of C_e M_e^-1 C_e^T, from the blocks of C_e, and M_e^-1."""
+    *blocks, inverse = given
+    C = _stacked(blocks, inverse.shape[0])
+    return ca.vertcat(ca.SX(0, 1), *_triangle(C @ (inverse @ C.T)))
+
+
+def _weighed_share(*given: SX) -> SX:
+    """Return the same and then the squares of the lengths of the rows of C_e."""
+    return ca.vertcat(_share(*given), ca.sum2(_stacked(given[:-1], given[-1].shape[0]) ** 2))
 
 
 def _rows(*given: SX) -> SX:
-    """Return C_e x_e, from the blocks of C_e and x_e."""
-    return ca.densify(ca.vertcat(*given[:-1]) @ given[-1])
+    """Return C_e x_e, from the blocks of C_e, and x_e."""
+    *blocks, x = given
+    return ca.densify(_stacked(blocks, x.shape[0]) @ x)
 
 
 def _columns(*given: SX) -> SX:
     """Return C_e^T mu_e, from the blocks of C_e and those of mu_e."""
     half = len(given) // 2
     return ca.densify(ca.vertcat(*given[:half]).T @ ca.vertcat(*given[half:]))
+
+
+def _free(*given: SX) -> tuple[SX, SX]:
+    """Return y = M_e^-1 f and C_e y, from the blocks of C_e, M_e^-1, and f."""
+    *blocks, inverse, f = given
+    y = ca.densify(inverse @ f)
+    return y, _rows(*blocks, y)
+
+
+def _left(*given: SX) -> tuple[SX, SX, SX]:
+    """Return c = M_e^-1 (f - M_e y - C_e^T mu_e), x = M_e^-1 (e - M_e y) and C_e (c - x / 2).
+
+    They are given the blocks of C_e, those of mu_e, M_e, M_e^-1, y, f and e.
+    """
+    *parts, M, inverse, y, f, e = given
+    half = len(parts) // 2
+    C, mu = _stacked(parts[:half], y.shape[0]), ca.vertcat(ca.SX(0, 1), *parts[half:])
+    My = M @ y
+    c, x = ca.densify(inverse @ (f - My - C.T @ mu)), ca.densify(inverse @ (e - My))
+    return c, x, ca.densify(C @ (c - x / 2))
+
+
+def _moved(*given: SX) -> SX:
+    """Return y - M_e^-1 C_e^T mu_e, from the blocks of C_e, those of mu_e, M_e^-1, and y."""
+    *parts, inverse, y = given
+    half = len(parts) // 2
+    C, mu = _stacked(parts[:half], y.shape[0]), ca.vertcat(ca.SX(0, 1), *parts[half:])
+    return ca.densify(y - inverse @ (C.T @ mu))
+
+
+def _moved_pair(*given: SX) -> tuple[SX, SX]:
+    """Return y as `_moved` does and y - x, from what that takes, and x."""
+    y = _moved(*given[:-1])
+    return y, y - given[-1]
 
 
 class _Functions:
@@ -284,28 +375,45 @@ class _Functions:
             self._known[key] = make()
         return self._known[key]
 
-    def front(self, front: Front) -> Any:
+    def front(self, front: Front, bounds: tuple[float, ...], weighed: bool) -> Any:
         """Return the Function (shares of elements and fronts) -> D, the columns of L below it, the share that is left.
 
-        Shares are lower triangles, column by column.
+        A share is a lower triangle, column by column; then, from a front, the sums of what all elements so far add to
+        the diagonal; then, where weighed, those of the squares of the lengths of the rows. A pivot, where weighed times
+        that square, that is not above its bound times the sum of its diagonal is NaN.
+
+        Args:
+            front: the front.
+            bounds: bound of each pivot.
+            weighed: whether lengths of rows count.
         """
 
         def make() -> Any:
             s, size = len(front.own), len(front.own) + len(front.later)
             F = [[ca.SX(0)] * size for _ in range(size)]
+            diagonal, squares = [ca.SX(0)] * size, [ca.SX(0)] * size
             given = []
-            for places in front.places:
-                share = ca.SX.sym("share", len(places) * (len(places) + 1) // 2)
+            for number, places in enumerate(front.places):
+                of_element, count = number < len(front.elements), len(places)
+                triangle = count * (count + 1) // 2
+                share = ca.SX.sym("share", triangle + count * (not of_element) + count * weighed)
                 given.append(share)
-                at = 0
+                entries = iter(share.elements())
                 for j, column in enumerate(places):
                     for row in places[j:]:
                         low, high = max(row, column), min(row, column)
-                        F[low][high] = F[low][high] + share[at]
-                        at += 1
+                        entry = next(entries)
+                        F[low][high] = F[low][high] + entry
+                        if row == column and of_element:
+                            diagonal[row] = diagonal[row] + entry
+                for sums in ([] if of_element else [diagonal], [squares] if weighed else []):
+                    for each in sums:
+                        for place in places:
+                            each[place] = each[place] + next(entries)
             D, L = [], []
             for j in range(s):
-                D.append(F[j][j])
+                size_of_pivot = F[j][j] * squares[j] if weighed else F[j][j]
+                D.append(ca.if_else(bounds[j] * diagonal[j] < size_of_pivot, F[j][j], math.nan))
                 over = 1 / F[j][j]
                 factor = [F[i][j] * over for i in range(j + 1, size)]
                 L += factor
@@ -313,21 +421,30 @@ class _Functions:
                     for k in range(j + 1, i + 1):
                         F[i][k] = F[i][k] - factor[i - j - 1] * F[k][j]
             share = [F[i][k] for k in range(s, size) for i in range(k, size)]
+            share += diagonal[s:] + (squares[s:] if weighed else [])
             empty = ca.SX(0, 1)
             results = [ca.vertcat(empty, *D), ca.vertcat(empty, *L), ca.vertcat(empty, *share)]
             return alike.apart("front", given, [ca.densify(item) for item in results])
 
-        return self._once(("front", front.key), make)
+        return self._once(("front", front.key, len(front.elements), bounds, weighed), make)
 
-    def forward(self, front: Front) -> Any:
-        """Return the Function (b, L, shares of fronts) -> the solution with L, and the share that is left."""
+    def forward(self, front: Front, sided: bool) -> Any:
+        """Return the Function (shares of elements and fronts) -> the solution with L, and the share that is left.
+
+        Its arguments are, before the shares, those rows of the right side that are taken off, where it has some, and
+        the columns of L.
+
+        Args:
+            front: the front.
+            sided: whether it has a right side.
+        """
 
         def make() -> Any:
             s, size = len(front.own), len(front.own) + len(front.later)
-            b, L = ca.SX.sym("b", s), _Panel(s, size)
-            z = [*b.elements(), *[ca.SX(0)] * (size - s)]
+            g, L = ca.SX.sym("g", s), _Panel(s, size)
+            z = [*((-g).elements() if sided else [ca.SX(0)] * s), *[ca.SX(0)] * (size - s)]
             given = []
-            for places in front.places[len(front.elements) :]:
+            for places in front.places:
                 share = ca.SX.sym("share", len(places))
                 given.append(share)
                 for at, place in enumerate(places):
@@ -336,10 +453,10 @@ class _Functions:
                 for i in range(j + 1, size):
                     z[i] = z[i] - L[i, j] * z[j]
             left = ca.vertcat(ca.SX(0, 1), *z[s:])
-            return alike.apart("forward", [b, L.symbols, *given], [ca.vertcat(*z[:s]), ca.densify(left)])
+            results = [ca.densify(ca.vertcat(*z[:s])), ca.densify(left)]
+            return alike.apart("forward", [*([g] if sided else []), L.symbols, *given], results)
 
-        places = front.places[len(front.elements) :]
-        return self._once(("forward", len(front.own), len(front.later), places), make)
+        return self._once(("forward", front.key, sided), make)
 
     def backward(self, front: Front) -> Any:
         """Return the Function (z, D, L, the solution's later rows) -> its own rows."""

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -42,7 +43,7 @@ class OverMass:
         self._solve, self.row_lengths, self._blocks, self.bodies = solve, row_lengths, blocks, bodies
         self._inverse = inverse
 
-    @property
+    @cached_property
     def inverse(self) -> SX:
         """M^-1, sparse, shape (n, n)."""
         return self(ca.SX.eye(len(self._blocks))) if self._inverse is None else self._inverse
@@ -135,16 +136,18 @@ class SchurFactor:
     Args:
         mass_solve: the map f -> M^-1 f.
         C: SX, shape (k, n), full row rank, the first rows of [Phi_q; G]; k may be 0.
+        M: SX, sparse, shape (n, n); None: nothing is multiplied by it.
     """
 
-    def __init__(self, mass_solve: OverMass, C: SX) -> None:
-        self.C = C
+    def __init__(self, mass_solve: OverMass, C: SX, M: SX | None = None) -> None:
+        self.C, self._M, self._over = C, M, mass_solve
         self.mass_solve: Callable[[SX], SX] = mass_solve
         self._schur: Factor | None = None
         plan = plan_of(C.sparsity(), mass_solve.bodies)
         self._fronts: Fronts | None = None
         if plan:
-            self._fronts = Fronts(plan, mass_solve.inverse, C, LEAST_PIVOT, mass_solve.row_lengths)
+            self._fronts = Fronts(plan, M, mass_solve.inverse, C, LEAST_PIVOT, mass_solve.row_lengths)
+            self.mass_solve = self._fronts.mass_solve
             return
         self._MiCt = mass_solve(C.T)
         if C.shape[0]:
@@ -162,51 +165,78 @@ class SchurFactor:
             f: SX, shape (n,).
             g: SX, shape (k,).
         """
+        if self._fronts:
+            return self._fronts.solve(f, g)
         return self.constrained(self.mass_solve(f), g)
 
     def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) from the solution without constraints, free = M^-1 f."""
         if self._fronts:
-            mu = self._fronts.solve(self._fronts.rows(free) - g)
-            return free - self.mass_solve(self._fronts.columns(mu)), mu
+            return self._fronts.constrained(free, g)
         if self._schur is None:
             return free, ca.SX(0, 1)
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
-    def rows(self, x: SX) -> SX:
-        """Return C x, shape (k,)."""
-        return self._fronts.rows(x) if self._fronts else self.C @ x
+    def corrections(self, y: SX, mu: SX, f: SX, e: SX, g: SX) -> tuple[SX, SX, SX]:
+        """Return (c, c1, nu) with M (y + c) + C^T (mu + nu) = f, M (y + c - c1) = e and C (c + c1) / 2 = g.
+
+        Args:
+            y: SX, shape (n,).
+            mu: SX, shape (k,).
+            f: SX, shape (n,).
+            e: SX, shape (n,).
+            g: SX, shape (k,).
+        """
+        if self._fronts:
+            return self._fronts.corrections(y, mu, f, e, g)
+        My = self.times(y)
+        free, apart = self.mass_solve(f - My - self.columns(mu)), self.mass_solve(e - My)
+        if self._schur is None:
+            return free, free - apart, ca.SX(0, 1)
+        nu = self._schur.solve(self.C @ (free - apart / 2) - g)
+        c = free - self._MiCt @ nu
+        return c, c - apart, nu
+
+    def times(self, x: SX) -> SX:
+        """Return M x, shape (n,)."""
+        return self._fronts.times(x) if self._fronts else self._M @ x
 
     def columns(self, mu: SX) -> SX:
         """Return C^T mu, shape (n,)."""
         return self._fronts.columns(mu) if self._fronts else self.C.T @ mu
 
-    def kept(self) -> tuple[SX, Callable[[SX, Callable[[SX], SX]], "SchurFactor"]]:
-        """Return the entries of the factor that are no numbers, and the factor in terms of symbols for these.
+    def kept(self) -> tuple[SX, SX, Callable[[SX, SX], "SchurFactor"]]:
+        """Return the entries of M and the factor that are no numbers, and the factor in terms of symbols for these.
 
         Equations that are solved several times with one matrix then compute its entries once.
 
         Returns:
-            The entries, shape (k,), and a map: symbols of that shape, and the map f -> M^-1 f -> the factor.
+            The entries of M, and of M^-1 if no others have it; those of the factor; and a map: symbols for both -> the
+            factor.
         """
-        if self._fronts:
-            values = self._fronts.entries
-        else:
-            D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
-            values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
+        fronts = self._fronts
+        if fronts:
+            return fronts.masses, fronts.entries, lambda *entries: self._by(fronts.with_entries(*entries))
+        masses, of_masses = kept((self._M, self._over.inverse))
+        D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
+        values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
 
-        def written(symbols: SX, mass_solve: Callable[[SX], SX]) -> "SchurFactor":
+        def written(masses: SX, values: SX) -> "SchurFactor":
             found = copy.copy(self)
-            found.mass_solve = mass_solve
-            if self._fronts:
-                found._fronts = self._fronts.with_entries(symbols)
-            else:
-                found.C, found._MiCt, D, LT = matrices(symbols)
-                found._schur = self._schur and self._schur.with_entries(D, LT)
+            found._M, inverse = of_masses(masses)
+            found.mass_solve = lambda f: inverse @ f
+            found.C, found._MiCt, D, LT = matrices(values)
+            found._schur = self._schur and self._schur.with_entries(D, LT)
             return found
 
-        return values, written
+        return masses, values, written
+
+    def _by(self, fronts: Fronts) -> "SchurFactor":
+        """Return the factor by other fronts."""
+        found = copy.copy(self)
+        found._fronts, found.mass_solve = fronts, fronts.mass_solve
+        return found
 
 
 def kept(matrices: Sequence[SX]) -> tuple[SX, Callable[[SX], list[SX]]]:

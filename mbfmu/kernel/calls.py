@@ -93,6 +93,7 @@ def pieces_of(program: Program, arguments: int, results: int, unwanted: Collecti
     level, when = _levels(program, giver)
     stages = range(max(when) + 1)
     ordered = [_ordered(program, giver, [k for k, at in enumerate(when) if at == stage]) for stage in stages]
+    turns = [_turns(program, each) for each in ordered]
     order = [number for each in ordered for number in each]
     direct, others = _direct(program, is_result, order, unwanted)
     shown: dict[int, list[Output]] = defaultdict(list)
@@ -100,7 +101,8 @@ def pieces_of(program: Program, arguments: int, results: int, unwanted: Collecti
         shown[stage].append(item)
     operations = [np.flatnonzero(~program.leaf & (level == stage)) for stage in range(len(stages) + 1)]
     crossing = [_crossing(program, level, stage, own, shown[stage]) for stage, own in enumerate(operations)]
-    places = _Places(program, arguments, order, np.concatenate(crossing), direct)
+    passing = _passing(program, is_result, [turn for each in turns for loop in each for turn in loop], others)
+    places = _Places(program, arguments, order, np.concatenate(crossing), direct, passing)
     kept = np.array(sorted(places.kept), dtype=np.int64)
     kinds = tuple(dict.fromkeys([*program.kinds, *(str(arguments + 1 + k) for k in range(results))]))
     numbers = np.array([kinds.index(str(arguments + k)) for k in range(results + 1)])
@@ -116,7 +118,7 @@ def pieces_of(program: Program, arguments: int, results: int, unwanted: Collecti
         outputs = [Output(item.which, item.element, int(renamed[item.node])) for item in shown[stage]]
         depth = np.append(program.depth, np.zeros(len(new), dtype=np.int64))
         part = part_of(replace(longer, operands=renamed[longer.operands]), own, [*outputs, *stored], depth)
-        found.append(Piece(part, tuple(places.loops(ordered[stage])) if stage < len(stages) else ()))
+        found.append(Piece(part, tuple(places.loops(turns[stage])) if stage < len(stages) else ()))
     return Pieces(tuple(found), places.size, arguments, results)
 
 
@@ -286,8 +288,7 @@ def _direct(
     taken: set[Output] = set()
     for number in order:
         call = program.calls[number]
-        ends = accumulate((call.function.nnz_out(k) for k in range(call.function.n_out())), initial=call.place)
-        for begin, end in pairwise(ends):
+        for begin, end in _results(call):
             items = [shown.get(place) for place in range(begin, end)]
             first = items[0] if items else None
             if first and all(
@@ -296,6 +297,58 @@ def _direct(
                 found[begin] = first.which, first.element
                 taken.update(item for item in items if item)
     return found, [item for item in program.outputs if item not in taken]
+
+
+def _turns(program: Program, order: Sequence[int]) -> list[Nodes]:
+    """Return the numbers of calls in loops, each of shape (turns, calls of a turn).
+
+    Args:
+        program: the program.
+        order: numbers of the calls, in their order.
+    """
+    found = []
+    for start, period, turns in _recurring([program.calls[number].function.__hash__() for number in order]):
+        found.append(np.array(order[start : start + period * turns]).reshape(turns, period))
+    return found
+
+
+def _passing(program: Program, is_result: Flags, turns: Sequence[Nodes], others: Sequence[Output]) -> dict[int, int]:
+    """Return the place within a turn of results of calls that calls of the same turn alone take.
+
+    Args:
+        program: the program.
+        is_result: whether a node is a result of a call.
+        turns: numbers of the calls of each turn.
+        others: what the function shows that is not written where it shows it.
+
+    Returns:
+        The places by the number of the first one among the results of all calls.
+    """
+    count = sum(call.size for call in program.calls)
+    first, last = np.full(count, len(turns)), np.full(count, -1)  # the turns that take each result
+    for turn, numbers in enumerate(turns):
+        for number in numbers.tolist():
+            given = np.array(program.calls[number].given, dtype=np.int64)
+            taken = program.index[given[is_result[given]]]
+            first[taken] = np.minimum(first[taken], turn)
+            last[taken] = turn
+    elsewhere = taken_by(program, np.flatnonzero(~program.leaf), others)
+    first[program.index[elsewhere[is_result[elsewhere]]]] = -1
+    found: dict[int, int] = {}
+    for turn, numbers in enumerate(turns):
+        size = 0
+        for number in numbers.tolist():
+            for begin, end in _results(program.calls[number]):
+                if begin < end and (first[begin:end] == turn).all() and (last[begin:end] == turn).all():
+                    found[begin] = size
+                    size += end - begin
+    return found
+
+
+def _results(call: Called) -> Iterator[tuple[int, int]]:
+    """Yield the number of the first one of each result of a call, and that after its last, among those of all calls."""
+    function = call.function
+    return pairwise(accumulate((function.nnz_out(k) for k in range(function.n_out())), initial=call.place))
 
 
 class _Places:
@@ -307,6 +360,7 @@ class _Places:
         order: numbers of the calls, in their order.
         crossing: operations that other pieces take.
         direct: results of calls that are results of the function, see `_direct`.
+        passing: results that are taken in their own turn alone, see `_passing`; each turn has the same places for them.
 
     Attributes:
         array: number of the array that each node stands in, shape (n,).
@@ -322,11 +376,15 @@ class _Places:
         order: Sequence[int],
         crossing: Nodes,
         direct: Mapping[int, tuple[int, int]],
+        passing: Mapping[int, int],
     ) -> None:
         self._calls = program.calls
         count = sum(call.size for call in program.calls)
         array, moved = np.full(count, memory), np.zeros(count, dtype=np.int64)
-        self.size = 0
+        ends = (
+            passing[begin] + end - begin for call in self._calls for begin, end in _results(call) if begin in passing
+        )
+        self.size = max(ends, default=0)
         self._to: dict[int, list[tuple[int, int]]] = {number: [] for number in order}
         for numbers in self._by_function(order):
             function = self._calls[numbers[0]].function
@@ -336,6 +394,8 @@ class _Places:
                     which, first = memory, self.size
                     if at in direct:
                         which, first = memory + 1 + direct[at][0], direct[at][1]
+                    elif at in passing:
+                        first = passing[at]
                     else:
                         self.size += end - begin
                     array[at : at + end - begin], moved[at : at + end - begin] = (
@@ -368,11 +428,10 @@ class _Places:
             found[self._calls[number].function.__hash__()].append(number)
         return list(found.values())
 
-    def loops(self, order: Sequence[int]) -> Iterator[Loop]:
-        """Yield calls in loops."""
-        functions = [self._calls[number].function.__hash__() for number in order]
-        for start, period, turns in _recurring(functions):
-            numbers = np.array(order[start : start + period * turns]).reshape(turns, period)
+    def loops(self, every: Sequence[Nodes]) -> Iterator[Loop]:
+        """Yield calls in loops, from their numbers (see `_turns`)."""
+        for numbers in every:
+            turns = len(numbers)
             given = [
                 np.array([self._calls[number].given for number in each], dtype=np.int64).reshape(turns, -1)
                 for each in numbers.T.tolist()

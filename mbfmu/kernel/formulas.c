@@ -198,7 +198,7 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
     for (int k = 0; k < f->stages; ++k) {
         const int n = f->size[k];
         double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
-        double *const guess[] = {m->next, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
+        double *const guess[] = {z, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
         int solved = 0;
 #ifdef LASTING
         if (known && !k) {
@@ -209,7 +209,6 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
 #endif
         if (d) f->guess_tangent[k](in, &d->next, m->w);
         f->guess[k](in, guess, m->w);
-        memcpy(z, m->next, sizeof(double) * n);
         if (d) memcpy(sz, d->next, sizeof(double) * n);
         z += n;
         if (d) sz += n;

@@ -30,8 +30,7 @@ static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
         const int n = f->size[k];
         V last = ALL(NAN), correction = ALL(NAN);
         MASK solved = failed;
-        f->guess[k](in, (V *const[]){m->next, 0}, m->w);
-        PUT(z, m->next, n);
+        f->guess[k](in, (V *const[]){z, 0}, m->w);
         z += n;
         if (!f->correct[k]) continue;
         for (int pass = 0; pass < MAX_CORRECTIONS && !lanes_all(solved); ++pass) {

@@ -1,6 +1,5 @@
 """rattle: the symplectic method of order 2 that meets both constraint levels at the step ends."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -46,36 +45,31 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     kept = dae.kept_factor if iteration == "simplified" else None
     before: tuple[Call, ...] = ()
     ending: tuple[Call, ...]
+    times_M1 = problem.times_mass(q1)
     if kept:
-        begun, (times_M0, factor) = _called(kept, q0, problem.p, t)
-        ended, (times_M1, factor1) = _called(kept, q1, problem.p, t + h)
+        begun, factor = _called(kept, q0, problem.p, t)
+        ended, factor1 = _called(kept, q1, problem.p, t + h)
+        times_M1 = factor1.times
+    kick, gap = h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t), problem.Phi(q1, t + h)
+    if iteration == "newton":
+        times_M0, v0 = problem.times_mass(q0), problem.over_mass(q0)(p0)
+        balance = times_M0(d0) - h * p0 - kick + problem.Phi_q(q0, t).T @ impulse
+        same = () if dae.constant_mass else (problem.impulse(q1, d1) - times_M0(d0),)
+        solved = {"residual": ca.vertcat(balance, *same, gap)}
     else:
-        times_M0, times_M1 = problem.times_mass(q0), problem.times_mass(q1)
-        factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t))
-    v0 = factor.mass_solve(p0)
-    balance = (
-        times_M0(d0)
-        - h * p0
-        - h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t)
-        + factor.columns(impulse)
-    )  # fmt: skip
-    gap = problem.Phi(q1, t + h)
-    if dae.constant_mass:
-        unknowns, guess = ca.vertcat(d0, impulse), ca.vertcat(h * v0, h**2 / 2 * lambda0)
-        residual = ca.vertcat(balance, gap)
-        correction = ca.vertcat(*factor.solve(-balance, -gap))
-        watched = n
-    else:
-        unknowns, guess = ca.vertcat(d0, d1, impulse), ca.vertcat(h * v0, h * v0, h**2 / 2 * lambda0)
-        same = problem.impulse(q1, d1) - times_M0(d0)
-        residual = ca.vertcat(balance, same, gap)
-        apart = factor.mass_solve(same)
-        change, multipliers = factor.solve(-balance, factor.rows(apart) / 2 - gap)
-        correction = ca.vertcat(change, change - apart, multipliers)
-        watched = 2 * n
-    solved = {"residual": residual} if iteration == "newton" else {"correction": correction}
+        if not kept:
+            factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t), problem.M(q0))
+        v0 = factor.mass_solve(p0)
+        changes: tuple[SX, ...]
+        if dae.constant_mass:
+            changes = factor.solve(h * p0 + kick - factor.times(d0) - factor.columns(impulse), -gap)
+        else:
+            changes = factor.corrections(d0, impulse, h * p0 + kick, problem.impulse(q1, d1), -gap)
+        solved = {"correction": ca.vertcat(*changes)}
+    moving = (d0,) if dae.constant_mass else (d0, d1)
+    unknowns, guess = ca.vertcat(*moving, impulse), ca.vertcat(*[h * v0 for _ in moving], h**2 / 2 * lambda0)
     V1 = d1 / h
-    moved = Stage(unknowns, guess, watched=watched, **solved)
+    moved = Stage(unknowns, guess, watched=n * len(moving), **solved)
     Zz = ca.SX.sym("Zz", problem.n_z)
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
@@ -105,8 +99,8 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     )  # fmt: skip
 
 
-def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, tuple[Callable[[SX], SX], SchurFactor]]:
-    """Return the call that computes a kept factor at a pose, and x -> M x and the factor in its results."""
+def _called(kept: KeptFactor, q: SX, p: SX, t: SX) -> tuple[Call, SchurFactor]:
+    """Return the call that computes a kept factor at a pose, and the factor in its results."""
     symbols = kept.symbols()
     return Call(ca.vertcat(*symbols), kept.function, (q, p, t)), kept.written(*symbols)
 
