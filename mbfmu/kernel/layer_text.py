@@ -1,7 +1,7 @@
 """Layers -> C text: loops whose turns find by tables what other loops left in the work vector."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -47,21 +47,25 @@ class LayerText(LoopText):
         if run is None:
             yield self.operation(node)
         else:
-            names = [f"s{node}"] * 2
-            names[run.other], pointer = self._varying(self.program.operands[run.members, run.other])
+
+            def turn() -> list[str]:
+                names = [f"s{node}"] * 2
+                names[run.other], pointer = self._varying(self.program.operands[run.members, run.other])
+                return [*pointer, f"    s{node} = {self.program.name(node)}({', '.join(names)});"]
+
             yield f"  V s{node} = SAME({self.name(int(self.program.operands[run.members[0], run.place]))});"
-            yield f"  for (int k = 0; k < {len(run.members)}; ++k) {{"
-            yield from pointer
-            yield f"    s{node} = {self.program.name(node)}({', '.join(names)});"
-            yield "  }"
+            yield from self.looped(len(run.members), turn)
         if self.slot[node] >= 0:
             yield f"  w[{self.slot[node]}] = s{node};"
 
     def loop(self, number: int) -> Iterator[str]:
         """Yield a loop; nothing for one that all layers have left."""
         ours = np.flatnonzero(self.layers.loop == number).tolist()
-        if not ours:
-            return
+        if ours:
+            yield from self.looped(len(self.layers.members[ours[0]]), lambda: self._turn(number, ours))
+
+    def _turn(self, number: int, ours: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of a turn of a loop with these layers."""
         lines: list[str] = []
         pointers: dict[str, None] = {}
         for layer in ours:
@@ -77,13 +81,11 @@ class LayerText(LoopText):
             if layer in self.column:
                 lines.append(f"    v[{self.column[layer]}] = a{layer};")
             lines += [self.store_turns(items, f"a{layer}") for items in self.stored[layer]]
-        yield f"  for (int k = 0; k < {len(self.layers.members[ours[0]])}; ++k) {{"
         if number in self.rows:
             start, length = self.rows[number]
             yield f"    V *const v = w + ({length} * k + {start});"
         yield from pointers
         yield from lines
-        yield "  }"
 
     def _varying(self, used: Nodes) -> tuple[str, Iterable[str]]:
         """Return the C expression of a node for each turn of a loop, and the line that defines its pointer."""
@@ -92,9 +94,9 @@ class LayerText(LoopText):
         if self.program.leaf[used[0]]:
             return self.leaves(used), ()
         slots = self.slot[used]
-        steps = np.diff(slots)
-        if (steps == steps[0]).all():
-            return f"w[{steps[0]} * k + {slots[0]}]", ()
+        index = self.linear(slots)
+        if index:
+            return f"w[{index}]", ()
         table = self.table("int", map(str, (slots - slots[0]).tolist()))
         return f"r{table[1:]}[{slots[0]}]", (f"    const V *const r{table[1:]} = w + {table}[k];",)
 

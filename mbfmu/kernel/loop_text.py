@@ -1,8 +1,9 @@
 """C functions with loops: what does not depend on how the loops were found."""
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,11 +12,59 @@ from mbfmu.kernel.operations import literal
 from mbfmu.kernel.program import Nodes, Output, Program
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Turns of a loop in blocks.
+
+    Args:
+        length: number of turns of a block, but for the first and the last, which may have fewer.
+        missing: number of turns that the first one lacks.
+    """
+
+    length: int
+    missing: int
+
+    def head(self, count: int) -> str:
+        """Return the line that begins a loop of so many turns; one brace ends it."""
+        if self.missing or count % self.length:
+            ends, first, last = f"k < {count}", f"b ? 0 : {self.missing}", f"i < {self.length} && k < {count}"
+        else:
+            ends, first, last = f"b < {count // self.length}", "0", f"i < {self.length}"
+        return f"  for (int k = 0, b = 0; {ends}; ++b) for (int i = {first}; {last}; ++i, ++k) {{"
+
+    def linear(self, indices: Nodes) -> str | None:
+        """Return indices as an expression linear in the numbers of the block and of the turn in it, if they are."""
+        turns = np.arange(len(indices)) + self.missing
+        block, turn = turns // self.length, turns % self.length
+        steps = np.diff(indices)
+        within = steps[turn[1:] > 0]
+        between = steps[turn[1:] == 0]
+        if not (len(within) and len(between)):
+            return None
+        step = int(within[0])
+        leap = int(between[0]) + step * (self.length - 1)
+        first = int(indices[0]) - step * self.missing
+        if (indices != first + leap * block + step * turn).any():
+            return None
+        return f"{leap} * b + {step} * i + {first}"
+
+
+def blocks_of(steps: Nodes) -> Blocks | None:
+    """Return the blocks in which indices with these steps may be linear; None: there are none."""
+    values, counts = np.unique(steps, return_counts=True)
+    leaps = np.flatnonzero(steps != values[counts.argmax()])
+    if len(leaps) < 2 or leaps[1] - leaps[0] < 2:
+        return None
+    length = int(leaps[1] - leaps[0])
+    return Blocks(length, length - 1 - int(leaps[0])) if leaps[0] < length else None
+
+
 class LoopText(ABC):
     """The C text of a function; subclasses say what their loops, and the nodes outside of them, are.
 
     In it ``i0``, ``o0`` ... are arguments and results, ``t0`` ... are tables, ``k`` counts turns from 0, and ``s9`` is
-    the value of node 9, outside of loops.
+    the value of node 9, outside of loops. Turns may come in blocks (see `looped`): ``b`` counts these, and ``i`` the
+    turns of one.
 
     Args:
         program: the function.
@@ -28,6 +77,8 @@ class LoopText(ABC):
     def __init__(self, program: Program, unwanted: Collection[int]) -> None:
         self.program, self.unwanted = program, unwanted
         self.tables: dict[str, str] = {}
+        self._blocks: Blocks | None = None  # of the loop that is written
+        self._tried: Counter[Blocks] = Counter()  # those that would spare that loop a table
 
     @abstractmethod
     def name(self, node: int) -> str:
@@ -98,11 +149,41 @@ class LoopText(ABC):
         return f"i{self.program.name(int(nodes[0]))}[{self.index(self.program.index[nodes])}]"
 
     def index(self, indices: Nodes) -> str:
-        """Return an index for each turn: linear in k, or from a table."""
-        steps = set(np.diff(indices).tolist())
-        if len(steps) == 1:
-            return f"{steps.pop()} * k + {indices[0]}"
-        return f"{self.table('int', map(str, indices.tolist()))}[k]"
+        """Return an index for each turn: linear in k, or in the numbers of a block and a turn in it, or a table."""
+        return self.linear(indices) or f"{self.table('int', map(str, indices.tolist()))}[k]"
+
+    def linear(self, indices: Nodes) -> str | None:
+        """Return an index for each turn, if it needs no table."""
+        steps = np.diff(indices)
+        if not len(steps):
+            return None
+        if (steps == steps[0]).all():
+            return f"{steps[0]} * k + {indices[0]}"
+        if self._blocks:
+            return self._blocks.linear(indices)
+        blocks = blocks_of(steps)
+        if blocks and blocks.linear(indices):
+            self._tried[blocks] += 1
+        return None
+
+    def looped(self, count: int, body: Callable[[], Iterable[str]]) -> Iterator[str]:
+        """Yield a loop; one that would need tables is over blocks of turns in which indices are linear, if they are.
+
+        Args:
+            count: number of turns.
+            body: gives the lines of a turn.
+        """
+        tables = dict(self.tables)
+        self._tried.clear()
+        lines = list(body())
+        head = f"  for (int k = 0; k < {count}; ++k) {{"
+        if self._tried:
+            self.tables, self._blocks = tables, self._tried.most_common(1)[0][0]
+            lines, head = list(body()), self._blocks.head(count)
+            self._blocks = None
+        yield head
+        yield from lines
+        yield "  }"
 
     def table(self, kind: str, values: Iterable[str]) -> str:
         """Return the name of a table of values."""
@@ -120,9 +201,8 @@ class LoopText(ABC):
         if len(items) < LEAST:
             yield from (self.store(item, str(item.element), value or self.leaf(item.node)) for item in items)
             return
-        yield f"  for (int k = 0; k < {len(items)}; ++k) {{"
-        yield self.store_turns(items, value or self.leaves(np.array([item.node for item in items])))
-        yield "  }"
+        nodes = np.array([item.node for item in items])
+        yield from self.looped(len(items), lambda: [self.store_turns(items, value or self.leaves(nodes))])
 
     def store(self, item: Output, index: str, value: str) -> str:
         """Return the line that stores a result."""
