@@ -1,4 +1,4 @@
-"""python -m benchmarks.scale [CASE...]: the first start and the steps of mechanisms of up to 1000 bodies.
+"""python -m benchmarks.scale [--in-turn] [CASE...]: the first start and the steps of mechanisms of up to 1000 bodies.
 
 A first start reads the model, derives its equations, writes and compiles its code and gives its first state, in a
 process of its own with an empty cache; imports are not counted. Its kernel is one of tcc; the optimised one is there
@@ -6,6 +6,8 @@ later, counted from the beginning too. Memory is the largest of this process and
 the optimised kernel for 1 ms, with its outputs, the median of some.
 Chains and trees in joint coordinates start with a turn in each joint: of one at rest, which falls at its bearing alone,
 the accelerations of far links are subnormal numbers, for which processors take many times as long.
+With --in-turn the steps of two cases are compared in one process, block by block in turn, as others on a machine slow
+down what needs much memory more.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sin
@@ -28,6 +30,8 @@ from benchmarks.table import markdown
 
 STEPS, H = 20, 1e-3
 """Steps that are timed, and their length, s."""
+BLOCKS, WARMING = 150, 3
+"""Number of blocks of `STEPS` steps of each of two cases in turn, and of the steps before each that are not timed."""
 RATE = 0.1
 """Largest speed of a joint at the start of chains and trees, rad/s."""
 
@@ -116,34 +120,54 @@ CASES = _cases()
 """The rows of the table."""
 
 
-def started(case: Case) -> dict[str, float]:
-    """Return what a first start, an optimised kernel and a step of a case take, in this process: s, MB and us."""
+def simulation(case: Case) -> Any:
+    """Return a simulation of a case."""
     from mbfmu import Simulation
 
-    begin, busy = perf_counter(), process_time()
-    simulation = Simulation(
-        case.system(),
-        coordinates=case.coordinates,
-        stepper=case.stepper,
-        options=dict(case.options),
-        step=H,
-        values=case.start,
+    options = dict(case.options)
+    return Simulation(
+        case.system(), coordinates=case.coordinates, stepper=case.stepper, options=options, step=H, values=case.start
     )
+
+
+def steps(running: Any, count: int = STEPS) -> float:
+    """Return the median time of some steps, us."""
+    times = []
+    for _ in range(count):
+        before = perf_counter()
+        running.step({}, H)
+        times.append(perf_counter() - before)
+    return statistics.median(times) * 1e6
+
+
+def in_turn(cases: Sequence[Case]) -> list[list[float]]:
+    """Return the times of a step of two cases, us, and their ratio: the quartiles of blocks of steps in turn."""
+    running = [simulation(case) for case in cases]
+    for each in running:
+        each.finish_compiling()
+    found: list[list[float]] = [[], [], []]
+    for _ in range(BLOCKS):
+        for times, each in zip(found, running, strict=False):
+            steps(each, WARMING)
+            times.append(steps(each))
+        found[2].append(found[1][-1] / found[0][-1])
+    return [statistics.quantiles(values, n=4) for values in found]
+
+
+def started(case: Case) -> dict[str, float]:
+    """Return what a first start, an optimised kernel and a step of a case take, in this process: s, MB and us."""
+    begin, busy = perf_counter(), process_time()
+    running = simulation(case)
     first, used = perf_counter() - begin, process_time() - busy
-    simulation.finish_compiling()
+    running.finish_compiling()
     optimised = perf_counter() - begin
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, children.ru_maxrss) / 1e3
-    simulation.step({}, H)
-    times = []
-    for _ in range(STEPS):
-        before = perf_counter()
-        simulation.step({}, H)
-        times.append(perf_counter() - before)
+    running.step({}, H)
     compiling = children.ru_utime + children.ru_stime
     return {
         "first": first, "optimised": optimised, "deriving": used, "compiling": compiling, "memory": memory,
-        "step": statistics.median(times) * 1e6,
+        "step": steps(running),
     }  # fmt: skip
 
 
@@ -161,6 +185,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
+    parser.add_argument("--in-turn", action="store_true", help="compare the steps of two cases")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     given = parser.parse_args()
     by_name = {case.name: case for case in CASES}
@@ -169,7 +194,15 @@ def main() -> None:
     if given.alone:
         print(json.dumps(started(by_name[given.alone])))
         return
+    if given.in_turn and len(given.cases) != 2:
+        parser.error("--in-turn takes two cases")
     print(conditions())
+    if given.in_turn:
+        rows = in_turn([by_name[name] for name in given.cases])
+        names = *(f"{name}, us" for name in given.cases), "ratio"
+        lines = [[name, *(f"{value:.4g}" for value in row)] for name, row in zip(names, rows, strict=True)]
+        print("\n".join(markdown(["a step", "first quartile", "median", "third quartile"], lines)))
+        return
     lines = []
     for case in [by_name[name] for name in given.cases] or CASES:
         cost = measured(case)
