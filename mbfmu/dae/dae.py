@@ -56,11 +56,23 @@ class KeptFactor:
             Entries that are numbers are left out.
         written: map from symbols of these two to the factor.
         lasting: whether the entries depend on no time.
+        shape: number of the rows of C and of M.
     """
 
     function: Function
     written: Callable[[SX, SX], SchurFactor]
     lasting: bool
+    shape: tuple[int, int]
+
+    @cached_property
+    def corrected(self) -> tuple[Function, int]:
+        """Function (results of `function`, free, g) -> `SchurFactor.constrained`, and the first one that it takes."""
+        masses, entries = self.symbols()
+        rows, n = self.shape
+        given = ca.SX.sym("free", n), ca.SX.sym("g", rows)
+        found = [ca.densify(item) for item in self.written(masses, entries).constrained(*given)]
+        first = 0 if ca.depends_on(ca.vertcat(*found), masses) else 1
+        return merged("corrected", [*(masses, entries)[first:], *given], found), first
 
     def symbols(self) -> tuple[SX, SX]:
         """Return fresh symbols for the two results."""
@@ -591,17 +603,37 @@ class Dae(Layout):
 
         With C = [Phi_q; G]: ``[M C^T; C 0] [a; lambda] = [force; gamma]``.
         """
-        q, v, z, u, p, t = given = self.symbols()
-        gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
-        free = self.free_acceleration(q, v, z, u, p, t)
+        given = self.symbols()
         if self.constrained:
-            sides = merged("sides", list(given), [free, ca.densify(gamma)])
-            called = sides.mx_in()
-            return ca.Function("acceleration", called, self.constrained(called[0], *sides(*called), *called[-2:]))
+            called = self._sides.mx_in()
+            return ca.Function("acceleration", called, self.constrained(called[0], *self._sides(*called), *called[-2:]))
+        free, gamma = self._sides_at(*given)
         if not self.m + self.k:
             return ca.Function("acceleration", list(given), [ca.densify(free), gamma])
-        a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
+        a, lambda_ = self.factor(given[0], *given[-2:]).constrained(free, gamma)
         return merged("acceleration", list(given), [ca.densify(a), ca.densify(lambda_)])
+
+    @cached_property
+    def acceleration_by_factor(self) -> Function | None:
+        """Function (q, v, z, u, p, t, results of the `kept_factor`) -> `acceleration`, if that calls those."""
+        kept = self.kept_factor if self.constrained else None
+        if not kept:
+            return None
+        results = [ca.MX.sym("kept", kept.function.numel_out(number)) for number in range(2)]
+        called, (corrected, first) = self._sides.mx_in(), kept.corrected
+        found = corrected(*results[first:], *self._sides(*called))
+        return ca.Function("acceleration_by_factor", [*called, *results], found)
+
+    def _sides_at(self, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> tuple[SX, SX]:
+        """Return the accelerations without constraints, and gamma of all these."""
+        gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
+        return self.free_acceleration(q, v, z, u, p, t), gamma
+
+    @cached_property
+    def _sides(self) -> Function:
+        """Function (q, v, z, u, p, t) -> the accelerations without constraints, and gamma of all these."""
+        given = self.symbols()
+        return merged("sides", list(given), [ca.densify(item) for item in self._sides_at(*given)])
 
     @cached_property
     def constrained(self) -> Function | None:
@@ -615,12 +647,7 @@ class Dae(Layout):
             return None
         given = [ca.MX.sym(*item) for item in (("q", self.n), ("free", self.n), ("g", rows), ("p", self.n_p), ("t",))]
         q, free, g, p, t = given
-        masses, entries = self.kept_factor.symbols()
-        symbols = ca.SX.sym("free", self.n), ca.SX.sym("g", rows)
-        factor = self.kept_factor.written(masses, entries)
-        found = [ca.densify(item) for item in factor.constrained(*symbols)]
-        first = 0 if ca.depends_on(ca.vertcat(*found), masses) else 1
-        corrected = merged("corrected", [*(masses, entries)[first:], *symbols], found)
+        corrected, first = self.kept_factor.corrected
         return ca.Function("constrained", given, corrected(*self.kept_factor.function(q, p, t)[first:], free, g))
 
     @cached_property
@@ -637,7 +664,7 @@ class Dae(Layout):
         if not values.numel() + masses.numel():
             return None
         function = merged("kept", [q, p, t], [masses, values])
-        return KeptFactor(function, written, not ca.depends_on(values, t))
+        return KeptFactor(function, written, not ca.depends_on(values, t), (self.m + self.k, self.n))
 
     def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
         """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].

@@ -20,7 +20,10 @@ class Stage:
         unknowns: SX symbols, a column.
         guess: SX, one entry for each unknown, in terms of the formula's arguments and earlier stages' unknowns.
         residual: SX, one entry for each unknown: Newton's method solves residual = 0; None: `correction` is used.
-        correction: SX, added to the unknowns in each pass; a method states its own iteration this way.
+        correction: SX, added to the unknowns in each pass; a method states its own iteration this way; None:
+            `corrected` and `change` are used.
+        corrected: SX, the unknowns after a pass.
+        change: SX, the 1-norm of the watched entries of what a pass adds to the unknowns.
         watched: number of leading unknowns that decide about convergence (the rest are multipliers); None: all.
         soft: added to the diagonal of Newton's matrix, where solutions need not be unique: it finds one near the guess.
         rough: whether the passes may end before they are at rest, as a later stage begins where they end; the
@@ -31,6 +34,8 @@ class Stage:
     guess: SX
     residual: SX | None = None
     correction: SX | None = None
+    corrected: SX | None = None
+    change: SX | None = None
     watched: int | None = None
     soft: float = 0.0
     rough: bool = False

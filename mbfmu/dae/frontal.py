@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 
@@ -222,23 +222,24 @@ class Fronts:
     def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) from the solution without constraints, free = M^-1 f."""
         parts = self._columns(free)
-        mu = self._multipliers(self._each(_rows, parts), g)
+        mu, _ = self._multipliers(self._each(_rows, parts), g, -1)
         return self._placed(self._each(_moved, self._groups(mu), self._inverse, parts)), mu
 
     def solve(self, f: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) with M y + C^T mu = f and C y = g."""
         free, shares = zip(*self._each(_free, self._inverse, self._columns(f)), strict=True)
-        mu = self._multipliers(shares, g)
+        mu, _ = self._multipliers(shares, g, -1)
         return self._placed(self._each(_moved, self._groups(mu), self._inverse, map(argument, free))), mu
 
-    def corrections(self, y: SX, mu: SX, f: SX, e: SX, g: SX) -> tuple[SX, SX, SX]:
-        """Return (c, c1, nu), see `SchurFactor.corrections`."""
-        given = self._groups(mu), self._M, self._inverse, self._columns(y), self._columns(f), self._columns(e)
+    def corrected(self, y: SX, y1: SX, mu: SX, f: SX, e: SX, gap: SX) -> tuple[SX, SX, SX, SX]:
+        """Return (y + c, y1 + c1, mu + nu) and the 1-norm of (c, c1), see `SchurFactor.corrected`."""
+        parts = self._columns(y)
+        given = self._groups(mu), self._M, self._inverse, parts, self._columns(f), self._columns(e)
         free, apart, shares = zip(*self._each(_left, *given), strict=True)
-        nu = self._multipliers(shares, g)
-        moved = self._each(_moved_pair, self._groups(nu), self._inverse, map(argument, free), map(argument, apart))
-        c, c1 = (self._placed(parts) for parts in zip(*moved, strict=True))
-        return c, c1, nu
+        nu, better = self._multipliers(shares, gap, 1, mu)
+        ended = self._inverse, map(argument, free), map(argument, apart), parts, self._columns(y1)
+        new, new1, sizes = zip(*self._each(_corrected, self._groups(nu), *ended), strict=True)
+        return self._placed(new), self._placed(new1), better, sum(sizes, ca.SX(0))
 
     def _blocks(self) -> list[Argument]:
         """Return the blocks of C and M^-1."""
@@ -266,30 +267,32 @@ class Fronts:
         found[[column for item in self._plan.elements for column in item.columns]] = ca.vertcat(*map(ca.densify, parts))
         return found
 
-    def _multipliers(self, shares: Sequence[SX], g: SX) -> SX:
-        """Return S^-1 (the sum of the shares of all elements - g), shape (k,)."""
+    def _multipliers(self, shares: Sequence[SX], g: SX, sign: Literal[-1, 1], mu: SX | None = None) -> tuple[SX, SX]:
+        """Return nu with S nu = the sum of the shares of all elements + sign g, and mu + nu if mu is given.
+
+        All have the shape (k,).
+        """
+        fronts = self._plan.fronts
         solved: list[SX] = []
         left: list[SX] = []
-        parts = columns(g, [front.own for front in self._plan.fronts]) if g.nnz() else []
-        for number, front in enumerate(self._plan.fronts):
-            given = [
-                self._L[number],
-                *(shares[each] for each in front.elements),
-                *(left[each] for each in front.before),
-            ]
-            z, share = self._functions.forward(front, bool(parts))(
-                *(item.given for item in parts[number : number + 1]), *given
-            )
+        parts = columns(g, [front.own for front in fronts]) if g.nnz() else []
+        for number, front in enumerate(fronts):
+            given = [part.given for part in parts[number : number + 1]] + [self._L[number]]
+            given += [*(shares[each] for each in front.elements), *(left[each] for each in front.before)]
+            z, share = self._functions.forward(front, sign if parts else 0)(*given)
             solved.append(z)
             left.append(share)
-        x: list[Any] = [None] * self.shape[0]
-        for number in reversed(range(len(self._plan.fronts))):
-            front = self._plan.fronts[number]
-            later = ca.vertcat(ca.SX(0, 1), *(x[row] for row in front.later))
-            own = self._functions.backward(front)(solved[number], self._D[number], self._L[number], later)
-            for row, entry in zip(front.own, own.elements(), strict=True):
-                x[row] = entry
-        return ca.vertcat(*x)
+        begun = [] if mu is None else columns(mu, [front.own for front in fronts])
+        nu, sums = ([ca.SX(0)] * self.shape[0] for _ in range(2))
+        for number in reversed(range(len(fronts))):
+            front = fronts[number]
+            later = ca.vertcat(ca.SX(0, 1), *(nu[row] for row in front.later))
+            given = [solved[number], self._D[number], self._L[number], later]
+            given += [part.given for part in begun[number : number + 1]]
+            for found, own in zip((nu, sums), self._functions.backward(front, bool(begun)).call(given), strict=False):
+                for row, entry in zip(front.own, own.elements(), strict=True):
+                    found[row] = entry
+        return ca.vertcat(*nu), ca.vertcat(*sums)
 
 
 def _listed(item: Argument | list[Argument]) -> list[Argument]:
@@ -358,10 +361,15 @@ def _moved(*given: SX) -> SX:
     return ca.densify(y - inverse @ (C.T @ mu))
 
 
-def _moved_pair(*given: SX) -> tuple[SX, SX]:
-    """Return y as `_moved` does and y - x, from what that takes, and x."""
-    y = _moved(*given[:-1])
-    return y, y - given[-1]
+def _corrected(*given: SX) -> tuple[SX, SX, SX]:
+    """Return y + c, y1 + c1 and the 1-norm of (c, c1), with c as of `_moved` and c1 = c - x.
+
+    They are given what that takes, x, y and y1.
+    """
+    *parts, x, y, y1 = given
+    c = _moved(*parts)
+    c1 = c - x
+    return y + c, y1 + c1, ca.norm_1(ca.vertcat(c, c1))
 
 
 class _Functions:
@@ -428,21 +436,20 @@ class _Functions:
 
         return self._once(("front", front.key, len(front.elements), bounds, weighed), make)
 
-    def forward(self, front: Front, sided: bool) -> Any:
+    def forward(self, front: Front, sign: Literal[-1, 0, 1]) -> Any:
         """Return the Function (shares of elements and fronts) -> the solution with L, and the share that is left.
 
-        Its arguments are, before the shares, those rows of the right side that are taken off, where it has some, and
-        the columns of L.
+        Its arguments are, before the shares, the right side besides these, if there is any, and the columns of L.
 
         Args:
             front: the front.
-            sided: whether it has a right side.
+            sign: that of this right side; 0: there is none.
         """
 
         def make() -> Any:
             s, size = len(front.own), len(front.own) + len(front.later)
             g, L = ca.SX.sym("g", s), _Panel(s, size)
-            z = [*((-g).elements() if sided else [ca.SX(0)] * s), *[ca.SX(0)] * (size - s)]
+            z = [*(sign * g).elements(), *[ca.SX(0)] * (size - s)]
             given = []
             for places in front.places:
                 share = ca.SX.sym("share", len(places))
@@ -454,12 +461,17 @@ class _Functions:
                     z[i] = z[i] - L[i, j] * z[j]
             left = ca.vertcat(ca.SX(0, 1), *z[s:])
             results = [ca.densify(ca.vertcat(*z[:s])), ca.densify(left)]
-            return alike.apart("forward", [*([g] if sided else []), L.symbols, *given], results)
+            return alike.apart("forward", [*([g] if sign else []), L.symbols, *given], results)
 
-        return self._once(("forward", front.key, sided), make)
+        return self._once(("forward", front.key, sign), make)
 
-    def backward(self, front: Front) -> Any:
-        """Return the Function (z, D, L, the solution's later rows) -> its own rows."""
+    def backward(self, front: Front, added: bool) -> Any:
+        """Return the Function (z, D, L, the solution's later rows) -> its own rows.
+
+        Args:
+            front: the front.
+            added: whether it is also given a column, and also gives the sum of that and these rows.
+        """
 
         def make() -> Any:
             s, size = len(front.own), len(front.own) + len(front.later)
@@ -468,9 +480,13 @@ class _Functions:
             for j in reversed(range(s)):
                 for i in range(j + 1, size):
                     x[j] = x[j] - L[i, j] * x[i]
-            return alike.apart("backward", [z, D, L.symbols, later], [ca.vertcat(*x[:s])])
+            own, begun = ca.vertcat(*x[:s]), ca.SX.sym("begun", s)
+            given, found = [z, D, L.symbols, later], [own]
+            return alike.apart(
+                "backward", [*given, begun] if added else given, [*found, begun + own] if added else found
+            )
 
-        return self._once(("backward", len(front.own), len(front.later)), make)
+        return self._once(("backward", len(front.own), len(front.later), added), make)
 
 
 class _Panel:

@@ -178,25 +178,28 @@ class SchurFactor:
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
-    def corrections(self, y: SX, mu: SX, f: SX, e: SX, g: SX) -> tuple[SX, SX, SX]:
-        """Return (c, c1, nu) with M (y + c) + C^T (mu + nu) = f, M (y + c - c1) = e and C (c + c1) / 2 = g.
+    def corrected(self, y: SX, y1: SX, mu: SX, f: SX, e: SX, gap: SX) -> tuple[SX, SX, SX, SX]:
+        """Return (y + c, y1 + c1, mu + nu), and the 1-norm of (c, c1).
+
+        Here M (y + c) + C^T (mu + nu) = f, M (y + c - c1) = e and C (c + c1) / 2 = -gap.
 
         Args:
             y: SX, shape (n,).
+            y1: SX, shape (n,).
             mu: SX, shape (k,).
             f: SX, shape (n,).
             e: SX, shape (n,).
-            g: SX, shape (k,).
+            gap: SX, shape (k,).
         """
         if self._fronts:
-            return self._fronts.corrections(y, mu, f, e, g)
+            return self._fronts.corrected(y, y1, mu, f, e, gap)
         My = self.times(y)
-        free, apart = self.mass_solve(f - My - self.columns(mu)), self.mass_solve(e - My)
-        if self._schur is None:
-            return free, free - apart, ca.SX(0, 1)
-        nu = self._schur.solve(self.C @ (free - apart / 2) - g)
-        c = free - self._MiCt @ nu
-        return c, c - apart, nu
+        c, apart = self.mass_solve(f - My - self.columns(mu)), self.mass_solve(e - My)
+        if self._schur:
+            nu = self._schur.solve(self.C @ (c - apart / 2) + gap)
+            mu, c = mu + nu, c - self._MiCt @ nu
+        c1 = c - apart
+        return y + c, y1 + c1, mu, ca.norm_1(ca.densify(ca.vertcat(c, c1)))
 
     def times(self, x: SX) -> SX:
         """Return M x, shape (n,)."""

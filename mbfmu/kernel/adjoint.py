@@ -55,15 +55,13 @@ def adjoints(bundle: Bundle) -> Adjoints:
 
 def _formula(item: FormulaFunctions) -> FormulaDerivatives:
     corrections: list[Any] = []
-    offset = 0
-    for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
+    for correct, equations, place, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
         if correct is None:
             corrections.append(None)
         elif equations is None:
             corrections.append(_adjoint(correct, CHANGING))
         else:
-            corrections.append(_newton(correct, equations, offset, size))
-        offset += size
+            corrections.append(_newton(correct, equations, place, size))
     return FormulaDerivatives(
         tuple(_adjoint(function, CHANGING) for function in item.guess),
         tuple(corrections),

@@ -13,6 +13,7 @@ loops that run a bundle (driver.c, or `runtime.Interpreted`) repeat ``correct{k}
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -42,6 +43,7 @@ class FormulaFunctions:
 
     Args:
         sizes: number of unknowns of each stage.
+        places: place of the first of these among the unknowns z.
         guess: one Function for each stage.
         correct: one Function for each stage; None for a `Let` and a `Call`.
         result: Function.
@@ -49,11 +51,12 @@ class FormulaFunctions:
             unknowns); None for a `Let`, a `Call` and a stage with a correction of its own.
         slope: Function like the result, whose derivatives are those of the result; None: the result itself.
         rough: numbers of the stages whose passes may end before they are at rest.
-        lasting: place among the unknowns of the values that the first stage will have in a step that begins at the
-            result; 0: there are none.
+        lasting: number of the stage whose values the first stage will have in a step that begins at the result, and
+            whose place they take; 0: there is none.
     """
 
     sizes: tuple[int, ...]
+    places: tuple[int, ...]
     guess: tuple[Any, ...]
     correct: tuple[Any, ...]
     result: Any
@@ -61,6 +64,11 @@ class FormulaFunctions:
     slope: Any = None
     rough: tuple[int, ...] = ()
     lasting: int = 0
+
+    @property
+    def unknowns(self) -> int:
+        """Number of entries of z."""
+        return max((place + size for place, size in zip(self.places, self.sizes, strict=True)), default=0)
 
     def functions(self) -> list[Any]:
         """Return all functions."""
@@ -99,6 +107,8 @@ class Bundle:
             for a stepper.
         drift: Function (x, u, p, t) -> change of [q; v; z] that leads back onto the constraints, to first order, and
             their largest violation, m, rad, m/s or rad/s; None without constraints, and for a stepper.
+        shown: Function (x, u, p, t, values that last, see `FormulaFunctions`) -> what `outputs` gives for the state
+            that a step leaves with these; None if it is no shorter.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -124,6 +134,7 @@ class Bundle:
     replaced: bool = False
     rates: Any = None
     drift: Any = None
+    shown: Any = None
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
@@ -152,7 +163,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "step": _functions("step", _with_counted_angles(dae, scheme)),
     }
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
-    outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
+    (outputs, shown), state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
     until = None
     guards = moved = None
@@ -190,6 +201,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         slips=len(dae.switching.switches.frictions) if dae.switching else 0,
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,
+        shown=None if dae.n_held + dae.n_memory else shown,
     )
 
 
@@ -218,8 +230,14 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [found])
 
 
-def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
-    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call."""
+def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> tuple[Any, Any]:
+    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call, and `shown`.
+
+    Args:
+        dae: the equations.
+        scheme: the stepper.
+        stepping: the functions of ``begin`` and ``step``.
+    """
     shared = None
     if dae.constrained or operations(dae.acceleration) > LENGTHY:
         shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
@@ -234,8 +252,18 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
     if shared:
         given = output.sx_in()
         output = merged("output", given, output.call(given))
-    y = ca.densify(ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
-    return (ca.Function if shared else merged)("outputs", [x, u, p, t], [y])
+
+    def y(a: Any, lambda_: Any) -> Any:
+        return ca.densify(ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
+
+    outputs = (ca.Function if shared else merged)("outputs", [x, u, p, t], [y(a, lambda_)])
+    by_factor = dae.acceleration_by_factor if shared and scheme.step.lasting else None
+    if not by_factor:
+        return outputs, None
+    results = [by_factor.numel_in(by_factor.n_in() - number) for number in (2, 1)]
+    known = ca.MX.sym("known", sum(results))
+    found = y(*by_factor(q, v, z, u, p, t, *_cut(known, *results)))
+    return outputs, ca.Function("shown", [x, u, p, t, known], [found])
 
 
 def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
@@ -273,6 +301,7 @@ def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> F
     """Return a formula's functions, each changed by a map (function, whether it is the result)."""
     return FormulaFunctions(
         functions.sizes,
+        functions.places,
         tuple(changed(item, False) for item in functions.guess),
         tuple(item and changed(item, False) for item in functions.correct),
         changed(functions.result, True),
@@ -357,7 +386,7 @@ def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
     memory, next_ticks = _sampler(dae, scheme).call([own, u, whole, ticks, t])
     result = ca.densify(ca.vertcat(*scheme.read(own, whole, t), angles, memory, next_ticks))
     return (
-        FormulaFunctions((), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
+        FormulaFunctions((), (), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
         _until_sampling(dae, sizes),
     )
 
@@ -469,9 +498,13 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
 def _functions(name: str, formula: Formula) -> FormulaFunctions:
     given = formula.arguments
     empty = type(given.h)(0, 1)
-    z = ca.vertcat(empty, *(stage.unknowns for stage in formula.stages))
-    inputs = [formula.x, given.u, given.du, given.p, given.t, given.h, z]
+    calls = [k for k, stage in enumerate(formula.stages) if isinstance(stage, Call)]
+    lasting = calls[-1] if formula.lasting else 0
+    blocks = [stage.unknowns for k, stage in enumerate(formula.stages) if not lasting or k != lasting]
     sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
+    ends = list(accumulate((block.numel() for block in blocks), initial=0))
+    places = tuple([*ends[:lasting], 0, *ends[lasting:-1]] if lasting else ends[:-1])
+    inputs = [formula.x, given.u, given.du, given.p, given.t, given.h, ca.vertcat(empty, *blocks)]
 
     def function(label: str, result: Any, watched: Any = None) -> Any:
         """Return the function of a result and, if `watched` is given, of the 1-norm of that."""
@@ -483,10 +516,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
         return merged(f"{name}_{label}", inputs, results)
 
-    guesses, offset = [], 0
+    guesses: list[Any] = []
     corrections: list[Any] = []
     solved: list[Any] = []
-    for number, (stage, size) in enumerate(zip(formula.stages, sizes, strict=True)):
+    for number, (stage, place, size) in enumerate(zip(formula.stages, places, sizes, strict=True)):
         if isinstance(stage, Call):
             guesses.append(_calling(f"{name}_guess{number}", inputs, stage))
         else:
@@ -494,6 +527,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         if isinstance(stage, Let | Call):
             solved.append(None)
             corrections.append(None)
+        elif stage.corrected is not None:
+            solved.append(None)
+            found = [ca.densify(stage.corrected), ca.densify(stage.change)]
+            corrections.append(merged(f"{name}_correct{number}", inputs, found))
         elif stage.correction is not None:
             solved.append(None)
             watched = stage.correction[: stage.watched]
@@ -504,14 +541,14 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
                 slope += stage.soft * ca.SX.eye(size)
             equations = merged(f"{name}_equations{number}", inputs, [stage.residual, slope])
             solved.append(equations)
-            corrections.append(_newton(f"{name}_correct{number}", equations, slice(offset, offset + size), stage))
-        offset += size
+            corrections.append(_newton(f"{name}_correct{number}", equations, slice(place, place + size), stage))
+        if lasting and number == lasting:
+            inputs = [*inputs[:-1], ca.vertcat(stage.unknowns, *blocks[1:])]
     result = (function if formula.stages else estimated)("result", formula.result)
     slope = None if formula.slope is None else function("result", formula.slope)
     rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
-    calls = [k for k, stage in enumerate(formula.stages) if isinstance(stage, Call)]
-    lasting = sum(sizes[: calls[-1]]) if formula.lasting else 0
-    return FormulaFunctions(sizes, tuple(guesses), tuple(corrections), result, tuple(solved), slope, rough, lasting)
+    functions = tuple(guesses), tuple(corrections), result, tuple(solved), slope
+    return FormulaFunctions(sizes, places, *functions, rough, lasting)
 
 
 def _calling(name: str, inputs: list[Any], stage: Call) -> Any:

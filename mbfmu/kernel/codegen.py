@@ -262,7 +262,7 @@ def clock_source(timing: Any, n_parameters: int) -> str:
 
 def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
     hot = [*bundle.formulas["step"].functions(), *filter(None, [bundle.rates])]
-    return hot, [function for function in bundle.functions() if function not in hot]
+    return hot, [item for item in (*bundle.functions(), *filter(None, [bundle.shown])) if item not in hot]
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:
@@ -289,12 +289,13 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
         "ESTIMATE_ORDER": bundle.estimate_order,
-        "NZ": max(sum(item.sizes) for item in bundle.formulas.values()),
+        "NZ": max(item.unknowns for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
         **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
-        **({"LASTING": lasting} if lasting and not bundle.guards else {}),
+        **({"LASTING": 1} if lasting and not bundle.guards else {}),
+        **({"SHOWN": 1} if bundle.shown else {}),
         **(_exchanging(bundle) if bundle.rates else {}),
     }  # fmt: skip
 
@@ -331,7 +332,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     lines = [
         "struct formula {",
         "    int stages, corrections;",
-        "    int size[STAGES];",
+        "    int size[STAGES], place[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
         "};",
@@ -341,7 +342,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
             continue
         counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
-        rows = f"{_row(item.sizes)}, {_functions(item)}, {derived}"
+        rows = f"{_row(item.sizes)}, {_row(item.places)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
     return "\n".join(lines)
 

@@ -239,6 +239,9 @@ static int advance(const double *x, const double *u, const double *du, const dou
                    long long n, double *x1, double *status, struct memory *m) {
     double here[NX], inputs[NU + 1], *now = here;
     struct memory own = *m; /* in which now and x change places: what was just stored is slow to copy */
+#ifdef LASTING
+    struct memory *const given = m;
+#endif
     struct tangent *const d = m->d;
     const int halvings = FORMULA_step.corrections ? 0 : MAX_HALVINGS, whole = 1 << MOST_LEVELS;
     m = &own;
@@ -290,6 +293,9 @@ static int advance(const double *x, const double *u, const double *du, const dou
             while (level && done % (whole >> (level - 1)) == 0) --level;
         }
     }
+#ifdef LASTING
+    given->lasts = m->goes_on && m->lasts;
+#endif
     memcpy(x1, now, sizeof(double) * NX);
     return OK;
 }
@@ -375,6 +381,9 @@ static int control(const double *x, const double *u, const double *du, const dou
         }
         h = small * factor < h_max ? small * factor : h_max;
     }
+#ifdef LASTING
+    m->lasts = 0;
+#endif
     now[MAPPED] = h;
     memcpy(x1, now, sizeof(double) * NX);
     return (int)status[S_CODE];
@@ -553,7 +562,7 @@ MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double 
     int code = move(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m);
     if (code != OK) return code;
     for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * H;
-    if (mbfmu_outputs(x1, inputs, a[3], t + H, a[5], a[7]) == OK) return OK;
+    if (show(x1, inputs, a[3], t + H, a[5], &m) == OK) return OK;
     status[S_TIME] = t + H;
     status[S_CODE] = OUTPUTS_NOT_FINITE;
     return OUTPUTS_NOT_FINITE;

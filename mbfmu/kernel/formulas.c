@@ -18,8 +18,9 @@
  *   SWITCH_ROUGH with SWITCHED                    the bits of those stages of FORMULA_switch whose passes may end before
  *                                                they are at rest
  *   HELD_AT HELD with any of these                the entries of x that hold sampled inputs
- *   LASTING                                       place in the unknowns of FORMULA_step of the values that its first stage
- *                                                has in a step from the result, if there are any
+ *   LASTING                                       whether the last of these leaves there what its first stage has in a step
+ *                                                from the result, in the place of those
+ *   SHOWN                                        whether there is a function `shown` that gives the outputs with these
  *   the codes, the entries of a status and the limits of runtime.py
  */
 #include <math.h>
@@ -89,7 +90,7 @@ struct memory {
     struct tangent *d; /* 0: no tangents are wanted */
 #ifdef LASTING
     int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
-    int lasts;         /* whether z holds what that step left there for this one */
+    int lasts;         /* whether z holds what that step left there, for this one and for the outputs where it begins */
 #endif
 #if defined SAMPLED || defined SWITCHED
     int stops;    /* whether to stop at samplings and events instead of letting them happen */
@@ -174,18 +175,16 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                     double t, double h, double *result, int size, double *status, struct memory *m) {
     struct tangent *const d = m->d;
     const double *in[TANGENT_ARGUMENTS] = {x, u, du, p, &t, &h, m->z};
-    double *z = m->z, *sz = 0;
 #ifdef LASTING
     const int known = f == &FORMULA_step && m->goes_on && m->lasts && !d;
     m->lasts = 0;
 #endif
     if (d) {
-        sz = d->z;
-        memset(sz, 0, sizeof(double) * NZ);
+        memset(d->z, 0, sizeof(double) * NZ);
         in[7] = d->from;
         in[8] = d->u;
         in[9] = d->p;
-        in[10] = sz;
+        in[10] = d->z;
 #ifdef FOLLOWED
         in[8] = d->inputs;
         in[11] = d->du;
@@ -197,21 +196,16 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
     }
     for (int k = 0; k < f->stages; ++k) {
         const int n = f->size[k];
+        double *const z = m->z + f->place[k], *const sz = d ? d->z + f->place[k] : 0;
         double last = NAN, correction = NAN, scale = 0; /* the first pass has no rate of convergence */
         double *const guess[] = {z, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
         int solved = 0;
 #ifdef LASTING
-        if (known && !k) {
-            memcpy(z, z + LASTING, sizeof(double) * n);
-            z += n;
-            continue;
-        }
+        if (known && !k) continue;
 #endif
         if (d) f->guess_tangent[k](in, &d->next, m->w);
         f->guess[k](in, guess, m->w);
         if (d) memcpy(sz, d->next, sizeof(double) * n);
-        z += n;
-        if (d) sz += n;
         if (!f->correct[k]) continue; /* values that are only computed */
         for (int pass = 0; pass < (f->corrections ? f->corrections : MAX_CORRECTIONS) && !solved; ++pass) {
             if (d) f->correct_tangent[k](in, &d->next, m->w);
@@ -221,10 +215,10 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                 status[S_CORRECTION] = correction;
                 return NOT_FINITE;
             }
-            memcpy(z - n, m->next, sizeof(double) * n);
+            memcpy(z, m->next, sizeof(double) * n);
             if (d) {
-                memcpy(sz - n, d->next, sizeof(double) * n);
-                scale = fmax(scale, largest(sz - n, n));
+                memcpy(sz, d->next, sizeof(double) * n);
+                scale = fmax(scale, largest(sz, n));
             }
             solved = !f->corrections && at_rest(correction, last);
             last = correction;
@@ -232,8 +226,8 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
         if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;
         if (!f->corrections && !solved) return NOT_CONVERGED;
         if (d && !f->corrections && !ROUGH(f, k)) {
-            const double zero = round_off(m->z, (int)(z - m->z), d);
-            if (!settle(f->correct_tangent[k], in, sz - n, n, scale, zero, m)) d->unknown = UNKNOWN;
+            const double zero = round_off(m->z, f->place[k] + n, d);
+            if (!settle(f->correct_tangent[k], in, sz, n, scale, zero, m)) d->unknown = UNKNOWN;
         }
     }
     double *const results[] = {result, f->stages ? 0 : m->estimate};
@@ -351,9 +345,18 @@ MBFMU_EXPORT int mbfmu_initialize(const double *s, const double *u, const double
     return initialize(s, u, du, p, t, h, x, status, &m);
 }
 
-/* Outputs y of the state x; returns NOT_FINITE if one of them is not finite. */
+/* Outputs y of the state x, with what a step to it has left in z, if it lasts; returns NOT_FINITE if one of them is not
+ * finite. */
+static int show(const double *x, const double *u, const double *p, double t, double *y, struct memory *m) {
+#ifdef SHOWN
+    if (m->lasts) shown((const double *const[]){x, u, p, &t, m->z}, &y, m->w);
+    else
+#endif
+        outputs((const double *const[]){x, u, p, &t}, &y, m->w);
+    return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
+}
+
 MBFMU_EXPORT int mbfmu_outputs(const double *x, const double *u, const double *p, double t, double *y, double *work) {
     struct memory m = carve(work);
-    outputs((const double *const[]){x, u, p, &t}, &y, m.w);
-    return all_below(INFINITY, y, NY) ? OK : NOT_FINITE;
+    return show(x, u, p, t, y, &m);
 }

@@ -41,16 +41,18 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
     struct weights found;
     double wz[NZ + 1], w[NZ + 1], correction;
     const double *in[8] = {x, u, du, p, &t, &h, z, result};
-    int before = 0;
-    for (int k = 0; k < f->stages; ++k) before += f->size[k];
+    int all = 0;
+    for (int k = 0; k < f->stages; ++k)
+        if (f->place[k] + f->size[k] > all) all = f->place[k] + f->size[k];
     memset(wx, 0, sizeof(double) * size);
     memset(wz, 0, sizeof wz);
-    turn(a->result, in, size, before, wx, wu, wp, wz, &found, m);
+    turn(a->result, in, size, all, wx, wu, wp, wz, &found, m);
     in[7] = w;
     for (int k = f->stages - 1; k >= 0; --k) {
-        const int n = f->size[k];
-        before -= n;
-        memcpy(w, wz + before, sizeof(double) * n);
+        const int n = f->size[k], at = f->place[k], again = k && !at; /* in the place of the first stage's values */
+        const int before = again ? all : at;
+        memcpy(w, wz + at, sizeof(double) * n);
+        if (again) memset(wz, 0, sizeof(double) * n);
         if (!all_below(INFINITY, w, n)) return NOT_FINITE;
         const double scale = largest(w, n);
         double left = scale, last = INFINITY;
@@ -59,7 +61,7 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
             double change = 0;
             if (passes == MAX_TANGENT_CORRECTIONS) return NOT_CONVERGED;
             turn(a->correct[k], in, size, before, wx, wu, wp, wz, &found, m);
-            const double *const next = found.z + before;
+            const double *const next = found.z + at;
             if (!all_below(INFINITY, next, n)) return NOT_FINITE;
             for (int i = 0; i < n; ++i) change = fmax(change, fabs(next[i] - w[i]));
             const double now = largest(next, n), ratio = now / left;
@@ -71,25 +73,26 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
         if (f->correct[k]) {
             if (left > 0) { /* the solution depends on the guess: go back through the corrections that led to it */
                 double solved[NZ + 1], *to = path;
-                memcpy(solved, z + before, sizeof(double) * n);
+                memcpy(solved, z + at, sizeof(double) * n);
                 f->guess[k](in, (double *const[]){to, 0}, m->w);
                 last = NAN;
                 for (passes = 0; passes < MAX_CORRECTIONS; ++passes) {
-                    memcpy(z + before, to, sizeof(double) * n);
+                    memcpy(z + at, to, sizeof(double) * n);
                     to += n;
                     f->correct[k](in, (double *const[]){to, &correction}, m->w);
                     if (at_rest(correction, last)) break;
                     last = correction;
                 }
                 for (; passes >= 0; --passes) {
-                    memcpy(z + before, path + passes * n, sizeof(double) * n);
+                    memcpy(z + at, path + passes * n, sizeof(double) * n);
                     turn(a->correct[k], in, size, before, wx, wu, wp, wz, &found, m);
-                    memcpy(w, found.z + before, sizeof(double) * n);
+                    memcpy(w, found.z + at, sizeof(double) * n);
                 }
-                memcpy(z + before, solved, sizeof(double) * n);
+                memcpy(z + at, solved, sizeof(double) * n);
             } else memset(w, 0, sizeof(double) * n);
         }
         if (!f->correct[k] || left > 0) turn(a->guess[k], in, size, before, wx, wu, wp, wz, &found, m);
+        if (again) f->guess[0](in, (double *const[]){z, 0}, m->w);
     }
     return all_below(INFINITY, wx, size) && all_below(INFINITY, wp, NP) && all_below(INFINITY, wu, INPUTS) ? OK : NOT_FINITE;
 }

@@ -24,21 +24,20 @@ static MASK at_rest(V correction, V last) {
 static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
     const struct formula *const f = &FORMULA_step;
     const V *const in[] = {m->now, m->inputs, du, p, &t, &h, m->z};
-    V *z = m->z;
     MASK failed = t != t;
     for (int k = 0; k < f->stages; ++k) {
         const int n = f->size[k];
+        V *const z = m->z + f->place[k];
         V last = ALL(NAN), correction = ALL(NAN);
         MASK solved = failed;
         f->guess[k](in, (V *const[]){z, 0}, m->w);
-        z += n;
         if (!f->correct[k]) continue;
         for (int pass = 0; pass < MAX_CORRECTIONS && !lanes_all(solved); ++pass) {
             f->correct[k](in, (V *const[]){m->next, &correction}, m->w);
             const MASK lost = ~solved & ~(lanes_fabs(correction) < INFINITY);
             failed |= lost;
             solved |= lost;
-            for (int i = 0; i < n; ++i) z[i - n] = lanes_choose(solved, z[i - n], m->next[i]);
+            for (int i = 0; i < n; ++i) z[i] = lanes_choose(solved, z[i], m->next[i]);
             solved |= at_rest(correction, last);
             last = correction;
         }

@@ -95,7 +95,7 @@ def describe(bundle: Bundle) -> dict[str, Any]:
     """Return the description that `Interpreted` takes, as plain data that JSON can hold."""
     return {
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
-        "stages": {name: list(item.sizes) for name, item in bundle.formulas.items()},
+        "stages": {name: list(zip(item.places, item.sizes, strict=True)) for name, item in bundle.formulas.items()},
         "functions": {function.name(): function.serialize() for function in bundle.functions()},
     }
 

@@ -305,8 +305,8 @@ class Interpreted:
 
     Args:
         description: ``sizes`` (nx, ns, nu, np, ny, nqv),
-            ``stages`` (sizes, for each formula) and ``functions`` (CasADi Functions, or their serialised text, by
-            name), as `kernel.describe` gives it.
+            ``stages`` (place and number of the unknowns of each, for each formula) and ``functions`` (CasADi Functions,
+            or their serialised text, by name), as `kernel.describe` gives it.
     """
 
     def __init__(self, description: Mapping[str, Any]) -> None:
@@ -393,16 +393,14 @@ class Interpreted:
         self, name: str, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts"
     ) -> tuple[int, Vector]:
         """Return the code of a formula's stages and its result."""
-        sizes = self._stages[name]
-        z = (ctypes.c_double * sum(sizes))()
+        stages = self._stages[name]
+        z = (ctypes.c_double * max((place + size for place, size in stages), default=0))()
         arguments = (x, u, du, p, [t], [h], z)
-        offset = 0
-        for k, size in enumerate(sizes):
+        for k, (place, size) in enumerate(stages):
             guess = self._call[f"{name}_guess{k}"](*arguments)[0]
-            z[offset : offset + size] = guess[:]
+            z[place : place + size] = guess[:]
             correct = self._call.get(f"{name}_correct{k}")
             if correct is None:  # values that are only computed
-                offset += size
                 continue
             last, solved = math.nan, False  # the first pass has no rate of convergence
             for _ in range(MAX_CORRECTIONS):
@@ -410,7 +408,7 @@ class Interpreted:
                 counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
                     return NOT_FINITE, None
-                z[offset : offset + size] = found[:]
+                z[place : place + size] = found[:]
                 ratio = correction / last
                 solved = (
                     correction <= ROUND_OFF / 10
@@ -422,7 +420,6 @@ class Interpreted:
                 last = correction
             if not solved:
                 return NOT_CONVERGED, None
-            offset += size
         return OK, self._call[f"{name}_result"](*arguments)[0]
 
 

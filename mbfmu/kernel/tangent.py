@@ -133,16 +133,14 @@ def exchange_tangents(bundle: Bundle) -> Tangents:
 
 def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = CHANGING) -> FormulaDerivatives:
     corrections: list[Any] = []
-    offset = 0
-    for correct, equations, size in zip(item.correct, item.equations, item.sizes, strict=True):
-        where = slice(offset, offset + size)
+    for correct, equations, place, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
+        where = slice(place, place + size)
         if correct is None:
             corrections.append(None)
         elif equations is None:
             corrections.append(_tangent(correct, changing))
         else:
             corrections.append(_newton(correct, equations, where, solved, changing))
-        offset += size
     return FormulaDerivatives(
         tuple(_tangent(function, changing) for function in item.guess),
         tuple(corrections),

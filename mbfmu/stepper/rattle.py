@@ -59,13 +59,13 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     else:
         if not kept:
             factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t), problem.M(q0))
-        v0 = factor.mass_solve(p0)
-        changes: tuple[SX, ...]
+        v0, force = factor.mass_solve(p0), h * p0 + kick
         if dae.constant_mass:
-            changes = factor.solve(h * p0 + kick - factor.times(d0) - factor.columns(impulse), -gap)
+            changes = factor.solve(force - factor.times(d0) - factor.columns(impulse), -gap)
+            solved = {"correction": ca.vertcat(*changes)}
         else:
-            changes = factor.corrections(d0, impulse, h * p0 + kick, problem.impulse(q1, d1), -gap)
-        solved = {"correction": ca.vertcat(*changes)}
+            *better, change = factor.corrected(d0, d1, impulse, force, problem.impulse(q1, d1), gap)
+            solved = {"corrected": ca.vertcat(*better), "change": change}
     moving = (d0,) if dae.constant_mass else (d0, d1)
     unknowns, guess = ca.vertcat(*moving, impulse), ca.vertcat(*[h * v0 for _ in moving], h**2 / 2 * lambda0)
     V1 = d1 / h
