@@ -15,6 +15,7 @@ from benchmarks.scale import tree
 from mbfmu import Sensitivity
 from mbfmu.dae import Dae, alike, derive
 from mbfmu.dae.frontal import plan_of
+from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.kernel import compiled_library, compose, vector
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
@@ -116,6 +117,69 @@ def test_mechanisms_with_calls_move_as_those_without(
         named = dict(zip([item.name for item in dae.outputs], found[-1], strict=False))
         assert named["constraint.position"] < 1e-12
     assert np.abs(found[0] - found[1]).max() <= 1e-8 * np.abs(found[0]).max()  # measured: 1e-11
+
+
+def kkt_factors(monkeypatch: pytest.MonkeyPatch, M: Any, C: Any, lengths: tuple[float, ...] = ()) -> list[SchurFactor]:
+    """Return the factors of ``[M C^T; C 0]``, bodies of three coordinates each, without calls and with them."""
+    n = M.shape[0]
+    bodies, found = [k // 3 for k in range(n)], []
+    for many in (NEVER, ALWAYS):
+        monkeypatch.setattr(alike, "MANY", many)
+        over = OverMass(lambda f: ca.solve(M, f), lengths, bodies, bodies, ca.inv(M))
+        found.append(SchurFactor(over, C, M))
+    assert [bool(item._fronts) for item in found] == [False, True]
+    return found
+
+
+def bodies_in_a_row(count: int) -> tuple[Any, Any, Any]:
+    """Return symbols, M and C of bodies of three coordinates, each held to the one before by two rows of slopes."""
+    x = ca.SX.sym("x", count * 6)
+    M = ca.diagcat(*(ca.diag(x[6 * k : 6 * k + 3]) + 0.5 for k in range(count)))
+    rows = ca.SX(2 * count, 3 * count)
+    for k in range(count):
+        rows[2 * k : 2 * k + 2, 3 * k : 3 * k + 3] = ca.vertcat(
+            x[6 * k + 3 : 6 * k + 6].T, ca.SX([[0, 1, 0]]) * x[6 * k]
+        )
+        if k:
+            rows[2 * k : 2 * k + 2, 3 * k - 3 : 3 * k] = -ca.vertcat(
+                x[6 * k - 3 : 6 * k].T, ca.SX([[0, 0, 1]]) * x[6 * k]
+            )
+    return x, M, ca.sparsify(rows)
+
+
+def test_a_pass_meets_both_equations_of_motion_and_the_constraint_of_their_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, M, C = bodies_in_a_row(7)
+    k, n = C.shape
+    rng = np.random.default_rng(0)
+    numbers = rng.uniform(1, 2, x.numel())
+    y, y1, mu, f, e, g = (rng.normal(size=size) for size in (n, n, k, n, n, k))
+    M_, C_ = (np.array(ca.DM(ca.Function("f", [x], [ca.densify(item)])(numbers))) for item in (M, C))
+    for factor in kkt_factors(monkeypatch, M, C):
+        found = factor.corrected(*map(ca.SX, (y, y1, mu, f, e, g)))
+        new, new1, nu, size = (np.array(item).ravel() for item in ca.Function("f", [x], list(found))(numbers))
+        assert np.abs(M_ @ new + C_.T @ nu - f).max() < 1e-12  # measured: 1e-14
+        assert np.abs(M_ @ (new - (new1 - y1)) - e).max() < 1e-12
+        assert np.abs(C_ @ (new - y + new1 - y1) / 2 + g).max() < 1e-12
+        assert size == pytest.approx(np.abs(new - y).sum() + np.abs(new1 - y1).sum(), rel=1e-13)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_rows_that_lose_their_independence_or_length_give_no_number(
+    monkeypatch: pytest.MonkeyPatch, weighed: bool
+) -> None:
+    x, M, C = bodies_in_a_row(7)
+    numbers = np.random.default_rng(0).uniform(1, 2, x.numel())
+    for factor in kkt_factors(monkeypatch, M, C, (1.0,) * C.shape[0] if weighed else ()):
+        solved = ca.Function("f", [x], list(factor.solve(ca.SX.ones(C.shape[1]), ca.SX.ones(C.shape[0]))))
+        assert np.isfinite(np.array(solved(numbers)[0])).all()
+        lost = numbers.copy()
+        lost[6 * 3 + 3 : 6 * 3 + 6] = (1e-6, 1.0, 1e-6)  # the first row of the fourth body is next to its second
+        assert np.isfinite(np.array(solved(lost)[0])).all()
+        lost[6 * 2 + 3 : 6 * 2 + 6] = (1e-7, 1e-7, 1.0)  # and so are their parts for the body before
+        lost[6 * 3 + 3 : 6 * 3 + 6] = (1e-7, 1.0, 1e-7)
+        assert np.isnan(np.array(solved(lost)[0])).any()
 
 
 @pytest.mark.further

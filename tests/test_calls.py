@@ -10,6 +10,8 @@ import pytest
 from generated_code import CHECKS, compiled
 
 from mbfmu.kernel import loops
+from mbfmu.kernel.calls import pieces_of
+from mbfmu.kernel.program import read_program
 
 
 def formula(some: random.Random, name: str) -> Any:
@@ -41,6 +43,9 @@ def calling(seed: int) -> Any:
             some.choice(rows[2 * n :]), ca.vertcat(some.choice(rows[2 * n :]), some.choice([x[0], 2.0])), behind * p[1]
         )
         rows += [pair * last, pair]
+    for k in range(n):  # what the first call gives is taken by the second alone
+        pair, last = callees[0](x[3 * k + 1 : 3 * k + 3], x[3 * k : 3 * k + 3], p[0])
+        rows += callees[1](pair, ca.vertcat(last, pair), last)
     return ca.Function("f", [x, p], [ca.vertcat(*some.sample(rows, len(rows) - 3)), ca.vertcat(behind, x[2], rows[-1])])
 
 
@@ -58,3 +63,17 @@ def test_calls_have_the_bits_that_casadi_gives_them(
     assert list(map(bytes, call(*given))) == known
     if optional:
         assert bytes(call(*given, wanted=(0,))[0]) == known[0]
+
+
+def test_what_calls_of_one_turn_alone_pass_on_has_one_place_for_all_turns() -> None:
+    first, second = (formula(random.Random(seed), f"called{seed}") for seed in range(2))
+    sizes = []
+    for n in (10, 20):
+        x = ca.SX.sym("x", 3 * n)
+        found = []
+        for k in range(n):
+            pair, last = first(x[3 * k : 3 * k + 2], x[3 * k : 3 * k + 3], x[3 * k])
+            found += second(pair, ca.vertcat(last, pair), last)
+        function = ca.Function("f", [x], [ca.vertcat(*found)])
+        sizes.append(pieces_of(read_program(function), 1, 1, ()).memory)
+    assert sizes == [3, 3]

@@ -120,6 +120,27 @@ def test_outputs_that_call_the_accelerations_give_the_same_bits(monkeypatch: pyt
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(("H", "tolerance"), [(1e-3, 0.0), (3e-3, 0.0), (3e-3, 1e-6)])
+def test_outputs_with_the_factor_of_the_last_step_have_the_bits_of_outputs_alone(H: float, tolerance: float) -> None:
+    dae, bundle = chain_bundle(12, True, "absolute", "rattle", iteration="simplified")
+    assert bundle.shown
+    kernel = Compiled(str(compiled_library(bundle)))
+    s = dict(zip([item.name for item in dae.starts], dae.s_default(), strict=True))
+    s.update({f"joint{i}.w": 0.3 * i * (-1) ** i for i in range(1, 13)})
+    u, p = vector(dae.u_default()), vector(dae.p_default())
+    du = vector([0.1] * len(u))
+    x, started = kernel.initialize(vector(list(s.values())), u, p, 0.0, 1e-3)
+    assert started.code == 0
+    for k in range(3):
+        begun = x
+        x, y, failed = kernel.communicate(begun, u, du, p, k * H, H, 1e-3, tolerance)
+        assert failed is None
+        later = vector([a + b * H for a, b in zip(u, du, strict=True)])
+        assert bytes(y) == bytes(kernel.outputs(x, later, p, (k + 1) * H))
+        if not tolerance:
+            assert bytes(x) == bytes(kernel.advance(begun, u, du, p, k * H, 1e-3, round(H / 1e-3))[0])
+
+
 @pytest.mark.slow
 def test_the_code_of_a_chain_in_absolute_coordinates_grows_by_a_few_lines_a_link() -> None:
     written = []
@@ -143,6 +164,25 @@ def test_results_of_one_value_and_copies_of_arguments_are_stored_by_loops(
     monkeypatch.setattr(loops, "LONG", 0)
     assert len(generated([function], external=True).text.splitlines()) < 40
     assert bytes(compiled(function, tmp_path, *CHECKS)(*given)[0]) == expected
+
+
+@pytest.mark.parametrize(("length", "missing", "count"), [(4, 0, 40), (3, 2, 40), (7, 3, 61), (2, 1, 30), (5, 0, 33)])
+def test_loops_over_blocks_of_turns_need_no_tables_and_give_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, missing: int, count: int
+) -> None:
+    """Every `length` entries of the argument follow those of the result with a gap; the first block lacks some."""
+    turns = np.arange(missing, missing + count)
+    taken = (turns // length) * (length + 2) + turns % length
+    stored = (turns // length) * (2 * length + 1) + 2 * (turns % length)
+    x, y = ca.SX.sym("x", int(taken[-1]) + 1), ca.SX.zeros(int(stored[-1]) + 1)
+    y[stored.tolist()] = (x[taken.tolist()] + x[1]) * x[0]
+    function = ca.Function("f", [x], [ca.densify(y)])
+    monkeypatch.setattr(loops, "LONG", 0)
+    text = generated([function], external=True).text
+    assert "b = 0" in text
+    assert "[k]]" not in re.sub(r".*SAME\(0\.0\).*", "", text)  # the zeros between have a table
+    given = np.random.default_rng(0).normal(size=x.numel())
+    assert bytes(compiled(function, tmp_path, *CHECKS)(given.tolist())[0]) == bytes(np.array(function(given)))
 
 
 def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:
