@@ -120,12 +120,10 @@ CASES = _cases()
 """The rows of the table."""
 
 
-def simulation(case: Case) -> Any:
-    """Return a simulation of a case."""
-    from mbfmu import Simulation
-
+def simulation(case: Case, kind: Any) -> Any:
+    """Return a simulation of a case, of the class `mbfmu.Simulation`, which takes long to import."""
     options = dict(case.options)
-    return Simulation(
+    return kind(
         case.system(), coordinates=case.coordinates, stepper=case.stepper, options=options, step=H, values=case.start
     )
 
@@ -142,7 +140,9 @@ def steps(running: Any, count: int = STEPS) -> float:
 
 def in_turn(cases: Sequence[Case]) -> list[list[float]]:
     """Return the times of a step of two cases, us, and their ratio: the quartiles of blocks of steps in turn."""
-    running = [simulation(case) for case in cases]
+    from mbfmu import Simulation
+
+    running = [simulation(case, Simulation) for case in cases]
     for each in running:
         each.finish_compiling()
     found: list[list[float]] = [[], [], []]
@@ -156,8 +156,10 @@ def in_turn(cases: Sequence[Case]) -> list[list[float]]:
 
 def started(case: Case) -> dict[str, float]:
     """Return what a first start, an optimised kernel and a step of a case take, in this process: s, MB and us."""
+    from mbfmu import Simulation
+
     begin, busy = perf_counter(), process_time()
-    running = simulation(case)
+    running = simulation(case, Simulation)
     first, used = perf_counter() - begin, process_time() - busy
     running.finish_compiling()
     optimised = perf_counter() - begin
