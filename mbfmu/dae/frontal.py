@@ -204,12 +204,11 @@ class Fronts:
 
     def times(self, x: SX) -> SX:
         """Return M x, shape (n,)."""
-        return self._placed([self._calls(product, *each) for each in zip(self._M, self._columns(x), strict=True)])
+        return self._product(self._M, x)
 
     def mass_solve(self, f: SX) -> SX:
         """Return M^-1 f, shape (n,)."""
-        parts = self._columns(f)
-        return self._placed([self._calls(product, *each) for each in zip(self._inverse, parts, strict=True)])
+        return self._product(self._inverse, f)
 
     def columns(self, mu: SX) -> SX:
         """Return C^T mu, shape (n,)."""
@@ -240,6 +239,10 @@ class Fronts:
         ended = self._inverse, map(argument, free), map(argument, apart), parts, self._columns(y1)
         new, new1, sizes = zip(*self._each(_corrected, self._groups(nu), *ended), strict=True)
         return self._placed(new), self._placed(new1), better, sum(sizes, ca.SX(0))
+
+    def _product(self, blocks: Sequence[Argument], x: SX) -> SX:
+        """Return the product of the matrix with these diagonal blocks and x, shape (n,)."""
+        return self._placed([self._calls(product, *each) for each in zip(blocks, self._columns(x), strict=True)])
 
     def _blocks(self) -> list[Argument]:
         """Return the blocks of C and M^-1."""

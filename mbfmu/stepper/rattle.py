@@ -45,11 +45,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     kept = dae.kept_factor if iteration == "simplified" else None
     before: tuple[Call, ...] = ()
     ending: tuple[Call, ...]
-    times_M1 = problem.times_mass(q1)
     if kept:
         begun, factor = _called(kept, q0, problem.p, t)
         ended, factor1 = _called(kept, q1, problem.p, t + h)
-        times_M1 = factor1.times
+    times_M1 = factor1.times if kept else problem.times_mass(q1)
     kick, gap = h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t), problem.Phi(q1, t + h)
     if iteration == "newton":
         times_M0, v0 = problem.times_mass(q0), problem.over_mass(q0)(p0)
