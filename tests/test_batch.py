@@ -352,6 +352,7 @@ def test_mistakes_are_told(arms: BatchSimulation) -> None:
         arms.step(None, 0.0)
     for wrong, match in (
         ({"batch": 0}, "batch = 0"),
+        ({"batch": 10**15}, "do not fit into memory"),
         ({"batch": 2, "values": {"l1": np.ones(3)}}, "2 finite numbers"),
         ({"batch": 2, "values": {"l1": np.array([1.0, math.nan])}}, "2 finite numbers"),
         ({"threads": 2}, "threads go with batch"),

@@ -419,6 +419,7 @@ def test_an_expression_or_number_that_a_contact_cannot_have_is_refused_by_name(
         ({"kinetic": "(2 + sin(time))*der(x)**2"}, "depends on 'time'; give what moves in time a coordinate"),
         ({"kinetic": "der(x)**2 + der(x)**4"}, "is not of degree two in the rates"),
         ({"kinetic": 1.0}, "must be a text"),
+        ({"stepper": 3}, "stepper of a LagrangianSystem = 3 must be a text"),
         ({"potential": "x*der(x)"}, r"depends on 'der\(x\)'; terms with rates belong"),
         ({"position": ("x - der(y)",)}, r"depends on 'der\(y\)'; an equation of rates belongs"),
         ({"position": ("0",)}, "depends on no coordinate"),

@@ -157,6 +157,7 @@ COMPONENTS = (World(), Revolute("hinge"), BODY)
         ({"components": (*COMPONENTS, arm())}, r"is a System; it must be a Component or Subsystem"),
         ({"connections": (("world.frame_b", "hinge.frame_a"),)}, r"is a tuple; it must be a Connection"),
         ({"connections": None}, r"connections of 'x' = None must be a tuple"),
+        ({"stepper": ["radau"]}, r"stepper of a \w+ = \['radau'\] must be a text"),
         ({"components": "world"}, r"components of 'x' = 'world' must be a tuple"),
         ({"conections": ()}, r"a System has no field 'conections'; did you mean 'connections'"),
     ],

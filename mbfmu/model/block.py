@@ -9,7 +9,7 @@ from typing import Any
 
 from mbfmu.errors import ExpressionError, ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.component import Quantity, Value, check_value, is_name
-from mbfmu.model.description import Description, check_items
+from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.expression import Expression
 from mbfmu.model.parameter import RESERVED, Parameter
 from mbfmu.model.values import replace_values
@@ -141,6 +141,7 @@ class Block(Description):
             raise NameInUseError(
                 f"'{self.name}' cannot name a block: use letters (a to z, A to Z), digits and underscores"
             )
+        check_texts(self, "description", "stepper")
         for field, kind in (("inputs", Port), ("states", State), ("defined", Defined), ("parameters", Parameter)):
             check_items(f"{field} of block '{self.name}'", getattr(self, field), kind)
         seen: set[str] = set()

@@ -37,6 +37,22 @@ class Description:
         return super().__new__(cls)
 
 
+def check_texts(item: Any, *names: str) -> None:
+    """Raise an error if fields of a description that are texts hold something else.
+
+    Args:
+        item: the description.
+        names: names of the fields.
+
+    Raises:
+        ModelError: one of them holds something else.
+    """
+    for name in names:
+        value = getattr(item, name)
+        if not isinstance(value, str):
+            raise ModelError(f'{name} of a {type(item).__name__} = {value!r} must be a text, such as "{value}"')
+
+
 def check_items(where: str, items: Any, *kinds: type) -> None:
     """Raise an error if the value of a field is not a tuple or list of items of some classes.
 

@@ -7,7 +7,7 @@ from typing import Any
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
 from mbfmu.model.contact import Contact
-from mbfmu.model.description import Description, check_items
+from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.system import check_input_starts, check_other_names
@@ -111,6 +111,7 @@ class LagrangianSystem(Description):
     dissipation: str = "0"
 
     def __post_init__(self) -> None:
+        check_texts(self, "name", "kinetic", "potential", "dissipation", "description", "stepper")
         check_input_starts(self.input_starts)
         if not isinstance(self.inputs, Mapping):
             raise ModelError(
@@ -146,9 +147,6 @@ class LagrangianSystem(Description):
         kinds = {"time": "time"} | dict.fromkeys(own, "coordinate") | {f"der({name})": "rate" for name in own}
         known = {*kinds, *(item.name for item in self.parameters)}
         energies = (self.kinetic, self.potential, self.dissipation)
-        for what, text in zip(("kinetic", "potential", "dissipation"), energies, strict=True):
-            if not isinstance(text, str):
-                raise ModelError(f"{what} of system '{self.name}' = {text!r} must be a text, such as \"{text}\"")
         texts = [(text, frozenset[str]()) for text in (*energies, *self.position, *self.velocity)]
         written = [(contact.name, item) for contact in self.contacts for item in contact.texts()]
         texts += [(item.text, frozenset(item.kinds)) for _, item in written]

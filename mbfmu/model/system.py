@@ -15,7 +15,7 @@ from mbfmu.errors import (
 )
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component, Quantity, Value, check_value, freed, is_name, never_free
-from mbfmu.model.description import Description, check_items
+from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
@@ -147,6 +147,7 @@ class System(Description):
     input_starts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_texts(self, "name", "description", "stepper")
         check_input_starts(self.input_starts)
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"components of system '{self.name}'", self.components, Component, Subsystem, Block, Sampled)

@@ -26,7 +26,7 @@ from mbfmu.kernel.toolchain import BuildError, remedy
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, is_value
-from mbfmu.prepared.prepare import prepare
+from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import Choice
 from mbfmu.stepping.simulation import Simulation, span_of
 
@@ -115,27 +115,46 @@ class BatchSimulation(Simulation):
             raise UsageError(f"a batch needs a C compiler: {remedy()}")
         self._many = Many(path, batch, threads)
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
+        try:
+            self._begin(prepared, own, inputs)
+        except MemoryError:
+            raise UsageError(
+                f"Simulation: {batch} instances of '{outline.name}' do not fit into memory: make fewer at a time"
+            ) from None
+
+    def _begin(self, prepared: Prepared, own: Mapping[str, Array], inputs: Mapping[str, Any] | None) -> None:
+        """Make the start of every instance.
+
+        Args:
+            prepared: the model with its stepper.
+            own: parameters and start values that differ, by name, shape (N,) each.
+            inputs: inputs at the start by name.
+
+        Raises:
+            StartError: an instance cannot start.
+        """
+        outline = prepared.outline
         p, s = (
-            _with_columns(np.tile(usual, (batch, 1)), items, own)
+            _with_columns(np.tile(usual, (self.count, 1)), items, own)
             for usual, items in ((outline.p_default(), outline.parameters), (outline.s_default(), outline.starts))
         )
         self._made_s, self._made_p = s, p
-        self._rows = np.tile(np.array(outline.u_default(), dtype=np.float64), (batch, 1))
+        self._rows = np.tile(np.array(outline.u_default(), dtype=np.float64), (self.count, 1))
         self._rows = self._made_u = self._given_rows(inputs, self._rows)
         self._p, self._still = self._many.blocked(p), self._many.blocked(np.zeros_like(self._rows))
         self._u = self._many.blocked(self._rows)
         given = (self._rows, s, p)
         if own or inputs:
-            starts = [self._start(k, *(vector(item[k].tolist()) for item in given)) for k in range(batch)]
+            starts = [self._start(k, *(vector(item[k].tolist()) for item in given)) for k in range(self.count)]
         else:
-            starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in given))] * batch
+            starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in given))] * self.count
         self._x = self._many.blocked(np.array(starts))
         self._y = self._many.outputs(self._x, self._u, self._p, 0.0)
         for k in np.flatnonzero(~np.isfinite(self._y).all(axis=1))[:1].tolist():
             u, own_p = (vector(item[k].tolist()) for item in (self._rows, p))
             raise StartError(f"instance {k}: {not_finite(prepared, starts[k], u, own_p, 0.0)}")
         self._failures: dict[int, _Failure | str] = {}
-        self._mark = self._marked(batch)
+        self._mark = self._marked(self.count)
 
     def __repr__(self) -> str:
         return f"<{self.count} instances of '{self.name}' at {self._time:g} s, of which {len(self._failures)} failed>"
