@@ -19,7 +19,17 @@ from hypothesis import given
 import mbfmu
 from benchmarks.scale import tree
 from mbfmu.dae import derive
-from mbfmu.kernel import Bundle, codegen, compiled_library, compose, families, layers, loops, vector
+from mbfmu.kernel import (
+    Bundle,
+    codegen,
+    compiled_library,
+    compose,
+    families,
+    layer_text,
+    layers,
+    loops,
+    vector,
+)
 from mbfmu.kernel import bundle as composing
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.ordering import ordered
@@ -183,6 +193,25 @@ def test_loops_over_blocks_of_turns_need_no_tables_and_give_the_same_bits(
     assert "[k]]" not in re.sub(r".*SAME\(0\.0\).*", "", text)  # the zeros between have a table
     given = np.random.default_rng(0).normal(size=x.numel())
     assert bytes(compiled(function, tmp_path, *CHECKS)(given.tolist())[0]) == bytes(np.array(function(given)))
+
+
+@pytest.mark.parametrize("others", [1, 2, 4, 5])
+def test_turns_that_take_what_is_computed_alone_need_no_tables_and_give_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """The first chains of operations begin otherwise, farther below than colours tell the operations at their ends."""
+    x, c = ca.SX.sym("x", 60), ca.SX.sym("c", families.ROUNDS + 4)
+    y = ca.vertcat(x[:others] * c[0], x[others:] + c[0])
+    for k in range(1, c.numel()):
+        y = y * c[k] + 1
+    function = ca.Function("f", [x, c], [y])
+    monkeypatch.setattr(loops, "LONG", 0)
+    text = generated([function], external=True).text
+    assert f"k < {x.numel()}" in text
+    assert ("[k]" in text) == (others > layer_text.BESIDE)
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=x.numel()).tolist(), rng.normal(size=c.numel()).tolist()
+    assert bytes(compiled(function, tmp_path, *CHECKS)(*given)[0]) == bytes(np.array(function(*given)))
 
 
 def test_a_function_with_loops_returns_nothing_as_its_signature_says() -> None:

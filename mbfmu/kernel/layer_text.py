@@ -9,6 +9,9 @@ from mbfmu.kernel.layers import Layers, in_turn, operands_alone
 from mbfmu.kernel.loop_text import LoopText
 from mbfmu.kernel.program import Nodes, Program
 
+BESIDE = 4
+"""Largest number of turns by which values of nodes of no layer stand before or after the rows of a layer's loop."""
+
 
 class LayerText(LoopText):
     """The C text of a program with layers.
@@ -28,10 +31,10 @@ class LayerText(LoopText):
     def __init__(self, program: Program, layers: Layers, unwanted: Collection[int]) -> None:
         super().__init__(program, unwanted)
         self.layers = layers
-        turn = np.zeros(len(program.kind), dtype=np.int64)
+        self.turn = np.zeros(len(program.kind), dtype=np.int64)
         for members in layers.members:
-            turn[members] = np.arange(len(members))
-        self.stored, self.alone = self.stores(layers.layer, turn, lambda number: len(layers.members[number]))
+            self.turn[members] = np.arange(len(members))
+        self.stored, self.alone = self.stores(layers.layer, self.turn, lambda number: len(layers.members[number]))
         self.slot = np.full(len(program.kind), -1)  # entry of the work vector of each node that is kept there
         self.column: dict[int, int] = {}  # of each layer that is kept there, in the rows of its loop
         self.rows: dict[int, tuple[int, int]] = {}  # first entry and length of each loop's rows
@@ -139,15 +142,60 @@ class LayerText(LoopText):
         loops = defaultdict(list)
         for number in sorted(layers):
             loops[int(self.layers.loop[number])].append(number)
+        beside = self._beside(nodes)
         size = 0
         for loop, ours in sorted(loops.items()):
-            self.rows[loop] = size, len(ours)
+            turns = len(self.layers.members[ours[0]])
+            others = [turn for layer, turn in beside if self.layers.loop[layer] == loop]
+            before = -min([0, *others])
+            start, size = (
+                size + before * len(ours),
+                size + len(ours) * (before + max([turns, *(k + 1 for k in others)])),
+            )
+            self.rows[loop] = start, len(ours)
             for column, number in enumerate(ours):
-                members = self.layers.members[number]
                 self.column[number] = column
-                self.slot[members] = size + column + len(ours) * np.arange(len(members))
-            size += len(ours) * len(self.layers.members[ours[0]])
-        for node in sorted(nodes):
+                self.slot[self.layers.members[number]] = start + column + len(ours) * np.arange(turns)
+        for (layer, turn), node in beside.items():
+            start, length = self.rows[int(self.layers.loop[layer])]
+            self.slot[node] = start + self.column[layer] + length * turn
+        for node in sorted(set(nodes) - set(beside.values())):
             self.slot[node] = size
             size += 1
         return size
+
+    def _beside(self, nodes: Collection[int]) -> dict[tuple[int, int], int]:
+        """Return nodes of no layer that stand before or after a layer's rows, by layer and turn.
+
+        They are where the first or last turns of a loop look for what the other turns take from the layer, so that no
+        table is needed.
+
+        Args:
+            nodes: nodes of no layer whose values are read from the work vector.
+        """
+        found: dict[tuple[int, int], int] = {}
+        placed: set[int] = set()
+        for number in range(len(self.layers.members)):
+            for used in self._operands(number):
+                layer = self.layers.layer[used]
+                others = np.flatnonzero(layer < 0)
+                ours = np.flatnonzero(layer >= 0)
+                if not 0 < len(others) <= BESIDE or len(ours) < 2 or (layer[ours] != layer[ours[0]]).any():
+                    continue
+                turns = self.turn[used[ours]]
+                step, rest = divmod(int(turns[-1] - turns[0]), int(ours[-1] - ours[0]))
+                line = turns[0] + step * (np.arange(len(used)) - ours[0])
+                there = line[others]
+                last = len(self.layers.members[layer[ours[0]]]) - 1
+                if rest or (line[ours] != turns).any() or not ((there < 0) | (there > last)).all():
+                    continue
+                if there.min() < -BESIDE or there.max() > last + BESIDE:
+                    continue
+                places = [(int(layer[ours[0]]), turn) for turn in there.tolist()]
+                new = dict(zip(places, used[others].tolist(), strict=True))
+                if all(found.get(place, node) == node for place, node in new.items()) and all(
+                    node in nodes and (place in found or node not in placed) for place, node in new.items()
+                ):
+                    found |= new
+                    placed.update(new.values())
+        return found
