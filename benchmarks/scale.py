@@ -4,8 +4,8 @@ A first start reads the model, derives its equations, writes and compiles its co
 process of its own with an empty cache; imports are not counted. Its kernel is one of tcc; the optimised one is there
 later, counted from the beginning too. Memory is the largest of this process and of the compilers. A step is a call of
 the optimised kernel for 1 ms, with its outputs, the median of some.
-Chains and trees in joint coordinates start with a turn in each joint: of one at rest, which falls at its bearing alone,
-the accelerations of far links are subnormal numbers, for which processors take many times as long.
+Chains and trees start with a turn in each joint: of one at rest, which falls at its bearing alone, the accelerations of
+far links are subnormal numbers, for which processors take many times as long.
 With --in-turn the steps of two cases are compared in one process, block by block in turn, as others on a machine slow
 down what needs much memory more.
 """
@@ -108,9 +108,9 @@ def _cases() -> tuple[Case, ...]:
         *(Case(f"tree {N}", N, partial(tree, N), "joint", "direct", True) for N in (127, 1000)),
         *(Case(f"loops {N}", 2 * N + 1, loops(N), "joint", "projected") for N in (64, 500)),
         Case("loops 40 radau", 81, loops(40), "joint", "radau"),
-        *(Case(f"chain {N} absolute", N, chain(N), "absolute", "rattle") for N in (32, 64, 128)),
+        *(Case(f"chain {N} absolute", N, chain(N), "absolute", "rattle", True) for N in (32, 64, 128)),
         *(
-            Case(f"chain {N} absolute simplified", N, chain(N), "absolute", "rattle", False, (simplified,))
+            Case(f"chain {N} absolute simplified", N, chain(N), "absolute", "rattle", True, (simplified,))
             for N in (128, 1000)
         ),
     )
@@ -138,6 +138,22 @@ def steps(running: Any, count: int = STEPS) -> float:
     return statistics.median(times) * 1e6
 
 
+def block(running: Any, start: Any) -> float:
+    """Return the median time of some steps, us, after some more; they begin at the start again if one fails.
+
+    Four-bars in a row get, after 0.7 s, to positions from which no motion goes on.
+    """
+    from mbfmu.errors import StepError
+
+    try:
+        steps(running, WARMING)
+        return steps(running)
+    except StepError:
+        running.restore(start)
+        steps(running, WARMING)
+        return steps(running)
+
+
 def in_turn(cases: Sequence[Case]) -> list[list[float]]:
     """Return the times of a step of two cases, us, and their ratio: the quartiles of blocks of steps in turn."""
     from mbfmu import Simulation
@@ -145,11 +161,11 @@ def in_turn(cases: Sequence[Case]) -> list[list[float]]:
     running = [simulation(case, Simulation) for case in cases]
     for each in running:
         each.finish_compiling()
+    starts = [each.state for each in running]
     found: list[list[float]] = [[], [], []]
     for _ in range(BLOCKS):
-        for times, each in zip(found, running, strict=False):
-            steps(each, WARMING)
-            times.append(steps(each))
+        for times, each, start in zip(found, running, starts, strict=False):
+            times.append(block(each, start))
         found[2].append(found[1][-1] / found[0][-1])
     return [statistics.quantiles(values, n=4) for values in found]
 

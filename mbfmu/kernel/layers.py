@@ -3,7 +3,8 @@
 The links of a branching tree repeat the same operations, but no distance leads from a link to its parent. Operations at
 the same depth, the longest way down to the arguments, never depend on each other; those that are equal, with equal
 operands some steps down, form a layer. A branching tree has a few for each of its levels, and bodies in absolute
-coordinates have few. Layers whose turns belong to the same links have one frame, so that they can share a loop.
+coordinates have few. Layers with as many turns share a loop where their operands allow it. Those whose turns belong to
+the same links have one frame: their turns have one order, so that one takes the results of another turn by turn.
 
 A sum over all links is a run: operations each of which takes the result of the one before, which nothing else takes.
 """
@@ -74,7 +75,7 @@ def find_layers(program: Program, most: float) -> Layers | None:
     frames = _Frames(program)
     for nodes in alike:
         frames.add(nodes)
-    found = _placed(program, *frames.layers(), runs)
+    found = _placed(program, frames.layers(), runs)
     return found if found.statements <= most else None
 
 
@@ -184,10 +185,9 @@ class _Frames:
                 if other >= 0 and self._whole(used, other):
                     self._tie(number, other, used)
 
-    def layers(self) -> tuple[list[Nodes], list[int]]:
-        """Return the nodes of each layer, one for each turn, and its frame."""
-        found = [number for number, nodes in enumerate(self.members) if not self.program.leaf[nodes[0]]]
-        return [self.members[number] for number in found], [self.frame[number] for number in found]
+    def layers(self) -> list[Nodes]:
+        """Return the nodes of each layer, one for each turn."""
+        return [nodes for nodes in self.members if not self.program.leaf[nodes[0]]]
 
     def _parts(self, used: Nodes) -> list[Nodes]:
         """Return the places of operands by their layers, if each of these is taken as a whole; else nothing."""
@@ -241,26 +241,24 @@ class _Frames:
 class _Places:
     """Loops for layers, and places between them for other nodes, as early as operands allow, then as late as users do.
 
-    A layer can share a loop with what it takes turn by turn.
+    A layer can share a loop of as many turns with what it takes turn by turn, and with what it does not take.
     """
 
-    def __init__(
-        self, program: Program, members: Sequence[Nodes], frame: Sequence[int], runs: Mapping[int, Run]
-    ) -> None:
-        self.program, self.members, self.frame, self.runs = program, members, frame, runs
+    def __init__(self, program: Program, members: Sequence[Nodes], runs: Mapping[int, Run]) -> None:
+        self.program, self.members, self.runs = program, members, runs
         self.layer = np.full(len(program.kind), -1)
         for number, each in enumerate(members):
             self.layer[each] = number
-        self.loops, self.loops_of = 0, defaultdict[int, list[int]](list)
+        self.loops, self.loops_of = 0, defaultdict[int, list[int]](list)  # by their numbers of turns
         self.loop = np.zeros(len(members), dtype=np.int64)
         self.before = np.zeros(len(program.kind), dtype=np.int64)
 
     def early(self, number: int) -> None:
-        """Put a layer into the first loop of its frame that follows its operands."""
+        """Put a layer into the first loop of as many turns that follows its operands."""
         earliest = max(
             (self._ready(used) - in_turn(self.members, self.layer, used) for used in self._operands(number)), default=0
         )
-        loops = self.loops_of[self.frame[number]]
+        loops = self.loops_of[len(self.members[number])]
         found = next((loop for loop in loops if loop >= earliest), self.loops)
         if found == self.loops:
             loops.append(found)
@@ -288,7 +286,9 @@ class _Places:
                 taken = [(operands_alone(self.program, self.runs, node), at - 1)]
             else:
                 if limit[item] < end:
-                    self.loop[item] = max(loop for loop in self.loops_of[self.frame[item]] if loop <= limit[item])
+                    self.loop[item] = max(
+                        loop for loop in self.loops_of[len(self.members[item])] if loop <= limit[item]
+                    )
                 at = self.loop[item]
                 taken = [(used, at - (not in_turn(self.members, self.layer, used))) for used in self._operands(item)]
             for used, last in taken:
@@ -308,9 +308,9 @@ class _Places:
         return int(max(loops.max(initial=0), self.before[used[layer < 0]].max(initial=0)))
 
 
-def _placed(program: Program, members: Sequence[Nodes], frame: Sequence[int], runs: dict[int, Run]) -> Layers:
+def _placed(program: Program, members: Sequence[Nodes], runs: dict[int, Run]) -> Layers:
     """Return layers with their loops, and the places of other nodes and runs."""
-    places = _Places(program, members, frame, runs)
+    places = _Places(program, members, runs)
     free = (places.layer < 0) & ~program.leaf
     for last, run in runs.items():
         free[run.members] = run.members == last
