@@ -13,7 +13,7 @@ from test_sensitivity import near, weights_of
 import mbfmu
 from benchmarks.scale import tree
 from mbfmu import Sensitivity
-from mbfmu.dae import Dae, alike, derive
+from mbfmu.dae import Dae, alike, derive, inertia
 from mbfmu.dae.frontal import plan_of
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.kernel import compiled_library, compose, vector
@@ -221,3 +221,16 @@ def test_joint_coordinates_and_mechanisms_in_the_plane_call_nothing(
     dae = derive(mbfmu.load(model, {"N": 6, **({"spatial": True} if model == "chain" else {})}), coordinates)
     sources = c_sources(compose(dae, make_scheme(dae, "projected", {"order": 4})))
     assert not any("V *const memory" in text for name, text in sources.items() if name.endswith(".c"))
+
+
+def test_an_entry_that_recurs_is_given_once_where_asked() -> None:
+    """A matrix of two masses and a symmetric block has 2 + 3 distinct ones of 9 entries that are no numbers."""
+    m, J = ca.SX.sym("m", 2), inertia.symmetric(ca.tril(ca.SX.sym("J", 2, 2)))
+    matrix = ca.diagcat(m[0] * ca.SX.eye(3), 2.0, m[1], m[1], J)
+    given = [alike.argument(matrix, distinct) for distinct in (False, True)]
+    assert [item.given.numel() for item in given] == [9, 5]
+    x = ca.SX.sym("x", 5)
+    read = ca.Function("read", [x], [ca.densify(given[1].renamed(x).matrix)])
+    expected = ca.Function("expected", [ca.vertcat(*given[1].given.elements())], [ca.densify(matrix)])
+    numbers = np.random.default_rng(0).normal(size=5)
+    assert (np.array(read(numbers)) == np.array(expected(numbers))).all()

@@ -179,19 +179,21 @@ class Argument:
     """A matrix that a formula takes.
 
     Args:
-        given: its entries that are no numbers, SX column.
+        given: its entries that are no numbers, SX column; one that recurs may be there once.
         pattern: CasADi Sparsity.
         numbers: the number that each of its entries is, or None.
+        places: place in `given` of each entry that is no number.
     """
 
     given: SX
     pattern: Any
     numbers: tuple[float | None, ...]
+    places: tuple[int, ...]
 
     @cached_property
     def form(self) -> Hashable:
         """The common part of matrices that differ in the entries that are no numbers."""
-        return (*self.pattern.shape, *self.pattern.colind(), *self.pattern.row(), *self.numbers)
+        return (*self.pattern.shape, *self.pattern.colind(), *self.pattern.row(), *self.numbers, *self.places)
 
     def renamed(self, given: SX) -> "Argument":
         """Return an argument of the same form with other entries."""
@@ -204,7 +206,8 @@ class Argument:
         """All its entries, SX column."""
         entries = ca.vertcat(ca.SX(0, 1), *(math.nan if number is None else number for number in self.numbers))
         if self.given.numel():
-            entries[[place for place, number in enumerate(self.numbers) if number is None]] = self.given
+            named = [place for place, number in enumerate(self.numbers) if number is None]
+            entries[named] = self.given[list(self.places)]
         return entries
 
     @property
@@ -213,14 +216,24 @@ class Argument:
         return ca.SX(self.pattern, self.entries)
 
 
-def argument(matrix: SX) -> Argument:
-    """Return a matrix as a formula takes it."""
+def argument(matrix: SX, distinct: bool = False) -> Argument:
+    """Return a matrix as a formula takes it.
+
+    Args:
+        matrix: SX, sparse.
+        distinct: whether an entry that recurs, such as those of a symmetric matrix, is given once.
+    """
     entries = matrix.nonzeros()
     numbers = tuple([float(item) if item.is_constant() else None for item in entries])
-    if all(number is None for number in numbers):
-        return Argument(ca.vec(matrix.nz[:]), matrix.sparsity(), numbers)
     named = [item for item, number in zip(entries, numbers, strict=True) if number is None]
-    return Argument(ca.vertcat(ca.SX(0, 1), *named), matrix.sparsity(), numbers)
+    places = tuple(range(len(named)))
+    if distinct:
+        first: dict[int, int] = {}
+        places = tuple([first.setdefault(item.element_hash(), len(first)) for item in named])
+        named = [named[places.index(place)] for place in range(len(first))]
+    elif len(named) == len(entries):
+        return Argument(ca.vec(matrix.nz[:]), matrix.sparsity(), numbers, places)
+    return Argument(ca.vertcat(ca.SX(0, 1), *named), matrix.sparsity(), numbers, places)
 
 
 def columns(x: SX, places: Sequence[Sequence[int]]) -> list[Argument]:
@@ -232,7 +245,7 @@ def columns(x: SX, places: Sequence[Sequence[int]]) -> list[Argument]:
     """
     whole = ca.densify(x)[[place for each in places for place in each]]
     parts = ca.vertsplit(whole, [0, *accumulate(map(len, places))])
-    return [Argument(part, part.sparsity(), (None,) * part.numel()) for part in parts]
+    return [Argument(part, part.sparsity(), (None,) * part.numel(), tuple(range(part.numel()))) for part in parts]
 
 
 class Calls:

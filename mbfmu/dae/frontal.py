@@ -165,8 +165,9 @@ class Fronts:
         self._plan, self._functions, self._calls = plan, _Functions(), Calls()
         self.shape = C.shape
         self._C = [[argument(C[list(group), list(item.columns)]) for group in item.groups] for item in plan.elements]
-        self._inverse = [argument(inverse[list(item.columns), list(item.columns)]) for item in plan.elements]
-        self._M = [] if M is None else [argument(M[list(item.columns), list(item.columns)]) for item in plan.elements]
+        places = [list(item.columns) for item in plan.elements]
+        self._inverse = [argument(inverse[own, own], distinct=True) for own in places]
+        self._M = [] if M is None else [argument(M[own, own], distinct=True) for own in places]
         share = _weighed_share if row_lengths else _share
         shares = self._each(share, self._inverse)
         self._D: list[SX] = []

@@ -81,6 +81,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             if calls:
                 given = [argument(item) for item in own]
                 block, *parts = [calls(part, *given) for part in PARTS]
+                block = symmetric(block)
             else:
                 block, *parts = turning(*own)
             blocks.append(block)
@@ -143,7 +144,7 @@ class _ByBody:
         parts = []
         for block, own in zip(self.blocks, ca.vertsplit(f, ends), strict=True):
             alone = block.sparsity().is_diag()  # a mass, or an inertia about one axis
-            parts.append(own / block[0, 0] if alone else self.calls(solved, argument(block), argument(own)))
+            parts.append(own / block[0, 0] if alone else self.calls(solved, argument(block, True), argument(own)))
         return ca.vertcat(*parts)
 
     def inverse(self) -> SX:
@@ -151,13 +152,21 @@ class _ByBody:
         parts = []
         for block in self.blocks:
             alone = block.sparsity().is_diag()
-            parts.append(ca.diag(1 / ca.diag(block)) if alone else self.calls(inverted, argument(block)))
+            if alone:
+                parts.append(ca.SX.eye(block.shape[0]) * (1 / block[0, 0]))
+            else:
+                parts.append(symmetric(self.calls(inverted, argument(block, distinct=True))))
         return ca.diagcat(*parts)
 
 
 def inverted(M: SX) -> SX:
-    """Return M^-1."""
-    return Factor(M).solve(ca.SX.eye(M.shape[0]))
+    """Return the lower triangle of M^-1."""
+    return ca.tril(Factor(M).solve(ca.SX.eye(M.shape[0])))
+
+
+def symmetric(triangle: SX) -> SX:
+    """Return the symmetric matrix with this lower triangle."""
+    return triangle + ca.tril(triangle, False).T
 
 
 def solved(M: SX, f: SX) -> SX:
@@ -178,7 +187,8 @@ def turning(Q: SX, Qdot: SX, J: SX) -> list[SX]:
 
 def _part_of_turning(number: int, name: str) -> Callable[[SX, SX, SX], SX]:
     def part(Q: SX, Qdot: SX, J: SX) -> SX:
-        return turning(Q, Qdot, J)[number]
+        found = turning(Q, Qdot, J)[number]
+        return found if number else ca.tril(found)
 
     part.__name__ = name
     return part
@@ -188,4 +198,4 @@ PARTS = tuple(
     _part_of_turning(number, name)
     for number, name in enumerate(("inertia", "momentum", "impulse", "T_q", "regular_T_q", "gyroscopic"))
 )
-"""The results of `turning`, one by one: a call computes no others."""
+"""The results of `turning`, one by one, of the block of M the lower triangle: a call computes no others."""
