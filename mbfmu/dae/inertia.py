@@ -143,16 +143,17 @@ class _ByBody:
         ends = list(accumulate((block.shape[0] for block in self.blocks), initial=0))
         parts = []
         for block, own in zip(self.blocks, ca.vertsplit(f, ends), strict=True):
-            alone = block.sparsity().is_diag()  # a mass, or an inertia about one axis
-            parts.append(own / block[0, 0] if alone else self.calls(solved, argument(block, True), argument(own)))
+            if block.sparsity().is_diag():  # a mass, or an inertia about one axis
+                parts.append(own / block[0, 0])
+            else:
+                parts.append(self.calls(solved, argument(block, distinct=True), argument(own)))
         return ca.vertcat(*parts)
 
     def inverse(self) -> SX:
         """Return M^-1."""
         parts = []
         for block in self.blocks:
-            alone = block.sparsity().is_diag()
-            if alone:
+            if block.sparsity().is_diag():
                 parts.append(ca.SX.eye(block.shape[0]) * (1 / block[0, 0]))
             else:
                 parts.append(symmetric(self.calls(inverted, argument(block, distinct=True))))

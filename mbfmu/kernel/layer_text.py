@@ -147,11 +147,8 @@ class LayerText(LoopText):
         for loop, ours in sorted(loops.items()):
             turns = len(self.layers.members[ours[0]])
             others = [turn for layer, turn in beside if self.layers.loop[layer] == loop]
-            before = -min([0, *others])
-            start, size = (
-                size + before * len(ours),
-                size + len(ours) * (before + max([turns, *(k + 1 for k in others)])),
-            )
+            start = size - len(ours) * min([0, *others])
+            size = start + len(ours) * max([turns, *(turn + 1 for turn in others)])
             self.rows[loop] = start, len(ours)
             for column, number in enumerate(ours):
                 self.column[number] = column
@@ -177,25 +174,34 @@ class LayerText(LoopText):
         placed: set[int] = set()
         for number in range(len(self.layers.members)):
             for used in self._operands(number):
-                layer = self.layers.layer[used]
-                others = np.flatnonzero(layer < 0)
-                ours = np.flatnonzero(layer >= 0)
-                if not 0 < len(others) <= BESIDE or len(ours) < 2 or (layer[ours] != layer[ours[0]]).any():
-                    continue
-                turns = self.turn[used[ours]]
-                step, rest = divmod(int(turns[-1] - turns[0]), int(ours[-1] - ours[0]))
-                line = turns[0] + step * (np.arange(len(used)) - ours[0])
-                there = line[others]
-                last = len(self.layers.members[layer[ours[0]]]) - 1
-                if rest or (line[ours] != turns).any() or not ((there < 0) | (there > last)).all():
-                    continue
-                if there.min() < -BESIDE or there.max() > last + BESIDE:
-                    continue
-                places = [(int(layer[ours[0]]), turn) for turn in there.tolist()]
-                new = dict(zip(places, used[others].tolist(), strict=True))
-                if all(found.get(place, node) == node for place, node in new.items()) and all(
-                    node in nodes and (place in found or node not in placed) for place, node in new.items()
+                wanted = self._continued(used)
+                if all(
+                    node in nodes and (found[place] == node if place in found else node not in placed)
+                    for place, node in wanted.items()
                 ):
-                    found |= new
-                    placed.update(new.values())
+                    found |= wanted
+                    placed.update(wanted.values())
         return found
+
+    def _continued(self, used: Nodes) -> dict[tuple[int, int], int]:
+        """Return the places in which the rows of a layer, continued before and after, would have some operands.
+
+        Args:
+            used: an operand in each turn of a loop: of the layer, or for few turns of none.
+
+        Returns:
+            The operands of no layer by layer and turn; nothing if there are none, if they are more than `BESIDE`, or
+            where the others are not evenly apart.
+        """
+        layer = self.layers.layer[used]
+        alone, ours = np.flatnonzero(layer < 0), np.flatnonzero(layer >= 0)
+        if not 0 < len(alone) <= BESIDE or len(ours) < 2 or (layer[ours] != layer[ours[0]]).any():
+            return {}
+        number, turns = int(layer[ours[0]]), self.turn[used[ours]]
+        step = int(turns[-1] - turns[0]) // int(ours[-1] - ours[0])
+        line = turns[0] + step * (np.arange(len(used)) - ours[0])
+        there, last = line[alone], len(self.layers.members[number]) - 1
+        near = (there >= -BESIDE) & (there < 0) | (last < there) & (there <= last + BESIDE)
+        if (line[ours] != turns).any() or not near.all():
+            return {}
+        return {(number, turn): node for turn, node in zip(there.tolist(), used[alone].tolist(), strict=True)}
