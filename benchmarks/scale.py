@@ -128,30 +128,28 @@ def simulation(case: Case, kind: Any) -> Any:
     )
 
 
-def steps(running: Any, count: int = STEPS) -> float:
-    """Return the median time of some steps, us."""
+def steps(running: Any, warming: int) -> float:
+    """Return the median time of some steps, us, after some that do not count."""
     times = []
-    for _ in range(count):
+    for _ in range(warming + STEPS):
         before = perf_counter()
         running.step({}, H)
         times.append(perf_counter() - before)
-    return statistics.median(times) * 1e6
+    return statistics.median(times[warming:]) * 1e6
 
 
 def block(running: Any, start: Any) -> float:
-    """Return the median time of some steps, us, after some more; they begin at the start again if one fails.
+    """Return what `steps` finds; it begins at the start again if a step fails.
 
     Four-bars in a row get, after 0.7 s, to positions from which no motion goes on.
     """
     from mbfmu.errors import StepError
 
     try:
-        steps(running, WARMING)
-        return steps(running)
+        return steps(running, WARMING)
     except StepError:
         running.restore(start)
-        steps(running, WARMING)
-        return steps(running)
+        return steps(running, WARMING)
 
 
 def in_turn(cases: Sequence[Case]) -> list[list[float]]:
@@ -181,11 +179,10 @@ def started(case: Case) -> dict[str, float]:
     optimised = perf_counter() - begin
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, children.ru_maxrss) / 1e3
-    running.step({}, H)
     compiling = children.ru_utime + children.ru_stime
     return {
         "first": first, "optimised": optimised, "deriving": used, "compiling": compiling, "memory": memory,
-        "step": steps(running),
+        "step": steps(running, 1),
     }  # fmt: skip
 
 

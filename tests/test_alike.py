@@ -13,7 +13,7 @@ from test_sensitivity import near, weights_of
 import mbfmu
 from benchmarks.scale import tree
 from mbfmu import Sensitivity
-from mbfmu.dae import Dae, alike, derive, inertia
+from mbfmu.dae import Dae, alike, derive
 from mbfmu.dae.frontal import plan_of
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.kernel import compiled_library, compose, vector
@@ -225,7 +225,7 @@ def test_joint_coordinates_and_mechanisms_in_the_plane_call_nothing(
 
 def test_an_entry_that_recurs_is_given_once_where_asked() -> None:
     """A matrix of two masses and a symmetric block has 2 + 3 distinct ones of 9 entries that are no numbers."""
-    m, J = ca.SX.sym("m", 2), inertia.symmetric(ca.tril(ca.SX.sym("J", 2, 2)))
+    m, J = ca.SX.sym("m", 2), ca.tril2symm(ca.tril(ca.SX.sym("J", 2, 2)))
     matrix = ca.diagcat(m[0] * ca.SX.eye(3), 2.0, m[1], m[1], J)
     given = [alike.argument(matrix, distinct) for distinct in (False, True)]
     assert [item.given.numel() for item in given] == [9, 5]

@@ -81,7 +81,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             if calls:
                 given = [argument(item) for item in own]
                 block, *parts = [calls(part, *given) for part in PARTS]
-                block = symmetric(block)
+                block = ca.tril2symm(block)
             else:
                 block, *parts = turning(*own)
             blocks.append(block)
@@ -156,18 +156,13 @@ class _ByBody:
             if block.sparsity().is_diag():
                 parts.append(ca.SX.eye(block.shape[0]) * (1 / block[0, 0]))
             else:
-                parts.append(symmetric(self.calls(inverted, argument(block, distinct=True))))
+                parts.append(ca.tril2symm(self.calls(inverted, argument(block, distinct=True))))
         return ca.diagcat(*parts)
 
 
 def inverted(M: SX) -> SX:
     """Return the lower triangle of M^-1."""
     return ca.tril(Factor(M).solve(ca.SX.eye(M.shape[0])))
-
-
-def symmetric(triangle: SX) -> SX:
-    """Return the symmetric matrix with this lower triangle."""
-    return triangle + ca.tril(triangle, False).T
 
 
 def solved(M: SX, f: SX) -> SX:
