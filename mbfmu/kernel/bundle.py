@@ -53,6 +53,8 @@ class FormulaFunctions:
         rough: numbers of the stages whose passes may end before they are at rest.
         lasting: number of the stage whose values the first stage will have in a step that begins at the result, and
             whose place they take; 0: there is none.
+        coordinates: number of the leading entries of the formula's argument that are coordinates, in whose rounding
+            errors the unknowns may end.
     """
 
     sizes: tuple[int, ...]
@@ -64,6 +66,7 @@ class FormulaFunctions:
     slope: Any = None
     rough: tuple[int, ...] = ()
     lasting: int = 0
+    coordinates: int = 0
 
     @property
     def unknowns(self) -> int:
@@ -160,7 +163,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     formulas = {
         "start": _functions("start", start),
         "begin": _functions("begin", _with_first_angles(dae, begin)),
-        "step": _functions("step", _with_counted_angles(dae, scheme)),
+        "step": replace(_functions("step", _with_counted_angles(dae, scheme)), coordinates=dae.n),
     }
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
     (outputs, shown), state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
@@ -299,16 +302,13 @@ def _arguments(dae: Dae, size: int, function: Any) -> list[Any]:
 
 def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> FormulaFunctions:
     """Return a formula's functions, each changed by a map (function, whether it is the result)."""
-    return FormulaFunctions(
-        functions.sizes,
-        functions.places,
-        tuple(changed(item, False) for item in functions.guess),
-        tuple(item and changed(item, False) for item in functions.correct),
-        changed(functions.result, True),
-        tuple(item and changed(item, False) for item in functions.equations),
-        functions.slope and changed(functions.slope, True),
-        functions.rough,
-        functions.lasting,
+    return replace(
+        functions,
+        guess=tuple(changed(item, False) for item in functions.guess),
+        correct=tuple(item and changed(item, False) for item in functions.correct),
+        result=changed(functions.result, True),
+        equations=tuple(item and changed(item, False) for item in functions.equations),
+        slope=functions.slope and changed(functions.slope, True),
     )
 
 

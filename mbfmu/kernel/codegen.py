@@ -331,7 +331,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     """Return the formulas, all or those of some names, as C tables; without tangents, their places are empty."""
     lines = [
         "struct formula {",
-        "    int stages, corrections;",
+        "    int stages, corrections, coordinates;",
         "    int size[STAGES], place[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
@@ -340,7 +340,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     for name, item in bundle.formulas.items():
         if names and name not in names:
             continue
-        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}"
+        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}, {item.coordinates}"
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_row(item.places)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")

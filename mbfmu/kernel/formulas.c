@@ -137,11 +137,18 @@ static double largest(const double *values, int n) {
     return found;
 }
 
-/* Whether a correction that came after another leaves an error at round-off. */
-static int at_rest(double correction, double last) {
-    double ratio = correction / last;
-    return correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
-           (ratio > 0.5 && correction <= STALLED);
+/* Whether a correction that came after another leaves an error at round-off: see runtime.py. */
+static int at_rest(double correction, double last, const double *q, int n) {
+    const double ratio = correction / last;
+    if (correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
+        (ratio > 0.5 && correction <= STALLED))
+        return 1;
+    if (isnan(ratio)) return 0;
+    double lost = 0;
+    for (int i = 0; i < n; ++i) lost += fabs(q[i]);
+    lost *= HALF_UNIT;
+    return (ratio < 1 && correction * ratio <= lost * (1 - ratio)) ||
+           (ratio > 0.5 && correction <= STALLED_UNITS * lost);
 }
 
 /* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far, and `zero` a size that
@@ -220,7 +227,7 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                 memcpy(sz, d->next, sizeof(double) * n);
                 scale = fmax(scale, largest(sz, n));
             }
-            solved = !f->corrections && at_rest(correction, last);
+            solved = !f->corrections && at_rest(correction, last, x, f->coordinates);
             last = correction;
         }
         if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;

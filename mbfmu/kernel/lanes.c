@@ -14,10 +14,17 @@ struct lanes_memory {
     V *w, *z, *next, *now, *x1, *inputs;
 };
 
-static MASK at_rest(V correction, V last) {
+/* The lanes that are at rest: see runtime.py. */
+static MASK at_rest(V correction, V last, MASK solved, const V *q, int n) {
     const V ratio = correction / last;
-    return (correction <= ROUND_OFF / 10) | ((ratio < 1.0) & (correction * ratio <= ROUND_OFF * (1.0 - ratio))) |
-           ((ratio > 0.5) & (correction <= STALLED));
+    solved |= (correction <= ROUND_OFF / 10) | ((ratio < 1.0) & (correction * ratio <= ROUND_OFF * (1.0 - ratio))) |
+              ((ratio > 0.5) & (correction <= STALLED));
+    if (lanes_all(solved | (ratio != ratio))) return solved;
+    V lost = ALL(0.0);
+    for (int i = 0; i < n; ++i) lost += lanes_fabs(q[i]);
+    lost *= HALF_UNIT;
+    return solved | ((ratio < 1.0) & (correction * ratio <= lost * (1.0 - ratio))) |
+           ((ratio > 0.5) & (correction <= STALLED_UNITS * lost));
 }
 
 /* Take a step from m->now to m->x1; return the lanes in which it failed. */
@@ -38,7 +45,7 @@ static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
             failed |= lost;
             solved |= lost;
             for (int i = 0; i < n; ++i) z[i] = lanes_choose(solved, z[i], m->next[i]);
-            solved |= at_rest(correction, last);
+            solved = at_rest(correction, last, solved, m->now, f->coordinates);
             last = correction;
         }
         failed |= ~solved;

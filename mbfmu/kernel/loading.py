@@ -96,6 +96,7 @@ def describe(bundle: Bundle) -> dict[str, Any]:
     return {
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
         "stages": {name: list(zip(item.places, item.sizes, strict=True)) for name, item in bundle.formulas.items()},
+        "coordinates": bundle.formulas["step"].coordinates,
         "functions": {function.name(): function.serialize() for function in bundle.functions()},
     }
 

@@ -12,7 +12,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 CODES = (
@@ -51,6 +51,10 @@ ROUND_OFF = 1e-14
 """Estimated error of the unknowns at which a stage counts as solved."""
 STALLED = 1e-9
 """Size below which corrections that no longer shrink are round-off."""
+HALF_UNIT = 2.0**-53
+"""Largest relative error of a number that is rounded."""
+STALLED_UNITS = 1000.0
+"""Size below which corrections that no longer shrink are round-off, in rounding errors of the coordinates."""
 MAX_HALVINGS = 6
 """Largest number of times a failed step is halved: it is retried in up to 2^6 substeps."""
 LOST = 1e50
@@ -305,13 +309,14 @@ class Interpreted:
 
     Args:
         description: ``sizes`` (nx, ns, nu, np, ny, nqv),
-            ``stages`` (place and number of the unknowns of each, for each formula) and ``functions`` (CasADi Functions,
-            or their serialised text, by name), as `kernel.describe` gives it.
+            ``stages`` (place and number of the unknowns of each, for each formula), ``coordinates`` (number of the
+            leading entries of x that are coordinates) and ``functions`` (CasADi Functions, or their serialised text, by
+            name), as `kernel.describe` gives it.
     """
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self.nx, self.ns, self.nu, self.np, self.ny, self._nqv = description["sizes"]
-        self._stages = description["stages"]
+        self._stages, self._coordinates = description["stages"], description["coordinates"]
         self._call = {name: _callable(function) for name, function in description["functions"].items()}
         self._no_rate = (ctypes.c_double * self.nu)()
 
@@ -409,18 +414,32 @@ class Interpreted:
                 if not math.isfinite(correction):
                     return NOT_FINITE, None
                 z[place : place + size] = found[:]
-                ratio = correction / last
-                solved = (
-                    correction <= ROUND_OFF / 10
-                    or (ratio < 1 and correction * ratio <= ROUND_OFF * (1 - ratio))
-                    or (ratio > 0.5 and correction <= STALLED)
-                )
+                solved = at_rest(correction, last, x[: self._coordinates if name == "step" else 0])
                 if solved:
                     break
                 last = correction
             if not solved:
                 return NOT_CONVERGED, None
         return OK, self._call[f"{name}_result"](*arguments)[0]
+
+
+def at_rest(correction: float, last: float, q: Sequence[float]) -> bool:
+    """Return whether a correction leaves an error at round-off; last: the one before, NaN for the first.
+
+    The error is estimated by the rate of convergence, and is at round-off if it is no larger than what is lost when the
+    coordinates q are rounded, m or rad: those of long chains and of mechanisms far from the origin are known no better.
+    """
+    ratio = correction / last
+    if (
+        correction <= ROUND_OFF / 10
+        or (ratio < 1 and correction * ratio <= ROUND_OFF * (1 - ratio))
+        or (ratio > 0.5 and correction <= STALLED)
+    ):
+        return True
+    lost = HALF_UNIT * sum(map(abs, q))
+    return (ratio < 1 and correction * ratio <= lost * (1 - ratio)) or (
+        ratio > 0.5 and correction <= STALLED_UNITS * lost
+    )
 
 
 class _Counts:
