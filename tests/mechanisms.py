@@ -56,6 +56,28 @@ def slider_crank(crank_phi: float = 0.7, l1: float = 1.0, l2: float = 2.0) -> Sy
     )
 
 
+def distant_arm(distance: float) -> System:
+    """Spatial arm of two links with a hinge about z and one about y, at a distance from the origin, m."""
+    links = {
+        name: BodyShape(name, m=1.0, r=(1, 0, 0), r_CM=(0.5, 0, 0), I_11=0.01, I_22=0.08, I_33=0.08)
+        for name in ("upper", "lower")
+    }
+    components = (
+        World(g=9.81),
+        FixedTranslation("base", r=(distance, 0, 0)),
+        Revolute("shoulder", n=(0, 0, 1), phi=0.3),
+        links["upper"],
+        Revolute("elbow", n=(0, 1, 0), phi=0.3),
+        links["lower"],
+    )
+    frames = ["world.frame_b", *(f"{item.name}.frame_{side}" for item in components[1:] for side in "ab")]
+    return System(
+        name="distant_arm",
+        components=components,
+        connections=tuple(connect(*pair) for pair in zip(frames[::2], frames[1::2], strict=False)),
+    )
+
+
 def spatial_arm(actuated: bool = True) -> System:
     """Open spatial chain: revolute, prismatic, spherical; springs and dampers of every kind."""
     return System(

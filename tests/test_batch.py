@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 from harness import DEFAULTS, examples, named, thorough
 from hypothesis import given
+from mechanisms import distant_arm
 
 import mbfmu
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError
@@ -104,6 +105,12 @@ def test_every_instance_has_the_bits_it_has_alone(model: str, scheme: tuple[str,
     found = [differing(prepared, 19, width, 7) for width in WIDTHS]
     assert [wrong for wrong, _ in found] == [0] * len(WIDTHS)
     assert len({failed for _, failed in found}) == 1
+
+
+@pytest.mark.parametrize("iteration", ["newton", "simplified"])
+def test_instances_far_from_the_origin_have_the_bits_they_have_alone(iteration: str) -> None:
+    prepared = prepare(distant_arm(1e7), "rattle", {"iteration": iteration}, H, coordinates="absolute")
+    assert [differing(prepared, 19, width, 20) for width in WIDTHS] == [(0, 0)] * len(WIDTHS)
 
 
 def test_functions_in_sections_give_every_instance_the_bits_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:

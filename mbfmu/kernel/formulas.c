@@ -143,7 +143,7 @@ static int at_rest(double correction, double last, const double *q, int n) {
     if (correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
         (ratio > 0.5 && correction <= STALLED))
         return 1;
-    if (isnan(ratio)) return 0;
+    if (!n) return 0;
     double lost = 0;
     for (int i = 0; i < n; ++i) lost += fabs(q[i]);
     lost *= HALF_UNIT;
@@ -227,7 +227,7 @@ static int evaluate(const struct formula *f, const double *x, const double *u, c
                 memcpy(sz, d->next, sizeof(double) * n);
                 scale = fmax(scale, largest(sz, n));
             }
-            solved = !f->corrections && at_rest(correction, last, x, f->coordinates);
+            solved = !f->corrections && at_rest(correction, last, x, pass < QUICK_CORRECTIONS ? 0 : f->coordinates);
             last = correction;
         }
         if (!f->corrections || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;

@@ -80,7 +80,7 @@ static int pull(const struct formula *f, const struct adjoint *a, const double *
                     memcpy(z + at, to, sizeof(double) * n);
                     to += n;
                     f->correct[k](in, (double *const[]){to, &correction}, m->w);
-                    if (at_rest(correction, last, x, f->coordinates)) break;
+                    if (at_rest(correction, last, x, passes < QUICK_CORRECTIONS ? 0 : f->coordinates)) break;
                     last = correction;
                 }
                 for (; passes >= 0; --passes) {

@@ -19,7 +19,7 @@ static MASK at_rest(V correction, V last, MASK solved, const V *q, int n) {
     const V ratio = correction / last;
     solved |= (correction <= ROUND_OFF / 10) | ((ratio < 1.0) & (correction * ratio <= ROUND_OFF * (1.0 - ratio))) |
               ((ratio > 0.5) & (correction <= STALLED));
-    if (lanes_all(solved | (ratio != ratio))) return solved;
+    if (!n || lanes_all(solved)) return solved;
     V lost = ALL(0.0);
     for (int i = 0; i < n; ++i) lost += lanes_fabs(q[i]);
     lost *= HALF_UNIT;
@@ -45,7 +45,7 @@ static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
             failed |= lost;
             solved |= lost;
             for (int i = 0; i < n; ++i) z[i] = lanes_choose(solved, z[i], m->next[i]);
-            solved = at_rest(correction, last, solved, m->now, f->coordinates);
+            solved = at_rest(correction, last, solved, m->now, pass < QUICK_CORRECTIONS ? 0 : f->coordinates);
             last = correction;
         }
         failed |= ~solved;

@@ -53,6 +53,8 @@ STALLED = 1e-9
 """Size below which corrections that no longer shrink are round-off."""
 HALF_UNIT = 2.0**-53
 """Largest relative error of a number that is rounded."""
+QUICK_CORRECTIONS = 2
+"""Number of corrections of a stage that are held to `ROUND_OFF` alone; further ones rest at that of the coordinates."""
 STALLED_UNITS = 1000.0
 """Size below which corrections that no longer shrink are round-off, in rounding errors of the coordinates."""
 MAX_HALVINGS = 6
@@ -408,13 +410,14 @@ class Interpreted:
             if correct is None:  # values that are only computed
                 continue
             last, solved = math.nan, False  # the first pass has no rate of convergence
-            for _ in range(MAX_CORRECTIONS):
+            for number in range(MAX_CORRECTIONS):
                 found, (correction,) = correct(*arguments)
                 counts.iterations, counts.correction = counts.iterations + 1, correction
                 if not math.isfinite(correction):
                     return NOT_FINITE, None
                 z[place : place + size] = found[:]
-                solved = at_rest(correction, last, x[: self._coordinates if name == "step" else 0])
+                rounded = name == "step" and number >= QUICK_CORRECTIONS
+                solved = at_rest(correction, last, x[: self._coordinates] if rounded else ())
                 if solved:
                     break
                 last = correction
@@ -427,7 +430,8 @@ def at_rest(correction: float, last: float, q: Sequence[float]) -> bool:
     """Return whether a correction leaves an error at round-off; last: the one before, NaN for the first.
 
     The error is estimated by the rate of convergence, and is at round-off if it is no larger than what is lost when the
-    coordinates q are rounded, m or rad: those of long chains and of mechanisms far from the origin are known no better.
+    coordinates q, m or rad, are rounded, if there are any: those of long chains and of mechanisms far from the origin
+    are known no better.
     """
     ratio = correction / last
     if (
