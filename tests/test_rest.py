@@ -35,7 +35,8 @@ def moved(distance: float, scheme: Scheme) -> list[float]:
     ids=label,
 )
 def test_a_mechanism_far_from_the_origin_moves_as_one_near_it(scheme: Scheme) -> None:
-    assert moved(DISTANCE, scheme) == pytest.approx(moved(1.0, scheme), abs=1e-4 if scheme[0] == "block" else 1e-6)
+    """Measured differences are up to 5e-9 rad; `block` goes on from a history, which adds them up: 1.1e-5 rad."""
+    assert moved(DISTANCE, scheme) == pytest.approx(moved(1.0, scheme), abs=1e-4 if scheme[0] == "block" else 1e-7)
 
 
 @pytest.mark.parametrize("iteration", ["newton", "simplified"])
