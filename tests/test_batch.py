@@ -360,6 +360,7 @@ def test_mistakes_are_told(arms: BatchSimulation) -> None:
     for wrong, match in (
         ({"batch": 0}, "batch = 0"),
         ({"batch": 10**15}, "do not fit into memory"),
+        ({"batch": 2**62}, "do not fit into memory"),
         ({"batch": 2, "values": {"l1": np.ones(3)}}, "2 finite numbers"),
         ({"batch": 2, "values": {"l1": np.array([1.0, math.nan])}}, "2 finite numbers"),
         ({"threads": 2}, "threads go with batch"),
@@ -375,6 +376,15 @@ def test_mistakes_are_told(arms: BatchSimulation) -> None:
         mbfmu.Simulation("two_link", batch=2, values={"elbow.tau": np.ones(2)})
     with pytest.raises(UsageError, match=r"'elbow\.tau' of 'two_link' is an input"):
         arms.restart([0], {"elbow.tau": 1.0})
+
+
+def test_a_batch_that_the_memory_does_not_hold_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(BatchSimulation, "_begin", full)
+    with pytest.raises(UsageError, match="2 instances of 'two_link' do not fit into memory"):
+        mbfmu.Simulation("two_link", batch=2)
 
 
 def test_a_start_value_by_an_expression_restarts_where_the_instances_were_made_with_numbers() -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from mechanisms import distant_arm
 import mbfmu
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import HALF_UNIT, at_rest
-from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.prepare import prepare
 
 Scheme = tuple[str, Mapping[str, Any]]
 
@@ -47,19 +46,11 @@ def test_both_kernels_come_to_rest_far_from_the_origin(iteration: str) -> None:
     assert [compiled.y[name] for name in ANGLES] == pytest.approx([interpreted.y[name] for name in ANGLES], abs=1e-6)
 
 
-@cache
-def chain(N: int) -> Prepared:
-    """Return a spatial chain in absolute coordinates."""
-    return prepare(
-        mbfmu.load("chain", {"N": N, "spatial": True}), "rattle", {"iteration": "simplified"}, 1e-3,
-        coordinates="absolute",
-    )  # fmt: skip
-
-
 def test_a_long_chain_takes_no_more_corrections_than_a_short_one() -> None:
     found = []
     for N in (8, 64):
-        prepared = chain(N)
+        links = mbfmu.load("chain", {"N": N, "spatial": True})
+        prepared = prepare(links, "rattle", {"iteration": "simplified"}, 1e-3, coordinates="absolute")
         kernel, p, s = prepared.kernel, vector(prepared.dae.p_default()), prepared.dae.s_default()
         names = [item.name for item in prepared.dae.assembly.starts]
         for i in range(1, N + 1):

@@ -33,6 +33,8 @@ from mbfmu.stepping.simulation import Simulation, span_of
 Array = npt.NDArray[np.float64]
 Inputs = Mapping[str, npt.ArrayLike] | npt.ArrayLike | None
 
+MOST_INSTANCES = 2**40
+"""Number of instances above which no memory holds a number of each."""
 SHOWN = 3
 """Number of failed instances whose messages a warning gives."""
 
@@ -113,14 +115,17 @@ class BatchSimulation(Simulation):
             raise UsageError(f"a batch needs a C compiler, and that of this machine fails: {error}") from None
         if path is None:
             raise UsageError(f"a batch needs a C compiler: {remedy()}")
+        beyond = UsageError(
+            f"Simulation: {batch} instances of '{outline.name}' do not fit into memory: make fewer at a time"
+        )
+        if batch > MOST_INSTANCES:
+            raise beyond
         self._many = Many(path, batch, threads)
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
         try:
             self._begin(prepared, own, inputs)
         except MemoryError:
-            raise UsageError(
-                f"Simulation: {batch} instances of '{outline.name}' do not fit into memory: make fewer at a time"
-            ) from None
+            raise beyond from None
 
     def _begin(self, prepared: Prepared, own: Mapping[str, Array], inputs: Mapping[str, Any] | None) -> None:
         """Make the start of every instance.
