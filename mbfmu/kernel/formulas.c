@@ -137,18 +137,20 @@ static double largest(const double *values, int n) {
     return found;
 }
 
+/* Whether a correction leaves at most an error, or no longer shrinks and is at most a size. */
+static int ends(double correction, double ratio, double error, double stalled) {
+    return (ratio < 1 && correction * ratio <= error * (1 - ratio)) || (ratio > 0.5 && correction <= stalled);
+}
+
 /* Whether a correction that came after another leaves an error at round-off: see runtime.py. */
 static int at_rest(double correction, double last, const double *q, int n) {
     const double ratio = correction / last;
-    if (correction <= ROUND_OFF / 10 || (ratio < 1 && correction * ratio <= ROUND_OFF * (1 - ratio)) ||
-        (ratio > 0.5 && correction <= STALLED))
-        return 1;
+    if (correction <= ROUND_OFF / 10 || ends(correction, ratio, ROUND_OFF, STALLED)) return 1;
     if (!n) return 0;
     double lost = 0;
     for (int i = 0; i < n; ++i) lost += fabs(q[i]);
     lost *= HALF_UNIT;
-    return (ratio < 1 && correction * ratio <= lost * (1 - ratio)) ||
-           (ratio > 0.5 && correction <= STALLED_UNITS * lost);
+    return ends(correction, ratio, lost, STALLED_UNITS * lost);
 }
 
 /* Correct the tangent sz of a solved stage until it is at rest; scale is its largest size so far, and `zero` a size that

@@ -14,17 +14,20 @@ struct lanes_memory {
     V *w, *z, *next, *now, *x1, *inputs;
 };
 
+/* The lanes in which a correction leaves at most an error, or no longer shrinks and is at most a size. */
+static MASK lanes_end(V correction, V ratio, V error, V stalled) {
+    return ((ratio < 1.0) & (correction * ratio <= error * (1.0 - ratio))) | ((ratio > 0.5) & (correction <= stalled));
+}
+
 /* The lanes that are at rest: see runtime.py. */
 static MASK at_rest(V correction, V last, MASK solved, const V *q, int n) {
     const V ratio = correction / last;
-    solved |= (correction <= ROUND_OFF / 10) | ((ratio < 1.0) & (correction * ratio <= ROUND_OFF * (1.0 - ratio))) |
-              ((ratio > 0.5) & (correction <= STALLED));
+    solved |= (correction <= ROUND_OFF / 10) | lanes_end(correction, ratio, ALL(ROUND_OFF), ALL(STALLED));
     if (!n || lanes_all(solved)) return solved;
     V lost = ALL(0.0);
     for (int i = 0; i < n; ++i) lost += lanes_fabs(q[i]);
     lost *= HALF_UNIT;
-    return solved | ((ratio < 1.0) & (correction * ratio <= lost * (1.0 - ratio))) |
-           ((ratio > 0.5) & (correction <= STALLED_UNITS * lost));
+    return solved | lanes_end(correction, ratio, lost, STALLED_UNITS * lost);
 }
 
 /* Take a step from m->now to m->x1; return the lanes in which it failed. */

@@ -434,16 +434,15 @@ def at_rest(correction: float, last: float, q: Sequence[float]) -> bool:
     are known no better.
     """
     ratio = correction / last
-    if (
-        correction <= ROUND_OFF / 10
-        or (ratio < 1 and correction * ratio <= ROUND_OFF * (1 - ratio))
-        or (ratio > 0.5 and correction <= STALLED)
-    ):
+    if correction <= ROUND_OFF / 10 or _ends(correction, ratio, ROUND_OFF, STALLED):
         return True
     lost = HALF_UNIT * sum(map(abs, q))
-    return (ratio < 1 and correction * ratio <= lost * (1 - ratio)) or (
-        ratio > 0.5 and correction <= STALLED_UNITS * lost
-    )
+    return _ends(correction, ratio, lost, STALLED_UNITS * lost)
+
+
+def _ends(correction: float, ratio: float, error: float, stalled: float) -> bool:
+    """Return whether a correction leaves at most an error, or no longer shrinks and is at most a size."""
+    return (ratio < 1 and correction * ratio <= error * (1 - ratio)) or (ratio > 0.5 and correction <= stalled)
 
 
 class _Counts:
