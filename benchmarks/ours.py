@@ -1,6 +1,6 @@
 """mbfmu's own cases: a whole run is one call of the kernel."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,6 +17,9 @@ from mbfmu.stepper import make_scheme
 
 Options = Mapping[str, Any]
 Scheme = tuple[str, Options]
+Ran = tuple[Any, Any, float, int]
+"""What a run gives: the states at the start and at the end (None: no solution), seconds and number of steps."""
+Running = Callable[[Task, Dae, Any, float], Ran]
 
 RK4: Scheme = ("direct", {"method": "rk4"})
 AB7: Scheme = ("direct", {"method": "ab7"})
@@ -28,6 +31,8 @@ IMPLICIT: tuple[Scheme, ...] = (
     ("gauss", {"stages": 3, "projection": "symmetric"}),
     ("radau", {"stages": 3}),
 )
+CHOOSING: Scheme = HIGHER[1]
+"""The scheme that is also run with steps of its own choice: its estimate is as accurate as its steps."""
 LARGEST = 8
 """Links of a chain up to which everything is run."""
 
@@ -36,7 +41,11 @@ def cases(task: Task) -> Iterator[Case]:
     """Return a task's cases, compiled."""
     for coordinates, scheme in plan(task):
         dae, _ = bundled(task, coordinates, scheme)
-        yield case(task, dae, kernel_of(task, coordinates, scheme), "mbfmu", scheme, coordinates)
+        kernel = kernel_of(task, coordinates, scheme)
+        yield case(task, dae, kernel, "mbfmu", scheme, coordinates)
+        if scheme == CHOOSING and coordinates == "joint":
+            chosen = case(task, dae, kernel, "mbfmu", scheme, coordinates, choosing)
+            yield replace(chosen, scheme=f"{chosen.scheme}, chosen steps", adaptive=True, finest=1e-13)
 
 
 def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
@@ -105,11 +114,14 @@ def kernel_of(task: Task, coordinates: str, scheme: Scheme) -> Compiled:
     return Compiled(str(library))
 
 
-def case(task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str) -> Case:
-    """Return the case of a kernel."""
+def case(
+    task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str,
+    running: Running | None = None,
+) -> Case:  # fmt: skip
+    """Return the case of a kernel, that of `run` unless `choosing` is given."""
 
     def once(h: float) -> End:
-        start, end, seconds, steps = run(task, dae, kernel, h)
+        start, end, seconds, steps = (running or run)(task, dae, kernel, h)
         if end is None:
             return End(seconds, steps, *([float("inf")] * 4))
         return ended(task, dae, kernel, start, end, seconds, steps)
@@ -123,17 +135,30 @@ def label(scheme: Scheme) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
-def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> tuple[Any, Any, float, int]:
+def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> Ran:
     """Return the states at the start and at the end (None: no solution), seconds and number of steps."""
-    p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
     n = number_of_steps(task, h)
-    x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop / n)
+    return _timed(task, dae, kernel, lambda x, u, p: kernel.advance(x, u, u, p, 0.0, task.stop / n, n), task.stop / n)
+
+
+def choosing(task: Task, dae: Dae, kernel: Any, tolerance: float) -> Ran:
+    """Return what `run` does, with steps chosen for a tolerance."""
+
+    def go(x: Any, u: Any, p: Any) -> Any:
+        return kernel.control(x, u, u, p, 0.0, task.stop, task.stop, tolerance)
+
+    return _timed(task, dae, kernel, go, task.stop)
+
+
+def _timed(task: Task, dae: Dae, kernel: Compiled | Interpreted, go: Callable[[Any, Any, Any], Any], h: float) -> Ran:
+    p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
+    x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, h)
     if status.code != OK:
         raise SystemExit(Facts(dae.name).message(status))
     begin = clock(task)
-    x1, status = kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
+    x1, status = go(x, u, p)
     seconds = clock(task) - begin
-    return x, (x1 if status.code == OK else None), seconds, n
+    return x, (x1 if status.code == OK else None), seconds, int(status.substeps)
 
 
 def seen(dae: Dae, kernel: Compiled | Interpreted, x: Any, t: float) -> dict[str, float]:

@@ -324,6 +324,22 @@ static int attempt(const double *x, const double *u, const double *du, const dou
     return OK;
 }
 
+#define SLIGHT 1e-20 /* least error of a step that counts, relative to the one allowed */
+#define LITTLE 1e-4  /* least error of the step before that counts, relative to the one allowed */
+
+/* The factor by which the error of a step changes the next one. That of the step before counts too if it is known
+ * (past > 0) and this step is kept, so that fewer steps are repeated: the PI controller with exponents 0.7 and 0.4
+ * (Gustafsson 1991; Hairer & Wanner, Solving Ordinary Differential Equations II, IV.2). A method of order 2, of whose
+ * steps few are, takes more with it. Errors are relative to those allowed. */
+static double factor_of(double excess, double past, int order) {
+    const int both = past > 0 && excess <= 1 && order > 2;
+    const double square = excess * excess, before = past * past;
+    double factor = both ? mbfmu_pow(square * square * square * excess / (before * before), -0.1 / order)
+                         : mbfmu_pow(excess, -1.0 / order);
+    factor *= SAFETY;
+    return factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
+}
+
 /* Go from x at time t over the span H, with steps chosen so that each adds at most tol times its length to the error.
  *
  * h_max bounds the steps. The step chosen last is part of x, so that the next call goes on with it, and a restored
@@ -334,7 +350,7 @@ static int control(const double *x, const double *u, const double *du, const dou
                    double h_max, double tol, long long most, double *x1, double *status, struct memory *m) {
     const int order = ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER;
     struct tangent *const d = m->d;
-    double now[NX], inputs[NU + 1], done = 0, h = x[MAPPED] > 0 && x[MAPPED] < h_max ? x[MAPPED] : h_max;
+    double now[NX], inputs[NU + 1], done = 0, past = 0, h = x[MAPPED] > 0 && x[MAPPED] < h_max ? x[MAPPED] : h_max;
     memset(status, 0, sizeof(double) * S_SIZE);
     memcpy(now, x, sizeof(double) * NX);
     status[S_LEAST_STEP] = h < H ? h : H;
@@ -354,8 +370,7 @@ static int control(const double *x, const double *u, const double *du, const dou
         int code = attempt(now, inputs, du, p, t + done, small, &error, status, m);
         double excess = error == 0 || (last && error <= ROUND_OFF) ? 0 : error / (tol * small); /* tol * small may be 0 */
         if (code != OK) excess = mbfmu_pow(WORST, order);
-        double factor = SAFETY * mbfmu_pow(excess > 0 ? excess : 1e-300, -1.0 / order);
-        factor = factor > BEST ? BEST : factor > 1 / WORST ? factor : 1 / WORST;
+        double factor = factor_of(excess > SLIGHT ? excess : SLIGHT, past, order);
 #ifdef SWITCHED
         if (code == OK && excess <= 1) code = look(now, inputs, du, p, t + done, small, !ESTIMATE_ORDER, small > SHORTEST * h_max, &small, status, m);
         if (code != OK && !ENDS(code)) factor = 1 / WORST;
@@ -370,6 +385,7 @@ static int control(const double *x, const double *u, const double *du, const dou
                 break;
             }
             done = last ? H : done + small;
+            past = excess > LITTLE ? excess : LITTLE;
             status[S_SUBSTEPS] += 1;
             if (small < status[S_LEAST_STEP]) status[S_LEAST_STEP] = small;
             if (last && small * factor < h) continue;

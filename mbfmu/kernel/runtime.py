@@ -61,7 +61,7 @@ MAX_HALVINGS = 6
 """Largest number of times a failed step is halved: it is retried in up to 2^6 substeps."""
 LOST = 1e50
 """Size from which a state is meaningless, though it is still finite."""
-SAFETY = 0.9
+SAFETY = 0.85
 """Ratio of a chosen step to the step that is expected to meet the tolerance."""
 WORST = 5.0
 """Largest factor by which a chosen step shrinks at once."""
