@@ -114,31 +114,14 @@ def kernel_of(task: Task, coordinates: str, scheme: Scheme) -> Compiled:
     return Compiled(str(library))
 
 
-def case(
-    task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str,
-    running: Running | None = None,
-) -> Case:  # fmt: skip
-    """Return the case of a kernel, that of `run` unless `choosing` is given."""
-
-    def once(h: float) -> End:
-        start, end, seconds, steps = (running or run)(task, dae, kernel, h)
-        if end is None:
-            return End(seconds, steps, *([float("inf")] * 4))
-        return ended(task, dae, kernel, start, end, seconds, steps)
-
-    return Case(task, engine, label(scheme), coordinates, once)
-
-
-def label(scheme: Scheme) -> str:
-    """Return a scheme as a user writes it."""
-    name, options = scheme
-    return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
-
-
 def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> Ran:
     """Return the states at the start and at the end (None: no solution), seconds and number of steps."""
     n = number_of_steps(task, h)
-    return _timed(task, dae, kernel, lambda x, u, p: kernel.advance(x, u, u, p, 0.0, task.stop / n, n), task.stop / n)
+
+    def go(x: Any, u: Any, p: Any) -> Any:
+        return kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
+
+    return *_timed(task, dae, kernel, go, task.stop / n)[:3], n
 
 
 def choosing(task: Task, dae: Dae, kernel: Any, tolerance: float) -> Ran:
@@ -159,6 +142,27 @@ def _timed(task: Task, dae: Dae, kernel: Compiled | Interpreted, go: Callable[[A
     x1, status = go(x, u, p)
     seconds = clock(task) - begin
     return x, (x1 if status.code == OK else None), seconds, int(status.substeps)
+
+
+def case(
+    task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str,
+    running: Running = run,
+) -> Case:  # fmt: skip
+    """Return the case of a kernel, which runs with equal steps unless `choosing` is given."""
+
+    def once(h: float) -> End:
+        start, end, seconds, steps = running(task, dae, kernel, h)
+        if end is None:
+            return End(seconds, steps, *([float("inf")] * 4))
+        return ended(task, dae, kernel, start, end, seconds, steps)
+
+    return Case(task, engine, label(scheme), coordinates, once)
+
+
+def label(scheme: Scheme) -> str:
+    """Return a scheme as a user writes it."""
+    name, options = scheme
+    return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
 def seen(dae: Dae, kernel: Compiled | Interpreted, x: Any, t: float) -> dict[str, float]:

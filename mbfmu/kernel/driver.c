@@ -329,8 +329,8 @@ static int attempt(const double *x, const double *u, const double *du, const dou
 
 /* The factor by which the error of a step changes the next one. That of the step before counts too if it is known
  * (past > 0) and this step is kept, so that fewer steps are repeated: the PI controller with exponents 0.7 and 0.4
- * (Gustafsson 1991; Hairer & Wanner, Solving Ordinary Differential Equations II, IV.2). A method of order 2, of whose
- * steps few are, takes more with it. Errors are relative to those allowed. */
+ * (Gustafsson 1991; Hairer & Wanner, Solving Ordinary Differential Equations II, IV.2). Methods of order 2 repeat few
+ * steps anyway, and would take more. Errors are relative to those allowed. */
 static double factor_of(double excess, double past, int order) {
     const int both = past > 0 && excess <= 1 && order > 2;
     const double square = excess * excess, before = past * past;
