@@ -1,6 +1,6 @@
 """mbfmu's own cases: a whole run is one call of the kernel."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -11,15 +11,12 @@ from benchmarks.task import Task
 from mbfmu.dae import Dae, derive
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compiled_library, compose, describe, vector
 from mbfmu.kernel.failure import Facts
-from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import LagrangianSystem
 from mbfmu.stepper import make_scheme
 
 Options = Mapping[str, Any]
 Scheme = tuple[str, Options]
-Ran = tuple[Any, Any, float, int]
-"""What a run gives: the states at the start and at the end (None: no solution), seconds and number of steps."""
-Running = Callable[[Task, Dae, Any, float], Ran]
 
 RK4: Scheme = ("direct", {"method": "rk4"})
 AB7: Scheme = ("direct", {"method": "ab7"})
@@ -44,8 +41,7 @@ def cases(task: Task) -> Iterator[Case]:
         kernel = kernel_of(task, coordinates, scheme)
         yield case(task, dae, kernel, "mbfmu", scheme, coordinates)
         if scheme == CHOOSING and coordinates == "joint":
-            chosen = case(task, dae, kernel, "mbfmu", scheme, coordinates, choosing)
-            yield replace(chosen, scheme=f"{chosen.scheme}, chosen steps", adaptive=True, finest=1e-13)
+            yield case(task, dae, kernel, "mbfmu", scheme, coordinates, chosen=True)
 
 
 def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
@@ -114,48 +110,38 @@ def kernel_of(task: Task, coordinates: str, scheme: Scheme) -> Compiled:
     return Compiled(str(library))
 
 
-def run(task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float) -> Ran:
-    """Return the states at the start and at the end (None: no solution), seconds and number of steps."""
-    n = number_of_steps(task, h)
+def run(
+    task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float, tolerance: float = 0.0
+) -> tuple[Any, Any, float, int]:
+    """Return the states at the start and at the end (None: no solution), seconds and number of steps.
 
-    def go(x: Any, u: Any, p: Any) -> Any:
-        return kernel.advance(x, u, u, p, 0.0, task.stop / n, n)
-
-    return *_timed(task, dae, kernel, go, task.stop / n)[:3], n
-
-
-def choosing(task: Task, dae: Dae, kernel: Any, tolerance: float) -> Ran:
-    """Return what `run` does, with steps chosen for a tolerance."""
-
-    def go(x: Any, u: Any, p: Any) -> Any:
-        return kernel.control(x, u, u, p, 0.0, task.stop, task.stop, tolerance)
-
-    return _timed(task, dae, kernel, go, task.stop)
-
-
-def _timed(task: Task, dae: Dae, kernel: Compiled | Interpreted, go: Callable[[Any, Any, Any], Any], h: float) -> Ran:
+    Steps are equal, about h, or with a tolerance chosen, at most that.
+    """
     p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
-    x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, h)
+    n = number_of_steps(task, h)
+    x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, task.stop / n)
     if status.code != OK:
         raise SystemExit(Facts(dae.name).message(status))
     begin = clock(task)
-    x1, status = go(x, u, p)
+    x1, status = move(kernel, x, u, u, p, 0.0, task.stop, task.stop / n, tolerance)
     seconds = clock(task) - begin
-    return x, (x1 if status.code == OK else None), seconds, int(status.substeps)
+    return x, (x1 if status.code == OK else None), seconds, int(status.substeps) if tolerance else n
 
 
 def case(
     task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str,
-    running: Running = run,
+    chosen: bool = False,
 ) -> Case:  # fmt: skip
-    """Return the case of a kernel, which runs with equal steps unless `choosing` is given."""
+    """Return the case of a kernel, with equal steps or chosen ones."""
 
     def once(h: float) -> End:
-        start, end, seconds, steps = running(task, dae, kernel, h)
+        start, end, seconds, steps = run(task, dae, kernel, *((task.stop, h) if chosen else (h,)))
         if end is None:
             return End(seconds, steps, *([float("inf")] * 4))
         return ended(task, dae, kernel, start, end, seconds, steps)
 
+    if chosen:
+        return Case(task, engine, f"{label(scheme)}, chosen steps", coordinates, once, adaptive=True, finest=1e-13)
     return Case(task, engine, label(scheme), coordinates, once)
 
 

@@ -146,20 +146,20 @@ def test_an_embedded_estimate_replaces_the_two_half_steps(two_link: System) -> N
 
 
 @pytest.mark.parametrize(
-    ("stepper", "options"),
+    "scheme",
     [("direct", {"method": "dopri5"}), ("projected", {"order": 8}), ("radau", {"stages": 3})],
-    ids=lambda item: item if isinstance(item, str) else "",
+    ids=label,
 )
-def test_few_steps_are_repeated(stepper: str, options: dict[str, Any], two_link: System) -> None:
+def test_few_steps_are_repeated(scheme: tuple[str, Mapping[str, Any]], two_link: System) -> None:
     """By the errors of two steps: 3 to 7 of 100, where by that of the last step alone it is 18 to 28."""
-    prepared = prepare(two_link, stepper, options, 1.0)
+    prepared = prepare(two_link, *scheme, 1.0)
     p, u = vector(prepared.dae.p_default()), vector([0.0, 0.0])
     given = (prepared.initial_state(u), u, u, p, 0.0, 10.0, 1.0, 1e-6)
-    _, whole = prepared.kernel.control(*given)
-    begun, status = prepared.kernel.control(*given, int(1.12 * whole.substeps))
+    end, whole = prepared.kernel.control(*given)
+    same, status = prepared.kernel.control(*given, int(1.12 * whole.substeps))
     assert status.code == OK
     assert status.substeps == whole.substeps > 50
-    assert begun[:] == prepared.kernel.control(*given)[0][:]
+    assert same[:] == end[:]
 
 
 def test_no_step_is_longer_than_solver_step(two_link: System) -> None:
