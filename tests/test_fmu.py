@@ -873,7 +873,7 @@ def test_an_exception_inside_a_step_becomes_a_discarded_step_with_a_message(bare
         raise RuntimeError("50% broken")
 
     before = bare._get_fmu_state()
-    bare._kernel.communicate = broken
+    bare._kernel.motion = broken
     assert bare.do_step(0.0, H) is False
     (message,) = bare.log_queue
     assert (int(message.status), message.category) == (DISCARD, "logStatusDiscard")

@@ -265,3 +265,30 @@ def test_a_communication_step_in_one_call_is_its_steps_and_then_the_outputs(tole
         assert (same, none) == (x, None)
         assert failure.code in {NOT_CONVERGED, NOT_FINITE}
         assert "no step from t = 0.5 s" in Facts("arm").message(failure)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6])
+def test_a_motion_takes_the_communication_steps_and_changes_nothing_of_its_user(
+    tolerance: float, two_link: System
+) -> None:
+    """Bit for bit, with inputs that are set meanwhile; a step that fails leaves it where it was."""
+    prepared = prepare(two_link, "rattle", {}, 1e-3)
+    p, u, du = vector(prepared.dae.p_default()), vector([1.0, -2.0]), vector([30.0, 5.0])
+    for kernel in both_kernels(prepared)[: 1 if tolerance else 2]:
+        u[:] = 1.0, -2.0
+        x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
+        first, motion = bytes(x), kernel.motion(x, u, du, p)
+        for k in range(5):
+            t, u[0] = 2e-3 * k, 1.0 + k
+            x, y, _ = kernel.communicate(motion.x, u, du, p, t, 2e-3, 1e-3, tolerance)
+            if k == 2:
+                u[0] = 1e90
+                assert motion.step(t, 2e-3, 1e-3, tolerance).code in {NOT_CONVERGED, NOT_FINITE}
+                u[0] = 1.0 + k
+            assert motion.step(t, 2e-3, 1e-3, tolerance) is None
+            assert (bytes(motion.x), bytes(motion.y)) == (bytes(x), bytes(y))
+        other = kernel.motion(motion.x, u, du, p)
+        reached = bytes(motion.x)
+        for _ in range(3):
+            assert other.step(1.0, 1e-3, 1e-3, tolerance) is None
+        assert bytes(motion.x) == reached != first

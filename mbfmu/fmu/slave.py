@@ -33,6 +33,7 @@ from mbfmu.kernel.runtime import (
     Compiled,
     Energy,
     Interpreted,
+    Motion,
     Vector,
     vector,
 )
@@ -89,12 +90,14 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._kernel = _load(self.resources)
         self._u: Vector = vector(self._defaults("offset", "input"))
         self._du = vector([0.0] * len(self._u))
+        self._driven: bool | None = None  # whether an input is not zero; None: they have been set since
         self._p: Vector = vector(self._defaults("offset", "parameter"))
         self._s: Vector = vector(self._defaults("start_offset", "output"))
         self._settings = self._defaults("offset", "setting")  # longest step, tolerance
         self._places = dict(self._settable())  # by value reference: vector and offset
         self._y = vector([0.0] * sum(row["kind"] == "output" for row in self._rows.values()))
         self._x = None
+        self._motion: Motion | None = None  # what took the last step, and may take the next one
         self._time = 0.0
         self._phase = INSTANTIATED
         self._stale = True  # values have changed since outputs were computed
@@ -190,7 +193,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 u[inputs[vr]] = value
                 continue
             usual = self._take(vr, value, REAL) and usual
-        self._stale = True
+        self._stale, self._driven = True, None
 
     def set_integer(self, vrs: list[int], values: list[int]) -> None:
         """Set values; see `set_real`."""
@@ -203,7 +206,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def _set_whole(self, vrs: list[int], values: Sequence[int], kind: str) -> None:
         for vr, value in zip(vrs, values, strict=True):
             self._take(vr, float(value), kind)
-        self._stale = True
+        self._stale, self._driven = True, None
 
     def _take(self, vr: int, value: float, kind: str) -> bool:
         """Set the value of a variable of a type; return whether it may be set."""
@@ -312,7 +315,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             self._fail(problem)
         self._phase = RUNNING
         if self._energies:
-            self._judge_energy(self._energies(self._y))
+            self._judge_energy(*self._energies(self._y))
 
     def terminate(self) -> None:
         """End the run: values can still be got, and steps are refused until the instance is reset."""
@@ -355,24 +358,26 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 f"{name}: a communication step of {step_size} s takes {step_size / longest:.3g} steps, and at most "
                 f"{MOST_STEPS:.3g} are taken at once; take shorter communication steps or a longer solver.step"
             )
-        x, y, failure = self._kernel.communicate(
-            self._x, self._u, self._du, self._p, time, step_size, longest, tolerance
-        )
+        motion = self._motion
+        if motion is None or motion.x is not self._x:  # the first step, or the first one after a state was set
+            motion = self._motion = self._kernel.motion(self._x, self._u, self._du, self._p)
+        failure = motion.step(time, step_size, longest, tolerance)
         if failure is not None:
             given = self._x, self._u, self._du, self._p, time, longest, tolerance
             return str(self._facts.explained(self._kernel, failure, *given))
-        self._x, self._y, self._time, self._stale = x, y, time + step_size, False
+        self._x, self._y, self._time, self._stale = motion.x, motion.y, time + step_size, False
         if self._energies:
-            self._judge_energy(self._energies(self._y))
+            self._judge_energy(*self._energies(self._y))
         if self._residual is not None and self._y[self._residual] > DRIFTED:
             remedy = self._facts.remedies["DRIFTED"]
             self._tell_once("residual", f"the constraints are violated by {self._y[self._residual]:.2g}; {remedy}")
         return ""
 
-    def _judge_energy(self, energies: tuple[float, float, float]) -> None:
-        """Warn once if the energy has a noticeable error, by the constant, the kinetic and the potential energy."""
-        constant, kinetic, potential = energies
-        if self._energy is None or (self._undriven and any(self._u)):
+    def _judge_energy(self, constant: float, kinetic: float, potential: float) -> None:
+        """Warn once if the energy has a noticeable error."""
+        if self._driven is None:
+            self._driven = any(self._u)
+        if self._energy is None or (self._driven and self._undriven):
             self._energy = Energy(constant, kinetic, potential, potential)
             return
         self._energy = self._energy.after(constant, kinetic, potential)
@@ -428,6 +433,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         for target in (self._settings, self._u, self._p, self._s):
             target[:] = rest[: len(target)]
             rest = rest[len(target) :]
+        self._driven = None
         energy, rest = Energy(*rest[: len(Energy._fields)]), rest[len(Energy._fields) :]
         self._energy = None if math.isnan(energy.constant) else energy
         self._x = vector(rest) if n_x or phase >= RUNNING else None

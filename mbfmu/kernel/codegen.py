@@ -40,7 +40,7 @@ STEPPING = (
     "long long n, double *x1, double *status, double *work);",
     "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
     "double h_max, double tol, long long most, double *x1, double *status, double *work);",
-    "int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol);",
+    "int mbfmu_communicate(double *const *a);",
     "long long mbfmu_count(double span, double longest);",
     "int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
     "double H, double h_max, double tol, const double *su, const double *sp, double *sx, double *work);",
@@ -66,7 +66,7 @@ EXCHANGING = (
 )
 """Declarations of the functions of a kernel for a solver of its own."""
 EVENT_ENTRIES = (
-    "int mbfmu_stride(double *const *a, double t, double H, double h_max, double tol, double after);",
+    "int mbfmu_stride(double *const *a, double after);",
     "int mbfmu_settle(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "double *x1, double *status, double *work);",
     "double mbfmu_until(const double *x, const double *p, double t, double *work);",

@@ -570,12 +570,14 @@ static int move(const double *x, const double *u, const double *du, const double
     return travel(x, u, du, p, t, H, h_max, tol, MOST_STEPS, x1, status, m);
 }
 
-/* Go from one communication point to the next, and compute the outputs there: one call with few arguments, as each
- * argument costs time where the caller is written in another language. a = {x, u, du, p, x1, y, status, work}. */
-MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double h_max, double tol) {
+/* Go from one communication point to the next, and compute the outputs there: one call with one argument, as each
+ * costs time where the caller is written in another language. a = {x, u, du, p, x1, y, status, work, span}, and span =
+ * {t, H, h_max, tol}. */
+MBFMU_EXPORT int mbfmu_communicate(double *const *a) {
     struct memory m = carve(a[7]);
+    const double t = a[8][0], H = a[8][1];
     double *x1 = a[4], *status = a[6], inputs[NU + 1];
-    int code = move(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m);
+    int code = move(a[0], a[1], a[2], a[3], t, H, a[8][2], a[8][3], x1, status, &m);
     if (code != OK) return code;
     for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * H;
     if (show(x1, inputs, a[3], t + H, a[5], &m) == OK) return OK;
@@ -587,12 +589,13 @@ MBFMU_EXPORT int mbfmu_communicate(double *const *a, double t, double H, double 
 #if defined SAMPLED || defined SWITCHED
 /* The same, but only up to a sampling on the way, or to the first event after a time. Neither acts yet: the code is EVENT
  * then, and status[S_TIME] is where that is. */
-MBFMU_EXPORT int mbfmu_stride(double *const *a, double t, double H, double h_max, double tol, double after) {
+MBFMU_EXPORT int mbfmu_stride(double *const *a, double after) {
     struct memory m = carve(a[7]);
+    const double t = a[8][0], H = a[8][1];
     double *x1 = a[4], *status = a[6], inputs[NU + 1];
     m.stops = 1;
     m.after = after;
-    const int code = move(a[0], a[1], a[2], a[3], t, H, h_max, tol, x1, status, &m);
+    const int code = move(a[0], a[1], a[2], a[3], t, H, a[8][2], a[8][3], x1, status, &m);
     if (code != OK && code != EVENT) return code;
     const double end = code == EVENT ? status[S_TIME] : t + H, span = code == EVENT ? end - t : H;
     for (int i = 0; i < NU; ++i) inputs[i] = a[1][i] + a[2][i] * span;

@@ -75,6 +75,7 @@ MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, 
                                   int *codes, double *status, double *work) {
     const block in_lanes = tol > 0 ? 0 : lanes_of(width);
     const long long n = mbfmu_count(H, h_max);
+    double span[] = {t, H, h_max, tol};
     for (long long b = 0; b < blocks; ++b, x += NX * width, u += NU * width, du += NU * width, p += NP * width,
                    x1 += NX * width, y += NY * width, codes += width, status += S_SIZE * width) {
         int failed[8] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -87,12 +88,12 @@ MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, 
             if (!failed[i]) continue;
             double *const x_i = work, *const u_i = x_i + NX, *const du_i = u_i + NU, *const p_i = du_i + NU;
             double *const x1_i = p_i + NP, *const y_i = y + i * NY, *const status_i = status + i * S_SIZE;
-            double *const a[] = {x_i, u_i, du_i, p_i, x1_i, y_i, status_i, x1_i + NX};
+            double *const a[] = {x_i, u_i, du_i, p_i, x1_i, y_i, status_i, x1_i + NX, span};
             pick(x, NX, width, i, x_i);
             pick(u, NU, width, i, u_i);
             pick(du, NU, width, i, du_i);
             pick(p, NP, width, i, p_i);
-            codes[i] = mbfmu_communicate(a, t, H, h_max, tol);
+            codes[i] = mbfmu_communicate(a);
             if (codes[i] != OK) {
                 memcpy(x1_i, x_i, sizeof(double) * NX);
                 for (int k = 0; k < NY; ++k) y_i[k] = NAN;

@@ -1,17 +1,20 @@
 """Running a kernel: from a compiled library, or interpreted by CasADi.
 
 This file is packed into every FMU, so with a compiled kernel it needs nothing but the standard library. Both kernels
-have the same pure functions; vectors are ctypes arrays of doubles and are never changed in place.
+have the same pure functions; vectors are ctypes arrays of doubles and are never changed in place, but for those that a
+`Motion` owns.
 
     initialize(s, u, p, t, h)        -> x, status     consistent state of the start values s at time t
     advance(x, u, du, p, t, h, n)    -> x1, status    n steps of length h; on failure x1 is x
     control(x, u, du, p, t, H, h_max, tol, most) -> x1, status    over H, steps chosen for the tolerance (if compiled)
     outputs(x, u, p, t)              -> y
     communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
+    motion(x, u, du, p)              -> Motion        from x on, for many communication steps
 """
 
 import ctypes
 import math
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -165,13 +168,20 @@ class Energy(NamedTuple):
 
     def after(self, constant: float, kinetic: float, potential: float) -> "Energy":
         """Return the energies with those of a later time."""
-        found = Energy(self.constant, max(self.kinetic, kinetic), min(self.least, potential), max(self.most, potential))
-        return found._replace(noticed=self.noticed + 1 if found.noticeable(constant) else 0.0)
+        first, greatest, least, most, noticed = found = self
+        if kinetic > greatest or not least <= potential <= most:
+            greatest = kinetic if kinetic > greatest else greatest  # max and min take longer, and this is often
+            least, most = potential if potential < least else least, potential if potential > most else most
+            found = Energy(first, greatest, least, most, noticed)
+        if found.noticeable(constant):
+            return found._replace(noticed=noticed + 1)
+        return found._replace(noticed=0.0) if noticed else found
 
     def noticeable(self, constant: float) -> bool:
         """Return whether the error is noticeable where the constant quantity has this value."""
-        size = max(abs(self.least), abs(self.most))
-        return abs(constant - self.constant) > max(NOTICEABLE * self.exchanged, UNNOTICED * size)
+        first, kinetic, least, most, _ = self
+        error = abs(constant - first)
+        return error > NOTICEABLE * (kinetic + most - least) and error > UNNOTICED * max(abs(least), abs(most))
 
     def message(self, name: str, constant: float, remedy: str) -> str:
         """Return a sentence on the error.
@@ -185,6 +195,10 @@ class Energy(NamedTuple):
         percent = 100 * error / exchanged if exchanged else math.inf
         part = f"{percent:.3g} % of the {exchanged:.3g} J that the motion exchanges"
         return f"errors of the steps change the energy by {error:.3g} J, {part} (see {name}); {remedy}"
+
+
+write_span = struct.Struct("4d").pack_into
+"""Function that writes the span of a communication step (t, H, h_max, tol) into a vector."""
 
 
 def vector(values: Iterable[float]) -> Vector:
@@ -227,7 +241,9 @@ class Compiled:
         self._no_rate = (ctypes.c_double * self.nu)()
         self._state, self._shown = ctypes.c_double * self.nx, ctypes.c_double * self.ny
         self._given: tuple[Any, ...] = (None, None, None)  # the vectors u, du, p whose addresses the table holds
-        self._table = (ctypes.c_void_p * 8)(*[None] * 6, ctypes.addressof(self._status), ctypes.addressof(self._work))
+        self._span = (ctypes.c_double * 4)()
+        fixed = self._status, self._work, self._span
+        self._table = (ctypes.c_void_p * 9)(*[None] * 6, *map(ctypes.addressof, fixed))
         self._table_at = ctypes.addressof(self._table)
 
     def take(self, path: str) -> Any:
@@ -244,7 +260,7 @@ class Compiled:
             ("advance", [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3),
             ("control", [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3),
             ("outputs", [pointer] * 3 + [real] + [pointer] * 2),
-            ("communicate", [pointer] + [real] * 4),
+            ("communicate", [pointer]),
         ):
             getattr(library, f"mbfmu_{name}").argtypes = arguments
         self._initialize, self._advance = library.mbfmu_initialize, library.mbfmu_advance
@@ -286,7 +302,8 @@ class Compiled:
             self._given = u, du, p
             table[1], table[2], table[3] = address(u), address(du), address(p)
         table[0], table[4], table[5] = address(x), address(x1), address(y)
-        if self._communicate(self._table_at, t, H, h_max, tol) == OK:
+        write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments would take longer
+        if self._communicate(self._table_at) == OK:
             return x1, y, None
         return x, None, self._read_status()
 
@@ -299,6 +316,19 @@ class Compiled:
         y = self._shown()
         code = self._outputs(x, u, p, t, y, self._work)
         return y, code == OK
+
+    def motion(self, x: Vector, u: Vector, du: Vector, p: Vector) -> "Motion":
+        """Return the motion from a state on."""
+        return _CompiledMotion(self, x, u, du, p)
+
+    def table(self, x: Vector, u: Vector, du: Vector, p: Vector, x1: Vector, y: Vector, span: Vector) -> Vector:
+        """Return the addresses of all that a communication step reads and writes; span: t, H, h_max and tol."""
+        vectors = x, u, du, p, x1, y, self._status, self._work, span
+        return (ctypes.c_void_p * len(vectors))(*map(ctypes.addressof, vectors))
+
+    def step_of(self, table: int) -> Status | None:
+        """Return how the communication step of the table at an address failed, if it did."""
+        return None if self._communicate(table) == OK else self._read_status()
 
     def _read_status(self) -> Status:
         return Status._make(self._status)
@@ -390,6 +420,10 @@ class Interpreted:
         y = self.outputs(x, u, p, t)
         return y, all(map(math.isfinite, y))
 
+    def motion(self, x: Vector, u: Vector, du: Vector, p: Vector) -> "Motion":
+        """Return the motion from a state on."""
+        return Motion(self, x, u, du, p)
+
     def _take(self, x: Any, u: Vector, du: Vector, p: Vector, t: float, h: float, counts: "_Counts") -> tuple[int, Any]:
         """Return the code of a step and the state after it."""
         counts.time = t
@@ -424,6 +458,55 @@ class Interpreted:
             if not solved:
                 return NOT_CONVERGED, None
         return OK, self._call[f"{name}_result"](*arguments)[0]
+
+
+class Motion:
+    """A state that communication steps carry on.
+
+    Args:
+        kernel: takes the steps.
+        x: the first state, which is copied.
+        u: the inputs at the start of a step; this and the next two are read at every step.
+        du: their rates.
+        p: the parameters.
+
+    Attributes:
+        x: the state, which is overwritten by the step after the next one.
+        y: the outputs there, likewise; None before the first step.
+    """
+
+    def __init__(self, kernel: Any, x: Vector, u: Vector, du: Vector, p: Vector) -> None:
+        self.x, self.y = vector(x), None
+        self._kernel, self._given = kernel, (u, du, p)
+
+    def step(self, t: float, H: float, h_max: float, tol: float) -> Status | None:
+        """Go over the span H in steps of at most h_max, chosen if tol > 0; return how it failed, if it did."""
+        x, y, failure = self._kernel.communicate(self.x, *self._given, t, H, h_max, tol)
+        if failure is None:
+            self.x, self.y = x, y
+        return failure  # type: ignore[no-any-return]
+
+
+class _CompiledMotion(Motion):
+    """The same, with two places for states and outputs that take turns, as new vectors and addresses take time."""
+
+    def __init__(self, kernel: Compiled, x: Vector, u: Vector, du: Vector, p: Vector) -> None:
+        super().__init__(kernel, x, u, du, p)
+        self._span = vector([0.0] * 4)
+        here, there = ((state, vector([0.0] * kernel.ny)) for state in (self.x, vector(x)))
+        turns = (here[0], there), (there[0], here)
+        self._tables = [kernel.table(start, u, du, p, *end, self._span) for start, end in turns]
+        out, back = map(ctypes.addressof, self._tables)
+        self._next, self._later = (out, *there), (back, *here)
+
+    def step(self, t: float, H: float, h_max: float, tol: float) -> Status | None:
+        """Go over the span H; see `Motion.step`."""
+        write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments of the kernel would take longer
+        table, x, y = self._next
+        failure: Status | None = self._kernel.step_of(table)
+        if failure is None:
+            self.x, self.y, self._next, self._later = x, y, self._later, self._next
+        return failure
 
 
 def at_rest(correction: float, last: float, q: Sequence[float]) -> bool:

@@ -557,13 +557,13 @@ enum outcome core_enter(struct core *m, enum phase phase) {
 /* Add the variable to suspect where a step from t failed; the step is made again up to there, as far as that goes. */
 static void add_where_it_failed(struct core *m, double t, double failed, struct text *reason) {
     struct state *now = &m->now;
-    double status[S_SIZE], u[NU + 1] = {0}, span = failed - t;
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    double status[S_SIZE], u[NU + 1] = {0}, span[] = {t, failed - t, now->settings[STEP], now->settings[TOLERANCE]};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, span};
     int reached = 0;
-    for (int trial = 0; trial < SUSPECT_TRIES && span > 0 && !reached; ++trial) {
-        const int code = mbfmu_communicate(all, t, span, now->settings[STEP], now->settings[TOLERANCE]);
+    for (int trial = 0; trial < SUSPECT_TRIES && span[1] > 0 && !reached; ++trial) {
+        const int code = mbfmu_communicate(all);
         reached = code == OK || code == OUTPUTS_NOT_FINITE;
-        span = status[S_TIME] - t < span ? status[S_TIME] - t : span / 2;
+        span[1] = status[S_TIME] - t < span[1] ? status[S_TIME] - t : span[1] / 2;
     }
     if (!reached) mbfmu_outputs(now->x, now->u, now->p, t, m->y1, m->work);
     for (int i = 0; i < NU; ++i) u[i] = now->u[i] + now->du[i] * (failed - t);
@@ -651,24 +651,23 @@ enum outcome core_possible(struct core *m, double t, double H) {
 
 static enum outcome step(struct core *m, double t, double H, int stops) {
     struct state *now = &m->now;
-    const double h = now->settings[STEP], tolerance = now->settings[TOLERANCE];
-    double status[S_SIZE];
+    double status[S_SIZE], asked[] = {t, H, now->settings[STEP], now->settings[TOLERANCE]};
     if (core_possible(m, t, H) != DONE) return DISCARDED;
 #ifdef BOUNDED
     struct text broken = {"", 0};
     if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);
 #endif
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked};
     double end = t + H, span = H;
 #if HAS_EVENTS
-    int code = stops ? mbfmu_stride(all, t, H, h, tolerance, now->worth) : mbfmu_communicate(all, t, H, h, tolerance);
+    int code = stops ? mbfmu_stride(all, now->worth) : mbfmu_communicate(all);
     if (code == EVENT) {
         end = status[S_TIME];
         span = end - t;
         code = OK;
     }
 #else
-    int code = mbfmu_communicate(all, t, H, h, tolerance);
+    int code = mbfmu_communicate(all);
     (void)stops;
 #endif
     if (code != OK) return not_done(m, code, status, t);
