@@ -9,15 +9,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import native, ours, peers
+from benchmarks import fmus, ours, peers
 from benchmarks.conditions import conditions
 from benchmarks.measure import Job, Row, measure, reaching
-from benchmarks.table import check_suffix, comparison, markdown, show, write
+from benchmarks.table import check_suffix, comparison, show, write
 from benchmarks.task import Task
 from benchmarks.tasks import TASKS
 
 REPEATS = 7
-NATIVE = "native"
+FMUS = "fmus"
 """The task that measures FMUs instead of kernels."""
 
 
@@ -37,7 +37,7 @@ def jobs(task: Task, names: list[str]) -> list[Job]:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--task", choices=[*TASKS, NATIVE], nargs="+", action="extend", help="only these")
+    parser.add_argument("--task", choices=[*TASKS, FMUS], nargs="+", action="extend", help="only these")
     parser.add_argument("--peers", nargs="*", choices=peers.PEERS, help="the peers too: those named, or all")
     parser.add_argument("--repeats", type=int, default=REPEATS, help=f"of each measurement (default {REPEATS})")
     parser.add_argument(
@@ -53,16 +53,15 @@ def main() -> None:
         check_suffix(path)
     print(conditions())
     rows: list[Row] = []
-    for name in chosen.task or [*(name for name in TASKS if name != "steppers"), NATIVE]:
-        for task in TASKS[name]() if name != NATIVE else ():
+    for name in chosen.task or [*(name for name in TASKS if name != "steppers"), FMUS]:
+        for task in TASKS[name]() if name != FMUS else ():
             print(f"{task.name}: looking for steps", file=sys.stderr)
             rows += measure(jobs(task, names), chosen.repeats)
     if rows:
         show(rows)
-    for line in comparison(rows):
-        print(line)
-    if not chosen.task or NATIVE in chosen.task:
-        print("", *markdown(native.HEADINGS, list(native.measured())), sep="\n")
+    print(*comparison(rows), sep="\n")
+    if not chosen.task or FMUS in chosen.task:
+        print(*fmus.report(), sep="\n")
     for path in chosen.outputs:
         write(rows, path)
 

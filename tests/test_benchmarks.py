@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import native, ours, peers, pile
+from benchmarks import fmus, ours, peers, pile
 from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.measure import Job, Row, measure, reaching
@@ -166,13 +166,26 @@ def test_the_step_found_reaches_its_target_and_is_the_longest_that_does() -> Non
 
 @pytest.mark.slow
 def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "CASES", native.CASES[1:3])
-    lines = list(native.measured(1000))
-    assert [line[0] for line in lines] == ["two_link rattle, 4 corrections a step", "two_link direct method=rk4"]
-    for line in lines:
-        kernel, fmu, ratio, most, worst = map(float, line[1:])
-        assert 0 < fmu <= most <= worst + 0.05  # the worst is told in tenths
-        assert ratio == pytest.approx(fmu / kernel, abs=0.02)
+    monkeypatch.setattr(fmus, "CASES", fmus.CASES[1:3])
+    found = list(fmus.measured(20_000))
+    assert [item.label for item in found] == ["two_link rattle, 4 corrections a step", "two_link direct method=rk4"]
+    for item in found:
+        assert 0 < item.most <= item.worst
+        assert item.ratio == pytest.approx(item.fmu / item.kernel, rel=0.5)
+
+
+@pytest.mark.slow
+def test_fmus_of_both_back_ends_are_measured_in_fmpy() -> None:
+    found = fmus.measured_in_fmpy(400)
+    assert found.label == "arm6 direct method=rk4"
+    assert 0 < found.native_step < found.native_all
+    assert 0 < found.step < found.all
+
+
+def test_the_limits_of_fmus_are_met_or_missed() -> None:
+    native = [fmus.Native(label, 1.0, 1.2, ratio, 2.0, 9.0) for label, ratio in (("other", 1.0), ("arm", 1.2))]
+    lines = fmus.verdicts(native, fmus.InFmpy("arm", 7.96, 20.0, 3.0, 15.0))
+    assert [line[2:] for line in lines] == [["1.2", "at most 1.05", "missed"], ["7.96", "at most 8", "met"]]
 
 
 def test_absent_peers_are_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
