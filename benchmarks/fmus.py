@@ -16,7 +16,7 @@ from fmpy.fmi2 import FMU2Slave
 
 import mbfmu
 from benchmarks.table import markdown
-from mbfmu.kernel import compiled_library
+from mbfmu.kernel.loading import library
 from mbfmu.prepared.prepare import prepare
 
 HOST = Path(__file__).with_name("native_host.c")
@@ -46,7 +46,7 @@ class Native:
 
     Args:
         label: model, stepper and options.
-        kernel: its kernel alone for step and outputs, median.
+        kernel: a kernel for any processor, as FMUs have it, alone for step and outputs, median.
         fmu: the FMU, median.
         ratio: median of the ratios of blocks of steps in turn.
         most: 99.9 % of single steps.
@@ -128,7 +128,9 @@ def measured(steps: int) -> Iterator[Native]:
             subprocess.run(command, check=True)
             prepared = prepare(mbfmu.load(model), stepper, options, STEP)
             values = " ".join(map(str, [*prepared.dae.s_default(), *prepared.dae.p_default()]))
-            command = [str(host), str(steps), str(STEP), *_fmu(unpacked), str(compiled_library(prepared.bundle))]
+            kernel_of_fmus = library(prepared.bundle, portable=True)
+            assert kernel_of_fmus, "there is a C compiler"
+            command = [str(host), str(steps), str(STEP), *_fmu(unpacked), str(kernel_of_fmus.path)]
             told = subprocess.run(command, input=values, capture_output=True, text=True, check=True).stdout
         found = json.loads(told)
         label = _label(model, stepper, options) + (f", {passes} corrections a step" if passes else "")

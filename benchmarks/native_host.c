@@ -2,7 +2,7 @@
  *
  *     native_host STEPS SIZE FMU GUID INPUTS FIRST_OUTPUT OUTPUTS KERNEL < "s..., p..."
  *
- * FMU is the library of a native FMU and KERNEL that of mbfmu.kernel.compiled_library, whose start values and parameters
+ * FMU is the library of a native FMU and KERNEL that of mbfmu.kernel.loading.library, whose start values and parameters
  * come as numbers on stdin. Compile with -I to the sources of an FMU, for the FMI headers, and -ldl. Both step in turn,
  * block by block, as others on a machine slow down whatever runs meanwhile. Prints JSON: the medians of ns a step and of
  * the ratio of the blocks, then the 99.9 % quantile and the worst of single steps of the FMU, ns, which include 20 to 30
