@@ -292,3 +292,7 @@ def test_a_motion_takes_the_communication_steps_and_changes_nothing_of_its_user(
         for _ in range(3):
             assert other.step(1.0, 1e-3, 1e-3, tolerance) is None
         assert bytes(motion.x) == reached != first
+        other.x[:] = motion.x
+        for each in (motion, other):
+            assert each.step(1.0, 1e-3, 1e-3, tolerance) is None
+        assert bytes(other.x) == bytes(motion.x)

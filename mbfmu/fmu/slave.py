@@ -359,8 +359,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
                 f"{MOST_STEPS:.3g} are taken at once; take shorter communication steps or a longer solver.step"
             )
         motion = self._motion
-        if motion is None or motion.x is not self._x:  # the first step, or the first one after a state was set
+        if motion is None:
             motion = self._motion = self._kernel.motion(self._x, self._u, self._du, self._p)
+        elif motion.x is not self._x:  # a state was set
+            motion.x[:] = self._x
         failure = motion.step(time, step_size, longest, tolerance)
         if failure is not None:
             given = self._x, self._u, self._du, self._p, time, longest, tolerance

@@ -471,7 +471,7 @@ class Motion:
         p: the parameters.
 
     Attributes:
-        x: the state, which is overwritten by the step after the next one.
+        x: the state, which is overwritten by the step after the next one; its entries may be set.
         y: the outputs there, likewise; None before the first step.
     """
 
