@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -68,16 +68,16 @@ class InFmpy:
     Args:
         label: model, stepper and options.
         step: of the Python FMU.
-        all: of the Python FMU.
+        with_values: of the Python FMU.
         native_step: of the native FMU.
-        native_all: of the native FMU.
+        native_with_values: of the native FMU.
     """
 
     label: str
     step: float
-    all: float
+    with_values: float
     native_step: float
-    native_all: float
+    native_with_values: float
 
 
 def report(steps: int = STEPS) -> list[str]:
@@ -91,8 +91,12 @@ def report(steps: int = STEPS) -> list[str]:
         [item.label, *(f"{value:.3f}" for value in (item.kernel, item.fmu, item.ratio, item.most)), f"{item.worst:.1f}"]
         for item in native
     ]
-    called = [f"{us:.2f}" for us in (in_fmpy.step, in_fmpy.all, in_fmpy.native_step, in_fmpy.native_all)]
-    tables = (BESIDE, beside), (IN_FMPY, [[in_fmpy.label, *called]]), (LIMITS, verdicts(native, in_fmpy))
+    label, *called = astuple(in_fmpy)
+    tables = (
+        (BESIDE, beside),
+        (IN_FMPY, [[label, *(f"{us:.2f}" for us in called)]]),
+        (LIMITS, verdicts(native, in_fmpy)),
+    )
     return [line for names, cells in tables for line in ("", *markdown(names, cells))]
 
 

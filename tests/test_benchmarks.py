@@ -178,8 +178,8 @@ def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.Monke
 def test_fmus_of_both_back_ends_are_measured_in_fmpy() -> None:
     found = fmus.measured_in_fmpy(400)
     assert found.label == "arm6 direct method=rk4"
-    assert 0 < found.native_step < found.native_all
-    assert 0 < found.step < found.all
+    assert 0 < found.native_step < found.native_with_values
+    assert 0 < found.step < found.with_values
 
 
 def test_the_limits_of_fmus_are_met_or_missed() -> None:
