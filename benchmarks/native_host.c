@@ -3,10 +3,10 @@
  *     native_host STEPS SIZE FMU GUID INPUTS FIRST_OUTPUT OUTPUTS KERNEL < "s..., p..."
  *
  * FMU is the library of a native FMU and KERNEL that of mbfmu.kernel.loading.library, whose start values and parameters
- * come as numbers on stdin. Compile with -I to the sources of an FMU, for the FMI headers, and -ldl. Both step in turn,
- * block by block, as others on a machine slow down whatever runs meanwhile. Prints JSON: the medians of ns a step and of
- * the ratio of the blocks, then the 99.9 % quantile and the worst of single steps of the FMU, ns, which include 20 to 30
- * ns of the clock. */
+ * come as numbers on stdin; STEPS are at least 1000. Compile with -I to the sources of an FMU, for the FMI headers, and
+ * -ldl. Both step in turn, block by block, as others on a machine slow down whatever runs meanwhile. Prints JSON: the
+ * medians of ns a step and of the ratio of the blocks, then the 99.9 % quantile and the worst of single steps of the
+ * FMU, ns, which include 20 to 30 ns of the clock. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <stdio.h>
@@ -157,7 +157,7 @@ static int open_kernel(struct kernel *f, const char *path, double size) {
 int main(int argc, char **argv) {
     struct fmu fmu;
     struct kernel kernel;
-    if (argc != 9) return 2;
+    if (argc != 9 || atol(argv[1]) < BLOCK) return 2;
     const double size = atof(argv[2]);
     if (open_fmu(&fmu, argv[3], argv[4], argv + 5) || open_kernel(&kernel, argv[8], size)) return 1;
     return time_in_turn(&fmu, &kernel, atol(argv[1]), size);

@@ -101,12 +101,15 @@ def test_the_timing_host_runs_an_fmu_and_its_kernel(tmp_path: Path) -> None:
     ]
     subprocess.run(command, check=True)
     first = str(next(item.reference for item in interface(prepared).variables if item.kind == OUTPUT))
-    told = run(program, "fmu", str(library), fmu.description.guid, "1000", "0.001", "2", first, "48")
-    assert json.loads(told).keys() == {"mean", "median", "q999", "worst"}
     values = " ".join(map(str, [*prepared.dae.s_default(), *prepared.dae.p_default()]))
-    command = [program, "kernel", compiled_library(prepared.bundle), "1000", "0.001"]
+    kernel = compiled_library(prepared.bundle)
+    command = [program, "2000", "0.001", library, fmu.description.guid, "2", first, "48", kernel]
     done = subprocess.run(command, input=values, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["median"] > 0
+    told = json.loads(done.stdout)
+    assert told.keys() == {"kernel", "fmu", "ratio", "q999", "worst"}
+    assert all(value > 0 for value in told.values())
+    command[1] = "999"
+    assert subprocess.run(command, input=values, capture_output=True, text=True, check=False).returncode == 2
 
 
 # -- sources --------------------------------------------------------------------------------------------------------
