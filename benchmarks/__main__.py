@@ -59,7 +59,8 @@ def main() -> None:
             rows += measure(jobs(task, names), chosen.repeats)
     if rows:
         show(rows)
-    print(*comparison(rows), sep="\n")
+    for line in comparison(rows):
+        print(line)
     if not chosen.task or FMUS in chosen.task:
         print(*fmus.report(), sep="\n")
     for path in chosen.outputs:

@@ -145,11 +145,11 @@ def measured(steps: int) -> Iterator[Native]:
 def _fmu(unpacked: Path) -> list[str]:
     """Return what the host needs to run an FMU: library, guid, and which variables it sets and gets."""
     description = fmpy.read_model_description(str(unpacked))
-    library = next((unpacked / "binaries").glob(f"*/{description.coSimulation.modelIdentifier}.*"))
+    binary = next((unpacked / "binaries").glob(f"*/{description.coSimulation.modelIdentifier}.*"))
     inputs = [item for item in description.modelVariables if item.causality == "input"]
     shown = [item for item in description.modelVariables if item.causality in {"output", "local"}]
     first = min(item.valueReference for item in shown)
-    return [str(library), description.guid, str(len(inputs)), str(first), str(len(shown))]
+    return [str(binary), description.guid, str(len(inputs)), str(first), str(len(shown))]
 
 
 def _label(model: str, stepper: str, options: Mapping[str, Any]) -> str:

@@ -176,7 +176,7 @@ def test_native_fmus_are_measured_beside_their_kernels(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_fmus_of_both_back_ends_are_measured_in_fmpy() -> None:
-    found = fmus.measured_in_fmpy(400)
+    found = fmus.measured_in_fmpy(8000)
     assert found.label == "arm6 direct method=rk4"
     assert 0 < found.native_step < found.native_with_values
     assert 0 < found.step < found.with_values

@@ -90,7 +90,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._kernel = _load(self.resources)
         self._u: Vector = vector(self._defaults("offset", "input"))
         self._du = vector([0.0] * len(self._u))
-        self._driven: bool | None = None  # whether an input is not zero; None: they have been set since
+        self._driven: bool | None = None  # whether an input is not zero, if that matters; None: not looked at
         self._p: Vector = vector(self._defaults("offset", "parameter"))
         self._s: Vector = vector(self._defaults("start_offset", "output"))
         self._settings = self._defaults("offset", "setting")  # longest step, tolerance
@@ -377,9 +377,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
 
     def _judge_energy(self, constant: float, kinetic: float, potential: float) -> None:
         """Warn once if the energy has a noticeable error."""
-        if self._driven is None:
+        if self._undriven and self._driven is None:
             self._driven = any(self._u)
-        if self._energy is None or (self._driven and self._undriven):
+        if self._energy is None or self._driven:
             self._energy = Energy(constant, kinetic, potential, potential)
             return
         self._energy = self._energy.after(constant, kinetic, potential)

@@ -302,10 +302,8 @@ class Compiled:
             self._given = u, du, p
             table[1], table[2], table[3] = address(u), address(du), address(p)
         table[0], table[4], table[5] = address(x), address(x1), address(y)
-        write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments would take longer
-        if self._communicate(self._table_at) == OK:
-            return x1, y, None
-        return x, None, self._read_status()
+        failure = self.step_of(self._table_at, t, H, h_max, tol)
+        return (x1, y, None) if failure is None else (x, None, failure)
 
     def outputs(self, x: Vector, u: Vector, p: Vector, t: float) -> Vector:
         """Return the outputs."""
@@ -321,13 +319,14 @@ class Compiled:
         """Return the motion from a state on."""
         return _CompiledMotion(self, x, u, du, p)
 
-    def table(self, x: Vector, u: Vector, du: Vector, p: Vector, x1: Vector, y: Vector, span: Vector) -> Vector:
-        """Return the addresses of all that a communication step reads and writes; span: t, H, h_max and tol."""
-        vectors = x, u, du, p, x1, y, self._status, self._work, span
+    def table(self, x: Vector, u: Vector, du: Vector, p: Vector, x1: Vector, y: Vector) -> Vector:
+        """Return the addresses of all that a communication step reads and writes."""
+        vectors = x, u, du, p, x1, y, self._status, self._work, self._span
         return (ctypes.c_void_p * len(vectors))(*map(ctypes.addressof, vectors))
 
-    def step_of(self, table: int) -> Status | None:
+    def step_of(self, table: int, t: float, H: float, h_max: float, tol: float) -> Status | None:
         """Return how the communication step of the table at an address failed, if it did."""
+        write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments of the kernel would take longer
         return None if self._communicate(table) == OK else self._read_status()
 
     def _read_status(self) -> Status:
@@ -492,18 +491,16 @@ class _CompiledMotion(Motion):
 
     def __init__(self, kernel: Compiled, x: Vector, u: Vector, du: Vector, p: Vector) -> None:
         super().__init__(kernel, x, u, du, p)
-        self._span = vector([0.0] * 4)
         here, there = ((state, vector([0.0] * kernel.ny)) for state in (self.x, vector(x)))
         turns = (here[0], there), (there[0], here)
-        self._tables = [kernel.table(start, u, du, p, *end, self._span) for start, end in turns]
+        self._tables = [kernel.table(start, u, du, p, *end) for start, end in turns]
         out, back = map(ctypes.addressof, self._tables)
         self._next, self._later = (out, *there), (back, *here)
 
     def step(self, t: float, H: float, h_max: float, tol: float) -> Status | None:
         """Go over the span H; see `Motion.step`."""
-        write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments of the kernel would take longer
         table, x, y = self._next
-        failure: Status | None = self._kernel.step_of(table)
+        failure: Status | None = self._kernel.step_of(table, t, H, h_max, tol)
         if failure is None:
             self.x, self.y, self._next, self._later = x, y, self._later, self._next
         return failure
